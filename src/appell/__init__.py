@@ -1,0 +1,46 @@
+"""Robot dynamics by the Gibbs-Appell equations: describe a robot, derive its motion, compile it for where it must run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from appell.errors import (
+        AppellError,
+        ArgumentError,
+        CompileError,
+        IdentificationError,
+        ModelError,
+        SimulationError,
+    )
+    from appell.compiler.count import Counts, count_operations
+    from appell.model import catalogue as robots
+    from appell.model.robot import Robot
+
+_HOME = {
+    "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
+    "ModelError": "errors", "SimulationError": "errors",
+    "Counts": "compiler.count", "count_operations": "compiler.count",
+    "Robot": "model.robot",
+    "robots": "model.catalogue:",
+}  # fmt: skip
+"""Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'appell' has no attribute {name!r}")
+    module = import_module(f"appell.{home.rstrip(':')}")
+    value = module if home.endswith(":") else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

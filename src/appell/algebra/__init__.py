@@ -1,0 +1,24 @@
+"""Small algebra over scalars: vectors, tensors, rotations, mass properties."""
+
+from appell.algebra.angle import Angle
+from appell.algebra.inertia import NO_MASS, Inertia, euler_tensor
+from appell.algebra.rotation import Rotation, Turn
+from appell.algebra.scalar import Scalar, cos, is_zero, sin, sqrt
+from appell.algebra.vec3 import (
+    IDENTITY,
+    ZERO,
+    Mat3,
+    Sym3,
+    Vec3,
+    X,
+    Y,
+    Z,
+    acceleration_tensor,
+    moment_of_tensor,
+    skew,
+)
+
+__all__ = [
+    "IDENTITY", "NO_MASS", "ZERO", "Angle", "Inertia", "Mat3", "Rotation", "Scalar", "Sym3", "Turn", "Vec3", "X", "Y", "Z",
+    "acceleration_tensor", "cos", "euler_tensor", "is_zero", "moment_of_tensor", "sin", "skew", "sqrt",
+]  # fmt: skip

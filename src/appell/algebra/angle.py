@@ -1,0 +1,33 @@
+"""Constant angles, exact at the multiples of a right angle."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from appell.algebra.scalar import Scalar
+
+RIGHT = math.pi / 2
+ROUNDING = 1e-15
+"""How far [rad] an angle may be from a multiple of a right angle and still be that multiple, rounded."""
+
+
+class Angle(NamedTuple):
+    """An angle [rad] with its cosine and sine."""
+
+    radians: Scalar
+    cos: Scalar
+    sin: Scalar
+
+    @classmethod
+    def of(cls, radians: float) -> Angle:
+        quarters = nearest_quarters(radians)
+        if abs(radians - quarters * RIGHT) < ROUNDING * max(1, abs(quarters)):
+            cos, sin = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
+            return cls(quarters * RIGHT, cos, sin)
+        return cls(radians, math.cos(radians), math.sin(radians))
+
+
+def nearest_quarters(radians: float) -> int:
+    """How many right angles are nearest to this angle."""
+    return round(radians / RIGHT)

@@ -1,0 +1,95 @@
+"""Rotations as products of planar rotations.
+
+A `Rotation` is a sequence of turns about coordinate axes, each given by its cosine and sine, and maps the components of
+a vector from the turned frame to the frame before the turns. Applying one turn costs 4 products and 2 sums, so a joint's
+`Rx(alpha) Rz(theta)` costs 8 and 4 and its matrix is never formed (Mata 2002, section 4.1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from appell.algebra.scalar import Scalar
+from appell.algebra.vec3 import IDENTITY, Mat3, Sym3, Vec3
+
+
+class Turn(NamedTuple):
+    """A rotation about coordinate axis 0, 1 or 2 by the angle with this cosine and sine."""
+
+    axis: int
+    cos: Scalar
+    sin: Scalar
+
+
+class Rotation:
+    """Turns applied from left to right: `Rotation(Turn(x), Turn(z))` is Rx Rz."""
+
+    __slots__ = ("turns",)
+
+    def __init__(self, *turns: Turn) -> None:
+        self.turns = turns
+
+    def __mul__(self, other: Rotation) -> Rotation:
+        return Rotation(*self.turns, *other.turns)
+
+    @property
+    def T(self) -> Rotation:
+        """The inverse rotation."""
+        return Rotation(*(Turn(t.axis, t.cos, -t.sin) for t in reversed(self.turns)))
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        """R v."""
+        for turn in reversed(self.turns):
+            v = _TURN_VECTOR[turn.axis](turn.cos, turn.sin, v)
+        return v
+
+    def conjugate(self, A: Sym3) -> Sym3:
+        """R A R^T."""
+        for turn in reversed(self.turns):
+            A = _turn_tensor(turn, A)
+        return A
+
+    def matrix(self) -> Mat3:
+        """The nine direction cosines, columns are the turned frame's axes."""
+        return Mat3.from_columns(*(self @ e for e in IDENTITY.columns))
+
+
+def _about_x(c: Scalar, s: Scalar, v: Vec3) -> Vec3:
+    return Vec3(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
+
+
+def _about_y(c: Scalar, s: Scalar, v: Vec3) -> Vec3:
+    return Vec3(c * v.x + s * v.z, v.y, c * v.z - s * v.x)
+
+
+def _about_z(c: Scalar, s: Scalar, v: Vec3) -> Vec3:
+    return Vec3(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+
+_TURN_VECTOR = (_about_x, _about_y, _about_z)
+
+# Names of a symmetric tensor's entries seen from the axis of the turn: with u, v the other two axes in cyclic order,
+# (uu, uv, vv) is the planar block, (ua, va) the column of the axis, and aa stays.
+_BLOCK = (
+    ("yy", "yz", "zz", "xy", "xz", "xx"),
+    ("zz", "xz", "xx", "yz", "xy", "yy"),
+    ("xx", "xy", "yy", "xz", "yz", "zz"),
+)
+
+
+def _turn_tensor(turn: Turn, A: Sym3) -> Sym3:
+    """R A R^T for one turn, with the double products shared: 10 products and 9 sums."""
+    uu, uv, vv, ua, va, aa = _BLOCK[turn.axis]
+    c, s = turn.cos, turn.sin
+    difference, off = getattr(A, uu) - getattr(A, vv), getattr(A, uv)
+    sc, ss = s * c, s * s
+    shift = ss * difference + sc * (off + off)
+    turned = {
+        uu: getattr(A, uu) - shift,
+        vv: getattr(A, vv) + shift,
+        uv: off + (sc * difference - ss * (off + off)),
+        ua: c * getattr(A, ua) - s * getattr(A, va),
+        va: s * getattr(A, ua) + c * getattr(A, va),
+        aa: getattr(A, aa),
+    }
+    return Sym3(turned["xx"], turned["xy"], turned["xz"], turned["yy"], turned["yz"], turned["zz"])

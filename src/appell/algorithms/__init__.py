@@ -1,0 +1,1 @@
+"""The equations of motion, one algorithm a file, over any scalars."""

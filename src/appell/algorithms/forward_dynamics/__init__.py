@@ -1,0 +1,1 @@
+"""Methods of forward dynamics, one a file."""

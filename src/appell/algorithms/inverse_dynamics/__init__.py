@@ -1,0 +1,1 @@
+"""Methods of inverse dynamics, one a file."""

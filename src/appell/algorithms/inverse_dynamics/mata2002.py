@@ -1,0 +1,110 @@
+"""Inverse dynamics of a tree, tensor form of the Gibbs-Appell equations.
+
+Source: Mata et al. 2002, sections 2 and 4.1, with the corrections of docs/theory/mata2002.md. Symbols: docs/notation.md.
+    (9)   f_i = m_i r̈_i                 (10)  t~_i = Ω_i J_i - (Ω_i J_i)^T          (12)  Ω_i = ω̇~_i + ω~_i²
+    (14)  τ_j = z_j · χ_j               (15)  χ_j = r~_jj f_j + s~_j,j+1 φ_j + t_j + R χ_j+1
+                                        (16)  φ_j = R (f_j+1 + φ_j+1)
+Mass moments are taken at the origin O_i of the link frame instead of the mass centre G_i: with γ = m r and J about O_i,
+(9) reads f = m s̈ + Ω γ and r~ f + t together are γ x s̈ + t_O. The count of operations stays, massless links are allowed,
+and τ is linear in the ten numbers (m, γ, J).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra import ZERO, Mat3, Scalar, Vec3, acceleration_tensor, moment_of_tensor
+from appell.algorithms.registry import algorithm
+from appell.model.tree import BASE, Link, Placement, Tree, Wrench
+
+
+class Motion(NamedTuple):
+    """Angular velocity and acceleration, their tensor Ω, and the acceleration s̈ of the origin, in the link's frame."""
+
+    omega: Vec3
+    omegad: Vec3
+    Omega: Mat3
+    sdd: Vec3
+
+
+@algorithm("inverse_dynamics", "mata2002")
+def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
+    places = tree.placements(q)
+    motions = propagate_motion(tree, places, qd, qdd)  # base to tips, step 1
+    forces = [body_force(link, motion) for link, motion in zip(tree.links, motions, strict=True)]  # step 2
+    return project_on_joints(tree, places, qdd, forces)  # tips to base, step 3
+
+
+@algorithm("bias", "mata2002")
+def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """Forces at zero acceleration, C qd + g (section 3: "terms of joint accelerations eliminated")."""
+    return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
+
+
+@algorithm("gravity", "mata2002")
+def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
+    """Forces that hold the robot still."""
+    return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
+
+
+def at_rest(tree: Tree) -> Motion:
+    """Motion of the base: gravity enters as its acceleration, s̈_0 = -g (4.1, step 1, with the sign corrected)."""
+    return Motion(ZERO, ZERO, acceleration_tensor(ZERO, ZERO), -tree.gravity)
+
+
+def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[Motion]:
+    """Motion of every link, parents first."""
+    motions: list[Motion] = []
+    for link, place in zip(tree.links, places, strict=True):
+        parent = at_rest(tree) if link.parent == BASE else motions[link.parent]
+        motions.append(step_outward(link, place, parent, qd, qdd))
+    return motions
+
+
+def step_outward(link: Link, place: Placement, parent: Motion, qd, qdd) -> Motion:
+    """Motion of a link from its parent's (4.1, step 1; the terms of joint translation from the errata)."""
+    R, s = place
+    joint, jointd = link.kind.twist(link.speeds(qd)), link.kind.twist(link.speeds(qdd))
+    carried = R.T @ parent.omega
+    omega = carried + joint.angular
+    omegad = R.T @ parent.omegad + jointd.angular + carried.cross(joint.angular)
+    sdd = R.T @ (parent.sdd + parent.Omega @ s) + jointd.linear + (carried + omega).cross(joint.linear)
+    return Motion(omega, omegad, acceleration_tensor(omega, omegad), sdd)
+
+
+def body_force(link: Link, motion: Motion) -> Wrench:
+    """Inertia force f_i (9) and its moment about the link's origin, r~ f + t with t of (10)."""
+    m, gamma, J = link.inertia
+    force = motion.sdd * m + motion.Omega @ gamma
+    moment = gamma.cross(motion.sdd) + moment_of_tensor(motion.Omega, J)
+    return Wrench(force, moment)
+
+
+def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
+    """Generalised forces from the wrenches of the bodies, (14)-(16), tips first."""
+    totals = list(forces)
+    tau: list[Scalar] = [0.0] * tree.nv
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        if i in tree.external:
+            totals[i] = subtract(totals[i], tree.external[i])
+        accelerations = link.speeds(qdd)
+        for k, force in enumerate(link.kind.project(totals[i].moment, totals[i].force)):
+            own = force + accelerations[k] * link.armature
+            tau[link.v + k] = tau[link.v + k] + own * link.multiplier
+        if link.parent != BASE:
+            totals[link.parent] = step_inward(places[i], totals[link.parent], totals[i])
+    return tau
+
+
+def step_inward(place: Placement, parent: Wrench, own: Wrench) -> Wrench:
+    """The parent's wrench with this link's carried over: (15) and (16)."""
+    R, s = place
+    phi = R @ own.force
+    return Wrench(parent.force + phi, parent.moment + s.cross(phi) + R @ own.moment)
+
+
+def subtract(a: Wrench, b: Wrench) -> Wrench:
+    return Wrench(a.force - b.force, a.moment - b.moment)

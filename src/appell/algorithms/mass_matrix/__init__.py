@@ -1,0 +1,1 @@
+"""Methods of mass matrix, one a file."""

@@ -1,0 +1,93 @@
+"""Which quantities can be computed, from what, and by which methods.
+
+A quantity is described once; an algorithm is a function over scalars, registered under a quantity and a method name.
+Nothing outside this file knows the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from appell.errors import ArgumentError, choices
+
+Algorithm = Callable[..., Any]
+"""`algorithm(tree, *inputs)` over sequences of scalars; returns scalars, nested as the output's shape."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a function takes and gives.
+
+    Attributes:
+        inputs: names of its arguments; `q` has nq entries, every other one nv.
+        shape: of one result; "v" stands for nv.
+        default: the method that is used unless another is named; the first registered if empty.
+        forces: whether external forces enter.
+        gravity: whether gravity enters.
+        frame: whether it is of a frame of the robot (name and reference frame are then arguments).
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    shape: tuple[str | int, ...]
+    default: str = ""
+    forces: bool = False
+    gravity: bool = True
+    frame: bool = False
+    methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
+
+    def output_shape(self, nv: int) -> tuple[int, ...]:
+        return tuple(nv if size == "v" else int(size) for size in self.shape)
+
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("inverse_dynamics", ("q", "qd", "qdd"), ("v",), "mata2002", forces=True),
+        Quantity("forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", forces=True),
+        Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", gravity=False),
+        Quantity("bias", ("q", "qd"), ("v",), "mata2002", forces=True),
+        Quantity("gravity", ("q",), ("v",), "mata2002"),
+        Quantity("coriolis_matrix", ("q", "qd"), ("v", "v"), "gibbs", gravity=False),
+        Quantity("kinetic_energy", ("q", "qd"), (), "gibbs", gravity=False),
+        Quantity("potential_energy", ("q",), (), "gibbs"),
+        Quantity("gibbs_function", ("q", "qd", "qdd"), (), "gibbs"),
+        Quantity("center_of_mass", ("q",), (3,), "gibbs", gravity=False),
+        Quantity("pose", ("q",), (4, 4), "recursive", gravity=False, frame=True),
+        Quantity("jacobian", ("q",), (6, "v"), "recursive", gravity=False, frame=True),
+        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", gravity=False, frame=True),
+    )
+}
+
+_MODULES = (
+    "inverse_dynamics.mata2002", "inverse_dynamics.valera2003", "inverse_dynamics.newton_euler",
+    "mass_matrix.gibbs_hessian", "mass_matrix.composite",
+    "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
+    "coriolis_matrix", "energy", "kinematics",
+)  # fmt: skip
+
+
+def algorithm(quantity: str, method: str) -> Callable[[Algorithm], Algorithm]:
+    """Register the decorated function as a method of a quantity."""
+
+    def register(function: Algorithm) -> Algorithm:
+        QUANTITIES[quantity].methods[method] = function
+        return function
+
+    return register
+
+
+def find(quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
+    """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones."""
+    for module in _MODULES:
+        import_module(f"appell.algorithms.{module}")
+    if quantity not in QUANTITIES:
+        raise ArgumentError(choices("function", quantity, QUANTITIES))
+    found = QUANTITIES[quantity]
+    name = method or found.default
+    if name not in found.methods:
+        raise ArgumentError(choices(f"method of {quantity}", name, found.methods))
+    return found, name, found.methods[name]

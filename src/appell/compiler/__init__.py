@@ -1,0 +1,1 @@
+"""From algorithms to numbers: trace, count, evaluate."""

@@ -1,0 +1,105 @@
+"""From an algorithm to a graph: run it once on symbols.
+
+A `Trace` is the graph of one function of one robot, a `casadi.Function` over SX scalars with one vector per input and one
+vector for the result (entries by rows). It is the definition of what every compile target must compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from appell.algebra import Mat3, Vec3
+from appell.algorithms.registry import Quantity, find
+from appell.compiler.request import REFERENCE_FRAMES, Request
+from appell.errors import ArgumentError, choices
+from appell.model.tree import BASE, Tree, Wrench
+
+if TYPE_CHECKING:
+    import casadi
+
+@dataclass(frozen=True)
+class Trace:
+    """The graph of one function.
+
+    Attributes:
+        inputs: name and number of entries of each input, in order.
+        shape: of one result; the graph's output is its entries by rows.
+        graph: `casadi.Function` with those inputs as columns and one output column.
+    """
+
+    request: Request
+    inputs: tuple[tuple[str, int], ...]
+    shape: tuple[int, ...]
+    graph: casadi.Function = field(compare=False)
+
+
+def trace(tree: Tree, request: Request, *, share: bool = True) -> Trace:
+    """Run the algorithm on symbols. `share=False` keeps repeated sub-expressions, as an algorithm is written."""
+    import casadi
+
+    quantity, _, algorithm = find(request.function, request.method)
+    validate(tree, quantity, request)
+    symbols: dict[str, casadi.SX] = {}
+
+    def symbol(name: str, size: int) -> list[casadi.SX]:
+        symbols[name] = casadi.SX.sym(name, size)
+        return [symbols[name][i] for i in range(size)]
+
+    arguments: list[Any] = [symbol(name, tree.nq if name == "q" else tree.nv) for name in quantity.inputs]
+    if request.gravity:
+        gravity = tree.base.T @ Vec3(*symbol("gravity", 3))
+        tree = replace(tree, gravity=gravity)
+    if request.forces:
+        entries = symbol("external_forces", 6 * len(request.forces))
+        tree = replace(tree, external=external_wrenches(tree, request.forces, entries))
+    if quantity.frame:
+        arguments += [tree.frames[request.frame or ""], request.reference]
+    result = algorithm(tree, *arguments)
+    output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
+    if share:
+        output = casadi.cse(output)
+    graph = casadi.Function(
+        request.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"]
+    )
+    inputs = tuple((name, int(value.numel())) for name, value in symbols.items())
+    return Trace(request, inputs, quantity.output_shape(tree.nv), graph)
+
+
+def validate(tree: Tree, quantity: Quantity, request: Request) -> None:
+    """Refuse what the quantity does not take, naming what it does."""
+    if request.gravity and not quantity.gravity:
+        raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
+    if request.forces and not quantity.forces:
+        raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
+    for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
+        if name not in tree.frames:
+            raise ArgumentError(choices("frame", name, tree.frames))
+    if quantity.frame and request.reference not in REFERENCE_FRAMES:
+        raise ArgumentError(choices("reference frame", request.reference, REFERENCE_FRAMES))
+
+
+def external_wrenches(tree: Tree, names: tuple[str, ...], entries: list[Any]) -> dict[int, Wrench]:
+    """Wrenches given in named frames, summed at the origins of the links that carry those frames."""
+    total: dict[int, Wrench] = {}
+    for k, name in enumerate(names):
+        frame = tree.frames[name]
+        if frame.link == BASE:
+            continue
+        force = frame.R @ Vec3(*entries[6 * k : 6 * k + 3])
+        moment = frame.R @ Vec3(*entries[6 * k + 3 : 6 * k + 6]) + frame.p.cross(force)
+        before = total.get(frame.link)
+        total[frame.link] = (
+            Wrench(force, moment) if before is None else Wrench(before.force + force, before.moment + moment)
+        )
+    return total
+
+
+def flat(result: Any) -> Iterator[Any]:
+    """The scalars of a nested result, by rows."""
+    if isinstance(result, (list, tuple, Vec3, Mat3)):
+        for entry in result:
+            yield from flat(entry)
+    else:
+        yield result

@@ -1,0 +1,235 @@
+"""The functions of a robot, in one place for everything that can answer them.
+
+`Dynamics` holds the public signatures and their documentation; `Robot` and compiled robots inherit it and say only how a
+request is evaluated.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from appell.compiler.request import Request
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+
+class Dynamics:
+    """Functions of the state of a robot.
+
+    Every argument may have leading dimensions, which are a batch and are broadcast; results have the same leading
+    dimensions. Common options:
+
+    - `gravity`: another gravity vector [m/s²] for this call, (..., 3).
+    - `external_forces`: `{frame: wrench}` with wrenches (..., 6) acting on the robot, force then moment, at the origin
+      and along the axes of the named frame. [N, N m]
+    - `out`: array for the result.
+    - `check`: False skips the search for NaN and infinity.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def evaluate(
+        self,
+        request: Request,
+        inputs: tuple[ArrayLike, ...],
+        gravity: ArrayLike | None = None,
+        external_forces: Mapping[str, ArrayLike] | None = None,
+        out: np.ndarray | None = None,
+        check: bool = True,
+    ) -> Any:
+        """Numbers for a request."""
+        raise NotImplementedError
+
+    def inverse_dynamics(
+        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, out=None, check=True
+    ) -> np.ndarray:
+        """Generalised forces tau = M(q) qdd + bias(q, qd) that give the accelerations qdd. [N m, N]
+
+        Args:
+            q: coordinates (..., nq); qd, qdd: speeds and accelerations (..., nv).
+            method: `"mata2002"` (tensor form of the Gibbs-Appell equations, default), `"valera2003"` (vector form),
+                `"newton_euler"` (Luh, Walker and Paul).
+
+        Returns:
+            (..., nv).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6).round(3).tolist()
+            [0.0, -63.532, -0.135, 0.0, 0.025, 0.0]
+        """
+        return self.evaluate(
+            Request("inverse_dynamics", method), (q, qd, qdd), gravity, external_forces, out, check
+        )
+
+    def forward_dynamics(
+        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, out=None, check=True
+    ) -> np.ndarray:
+        """Accelerations qdd = M(q)⁻¹ (tau - bias(q, qd)). [rad/s², m/s²]
+
+        Args:
+            q: coordinates (..., nq); qd: speeds, tau: generalised forces (..., nv).
+            method: `"gibbs"` (Hessian of the Gibbs function and Cholesky), `"articulated"` (Featherstone), `"noc"`
+                (Angeles and Ma).
+
+        Returns:
+            (..., nv).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> tau = robot.gravity([0.1] * 6)
+            >>> bool(abs(robot.forward_dynamics([0.1] * 6, [0.0] * 6, tau)).max() < 1e-12)
+            True
+        """
+        return self.evaluate(
+            Request("forward_dynamics", method), (q, qd, tau), gravity, external_forces, out, check
+        )
+
+    def mass_matrix(self, q, *, method=None, out=None, check=True) -> np.ndarray:
+        """Generalised inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
+
+        Args:
+            q: coordinates (..., nq).
+            method: `"gibbs_hessian"` (Mata 2002, section 4.2, default) or `"composite"` (Walker and Orin).
+
+        Returns:
+            (..., nv, nv), symmetric.
+
+        Example:
+            >>> import appell
+            >>> M = appell.load("puma560").mass_matrix([0.0] * 6)
+            >>> bool((M == M.T).all())
+            True
+        """
+        return self.evaluate(Request("mass_matrix", method), (q,), None, None, out, check)
+
+    def bias(self, q, qd, *, method=None, gravity=None, external_forces=None, out=None, check=True) -> np.ndarray:
+        """Forces at zero acceleration, C(q, qd) qd + g(q). [N m, N]
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").bias([0.0] * 6, [0.1] * 6).shape
+            (6,)
+        """
+        return self.evaluate(Request("bias", method), (q, qd), gravity, external_forces, out, check)
+
+    def gravity(self, q, *, method=None, gravity=None, out=None, check=True) -> np.ndarray:
+        """Forces g(q) that hold the robot still against gravity. [N m, N]
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> abs(robot.gravity([0.0] * 6, gravity=(0, 0, 0))).max().item()
+            0.0
+        """
+        return self.evaluate(Request("gravity", method), (q,), gravity, None, out, check)
+
+    def coriolis_matrix(self, q, qd, *, method=None, out=None, check=True) -> np.ndarray:
+        """C(q, qd) of the Christoffel symbols: C qd are the velocity forces, Ṁ - 2C is skew. [N m s, N s]
+
+        Returns:
+            (..., nv, nv).
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").coriolis_matrix([0.0] * 6, [0.0] * 6).any().item()
+            False
+        """
+        return self.evaluate(Request("coriolis_matrix", method), (q, qd), None, None, out, check)
+
+    def kinetic_energy(self, q, qd, *, out=None, check=True) -> Any:
+        """T = qd^T M(q) qd / 2, rotors included. [J]
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").kinetic_energy([0.0] * 6, [0.0] * 6).item()
+            0.0
+        """
+        return self.evaluate(Request("kinetic_energy"), (q, qd), None, None, out, check)
+
+    def potential_energy(self, q, *, gravity=None, out=None, check=True) -> Any:
+        """U = -Σ m_i g · r_i over the moving bodies, zero with all mass at the world's origin. [J]
+
+        Example:
+            >>> import appell
+            >>> round(appell.load("puma560").potential_energy([0.0] * 6).item(), 6)
+            -3.571231
+        """
+        return self.evaluate(Request("potential_energy"), (q,), gravity, None, out, check)
+
+    def gibbs_function(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> Any:
+        """Gibbs function G, the energy of acceleration, in the form of Mata 2002 eqs (3) and (4). [J/s²]
+
+        Gravity enters through the base's acceleration, terms without accelerations are left out, so that
+        ∂G/∂qdd = tau and ∂²G/∂qdd² = M.
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").gibbs_function([0.0] * 6, [0.0] * 6, [0.0] * 6, gravity=(0, 0, 0)).item()
+            0.0
+        """
+        return self.evaluate(Request("gibbs_function"), (q, qd, qdd), gravity, None, out, check)
+
+    def center_of_mass(self, q, *, out=None, check=True) -> np.ndarray:
+        """Mass centre of the moving bodies in the world frame, (..., 3). [m]
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").center_of_mass([0.0] * 6).shape
+            (3,)
+        """
+        return self.evaluate(Request("center_of_mass"), (q,), None, None, out, check)
+
+    def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
+        """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]
+
+        Args:
+            frame: name of a body.
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").pose([0.0] * 6, "link6")[:3, 3].round(3).tolist()
+            [0.412, 0.15, -0.433]
+        """
+        return self.evaluate(Request("pose", frame=frame), (q,), None, None, out, check)
+
+    def jacobian(
+        self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
+    ) -> np.ndarray:
+        """Jacobian J(q) of a frame's twist, linear rows first: [v; ω] = J qd. (..., 6, nv)
+
+        Args:
+            frame: name of a body.
+            reference_frame: `"LOCAL"` (velocity of the origin, along the frame's axes), `"LOCAL_WORLD_ALIGNED"`
+                (velocity of the origin, along the world's axes, default) or `"WORLD"` (velocity of the point at the
+                world's origin, along the world's axes).
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").jacobian([0.0] * 6, "link6").shape
+            (6, 6)
+        """
+        return self.evaluate(
+            Request("jacobian", frame=frame, reference=reference_frame), (q,), None, None, out, check
+        )
+
+    def jacobian_rate(
+        self, q, qd, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
+    ) -> np.ndarray:
+        """Time derivative of `jacobian` along qd: the twist's rate is J qdd + Jdot qd. (..., 6, nv)
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").jacobian_rate([0.0] * 6, [0.0] * 6, "link6").any().item()
+            False
+        """
+        return self.evaluate(
+            Request("jacobian_rate", frame=frame, reference=reference_frame), (q, qd), None, None, out, check
+        )

@@ -1,0 +1,51 @@
+"""Every error that the library raises on purpose. Messages say what, where, what was expected and the remedy."""
+
+from __future__ import annotations
+
+
+class AppellError(Exception):
+    """Base of all errors of this library."""
+
+
+class ArgumentError(AppellError, ValueError):
+    """A value passed to a function has the wrong shape, type or content."""
+
+
+class ModelError(AppellError, ValueError):
+    """A robot description that has no meaningful dynamics.
+
+    Attributes:
+        place: `file:line` of the defect, where it is known.
+        problems: all defects that were found (`appell.check` gives the same list).
+    """
+
+    def __init__(self, message: str, *, place: str = "", problems: tuple = ()) -> None:
+        super().__init__(message)
+        self.place = place
+        self.problems = problems
+
+
+class CompileError(AppellError, RuntimeError):
+    """Native code could not be produced; carries the compiler's own words in `output`."""
+
+    def __init__(self, message: str, *, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+class SimulationError(AppellError, RuntimeError):
+    """A simulation that cannot go on."""
+
+
+class IdentificationError(AppellError, RuntimeError):
+    """An identification problem without a trustworthy answer."""
+
+
+def choices(kind: str, got: object, valid) -> str:
+    """The sentence for a name that does not exist, with the nearest valid one first."""
+    import difflib
+
+    names = [str(name) for name in valid]
+    near = difflib.get_close_matches(str(got), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {got!r}.{hint} Valid: {', '.join(names) or 'none'}."

@@ -1,0 +1,46 @@
+"""A rigid body of a robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from appell.model.pose import Pose, Triple
+
+Six = tuple[float, float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A drawable shape fixed to a body.
+
+    Attributes:
+        kind: `"box"`, `"cylinder"`, `"sphere"`, `"capsule"` or `"mesh"`.
+        size: box edges, (radius, length), (radius,), or the mesh's scale along x, y, z. [m]
+        mesh: file name or URI of a mesh as the description gives it.
+        rgba: colour, or None.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose = Pose()
+    mesh: str = ""
+    rgba: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """Mass properties of one link in its own frame.
+
+    Attributes:
+        mass: [kg]
+        com: mass centre in the body frame. [m]
+        inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the mass centre, along the body frame's axes. [kg m²]
+        line: line of the description file it came from, 0 where unknown.
+    """
+
+    name: str
+    mass: float = 0.0
+    com: Triple = (0.0, 0.0, 0.0)
+    inertia: Six = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    visuals: tuple[Visual, ...] = ()
+    line: int = field(default=0, compare=False, repr=False)

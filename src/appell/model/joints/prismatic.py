@@ -1,0 +1,21 @@
+"""Translation along the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, Z
+from appell.model.joints.kind import JointKind, Twist
+
+
+class Prismatic(JointKind):
+    """q is a displacement [m] along +z."""
+
+    name = "prismatic"
+    nq = nv = 1
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(Turn(2, offset.cos, offset.sin)), Z * q[0]
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return (Twist(ZERO, Z),)

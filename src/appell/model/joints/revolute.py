@@ -1,0 +1,32 @@
+"""Rotation about the axis, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, Z, cos, sin
+from appell.algebra.angle import nearest_quarters
+from appell.model.joints.kind import JointKind, Twist
+
+
+class Revolute(JointKind):
+    """q is an angle [rad]."""
+
+    name = "revolute"
+    nq = nv = 1
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(turn_about_z(q[0], offset)), ZERO
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return (Twist(Z, ZERO),)
+
+
+def turn_about_z(angle: Scalar, offset: Angle) -> Turn:
+    """Turn by angle + offset. Right angles of a known offset cost nothing: they exchange sine and cosine."""
+    if isinstance(offset.radians, float) and (offset.cos == 0 or offset.sin == 0):
+        c, s = cos(angle), sin(angle)
+        c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[nearest_quarters(offset.radians) % 4]
+        return Turn(2, c, s)
+    total = angle + offset.radians
+    return Turn(2, cos(total), sin(total))

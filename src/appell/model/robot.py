@@ -1,0 +1,138 @@
+"""The robot: a tree of bodies and joints, and thin methods that call the algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError, ModelError, choices
+from appell.model.body import Body
+from appell.model.joint import Joint
+from appell.model.joints import KINDS
+from appell.model.pose import Triple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from appell.compiler.evaluate import Evaluator
+    from appell.model.tree import Tree
+
+
+@dataclass(frozen=True)
+class Robot(Dynamics):
+    """A tree of bodies joined by joints, in the order of the description.
+
+    Coordinates q, speeds qd and forces tau follow the order of the joints; `joint_names` lists the joints that carry
+    one. Leading dimensions of every array are a batch. Units are SI, spatial vectors are linear part first
+    (`docs/conventions.md`).
+
+    Attributes:
+        bodies, joints: the description.
+        gravity_vector: acceleration of free fall in the world frame. [m/s²]
+        coupled: whether mimic joints follow their leader (True) or move on their own.
+
+    Example:
+        >>> import appell
+        >>> robot = appell.load("puma560")
+        >>> robot.nv, robot.joint_names[:2]
+        (6, ('joint1', 'joint2'))
+        >>> robot.mass_matrix([0.0] * 6).shape
+        (6, 6)
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    gravity_vector: Triple = (0.0, 0.0, -9.81)
+    coupled: bool = True
+    source: str = field(default="", compare=False, repr=False)
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The robot as the recursions see it: moving links with their joints, parents first."""
+        from appell.model.tree import build_tree
+
+        return build_tree(self)
+
+    @cached_property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """The joints that carry coordinates, in order."""
+        return tuple(
+            joint for joint in self.joints if KINDS[joint.kind].nv and not (self.coupled and joint.mimic is not None)
+        )
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(KINDS[joint.kind].nq for joint in self.moving_joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return sum(KINDS[joint.kind].nv for joint in self.moving_joints)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that carry coordinates, in the order of q."""
+        return tuple(joint.name for joint in self.moving_joints)
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of all bodies, which are also the names of the frames."""
+        return tuple(body.name for body in self.bodies)
+
+    def body(self, name: str) -> Body:
+        """The body of this name."""
+        return _named("body", name, self.bodies)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of this name."""
+        return _named("joint", name, self.joints)
+
+    def with_gravity(self, gravity: Triple) -> Robot:
+        """The same robot under another gravity vector [m/s²]."""
+        x, y, z = (float(value) for value in gravity)
+        return replace(self, gravity_vector=(x, y, z))
+
+    # --- how its functions are evaluated (they are documented in Dynamics) --------------------------------------------
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        from appell.compiler.evaluate import Evaluator
+
+        return Evaluator(self.tree)
+
+    def evaluate(self, request, inputs, gravity=None, external_forces=None, out=None, check=True):
+        return self._evaluator(request, inputs, gravity, external_forces, out, check)
+
+    def passive_forces(self, qd: ArrayLike) -> np.ndarray:
+        """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). [N m, N]
+
+        They are not part of `inverse_dynamics` and `bias`: M qdd + bias = tau + passive_forces(qd).
+
+        Example:
+            >>> import appell
+            >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
+            True
+        """
+        from appell.algorithms.passive_forces import passive_forces
+
+        return passive_forces(self, qd)
+
+    def __repr__(self) -> str:
+        return (
+            f"Robot({self.name!r}, {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
+            f"joints: {', '.join(self.joint_names) or 'none'})"
+        )
+
+
+def _named(kind: str, name: str, items) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    raise ArgumentError(choices(kind, name, [item.name for item in items]))
