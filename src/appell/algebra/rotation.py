@@ -49,9 +49,17 @@ class Rotation:
             A = _turn_tensor(turn, A)
         return A
 
+    def conjugate_general(self, A: Mat3) -> Mat3:
+        """R A R^T for a tensor without symmetry."""
+        return self.turn_columns(self.turn_columns(A).T).T
+
+    def turn_columns(self, A: Mat3) -> Mat3:
+        """R A."""
+        return Mat3.from_columns(*(self @ column for column in A.columns))
+
     def matrix(self) -> Mat3:
         """The nine direction cosines, columns are the turned frame's axes."""
-        return Mat3.from_columns(*(self @ e for e in IDENTITY.columns))
+        return self.turn_columns(IDENTITY)
 
 
 def _about_x(c: Scalar, s: Scalar, v: Vec3) -> Vec3:

@@ -44,6 +44,7 @@ class Link:
         kind: what its joint does.
         q, v: first coordinate and first speed of its joint.
         multiplier, shift: the joint's coordinate is multiplier q + shift (1 and 0 unless it mimics another joint).
+        leads: whether the coordinate is the joint's own (False for a joint that mimics another).
         inertia: mass properties of all its bodies, in its frame.
         armature: rotor inertia felt at the joint.
     """
@@ -55,6 +56,7 @@ class Link:
     v: int
     multiplier: float
     shift: float
+    leads: bool
     turn: Angle
     tilt: Angle
     offset: Angle
@@ -206,7 +208,7 @@ class _Builder:
         nq, nv = self._first_coordinate(leader.name)
         return Link(
             name=joint.name, parent=self.parent[i], kind=KINDS[joint.kind], q=nq, v=nv,
-            multiplier=multiplier, shift=shift, turn=turn, tilt=tilt, offset=offset,
+            multiplier=multiplier, shift=shift, leads=leader is joint, turn=turn, tilt=tilt, offset=offset,
             s0=Vec3(*(spin @ self.rest[i][1]).tolist()), inertia=inertia, armature=joint.armature,
         )  # fmt: skip
 

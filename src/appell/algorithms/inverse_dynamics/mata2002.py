@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Scalar, Vec3, acceleration_tensor, moment_of_tensor
+from appell.algorithms.inverse_dynamics.inward import project_on_joints
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree, Wrench
 
@@ -80,31 +81,3 @@ def body_force(link: Link, motion: Motion) -> Wrench:
     force = motion.sdd * m + motion.Omega @ gamma
     moment = gamma.cross(motion.sdd) + moment_of_tensor(motion.Omega, J)
     return Wrench(force, moment)
-
-
-def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
-    """Generalised forces from the wrenches of the bodies, (14)-(16), tips first."""
-    totals = list(forces)
-    tau: list[Scalar] = [0.0] * tree.nv
-    for i in reversed(range(len(tree.links))):
-        link = tree.links[i]
-        if i in tree.external:
-            totals[i] = subtract(totals[i], tree.external[i])
-        accelerations = link.speeds(qdd)
-        for k, force in enumerate(link.kind.project(totals[i].moment, totals[i].force)):
-            own = force + accelerations[k] * link.armature
-            tau[link.v + k] = tau[link.v + k] + own * link.multiplier
-        if link.parent != BASE:
-            totals[link.parent] = step_inward(places[i], totals[link.parent], totals[i])
-    return tau
-
-
-def step_inward(place: Placement, parent: Wrench, own: Wrench) -> Wrench:
-    """The parent's wrench with this link's carried over: (15) and (16)."""
-    R, s = place
-    phi = R @ own.force
-    return Wrench(parent.force + phi, parent.moment + s.cross(phi) + R @ own.moment)
-
-
-def subtract(a: Wrench, b: Wrench) -> Wrench:
-    return Wrench(a.force - b.force, a.moment - b.moment)

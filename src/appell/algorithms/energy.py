@@ -1,0 +1,73 @@
+"""Kinetic and potential energy, mass centre, and the Gibbs function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import ZERO, Scalar, Vec3
+from appell.algorithms.inverse_dynamics.mata2002 import propagate_motion
+from appell.algorithms.registry import algorithm
+from appell.errors import ModelError
+from appell.model.tree import BASE, Tree
+
+
+@algorithm("kinetic_energy", "gibbs")
+def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Scalar:
+    """T = Σ (m v²/2 + v · (ω x γ) + ω · H ω/2) + rotors, v the velocity of the link's origin.  [J]"""
+    speeds: list[tuple[Vec3, Vec3]] = []
+    total: Scalar = 0.0
+    for link, (R, s) in zip(tree.links, tree.placements(q), strict=True):
+        omega, v = (ZERO, ZERO) if link.parent == BASE else speeds[link.parent]
+        joint = link.kind.twist(link.speeds(qd))
+        omega, v = R.T @ omega + joint.angular, R.T @ (v + omega.cross(s)) + joint.linear
+        speeds.append((omega, v))
+        momentum = v * (0.5 * link.inertia.mass) + omega.cross(link.inertia.gamma)
+        total = total + v @ momentum + omega @ (link.inertia.at_origin @ omega) * 0.5
+        for speed in link.speeds(qd):
+            total = total + speed * speed * (0.5 * link.armature)
+    return total
+
+
+@algorithm("potential_energy", "gibbs")
+def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
+    """U = -g · Σ m_i r_i over the moving bodies.  [J]"""
+    _, moment = first_moment(tree, q)
+    return -(tree.gravity @ moment)
+
+
+@algorithm("center_of_mass", "gibbs")
+def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+    """Σ m_i r_i / Σ m_i over the moving bodies, in the world frame.  [m]"""
+    mass, moment = first_moment(tree, q)
+    if mass == 0:
+        raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
+    return tree.base @ moment * (1.0 / mass)
+
+
+def first_moment(tree: Tree, q: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
+    """Mass and first moment of all moving bodies about the world's origin, in the base frame of the recursions."""
+    masses = [link.inertia.mass for link in tree.links]
+    moments = [link.inertia.gamma for link in tree.links]
+    mass, moment = 0.0, ZERO
+    for i, (R, s) in reversed(list(enumerate(tree.placements(q)))):
+        carried = R @ moments[i] + s * masses[i]
+        parent = tree.links[i].parent
+        if parent == BASE:
+            mass, moment = mass + masses[i], moment + carried
+        else:
+            masses[parent], moments[parent] = masses[parent] + masses[i], moments[parent] + carried
+    return mass, moment
+
+
+@algorithm("gibbs_function", "gibbs")
+def gibbs_function(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> Scalar:
+    """G = Σ (m r̈²/2 + ω̇ · I ω̇/2 + ω̇ · (ω x I ω)) + rotors, Mata 2002 (3) and (4); r̈ holds gravity.  [J/s²]"""
+    total: Scalar = 0.0
+    for link, motion in zip(tree.links, propagate_motion(tree, tree.placements(q), qd, qdd), strict=True):
+        rdd = motion.sdd + motion.Omega @ link.inertia.com
+        inertia = link.inertia.inertia
+        total = total + (rdd @ rdd) * (0.5 * link.inertia.mass)
+        total = total + motion.omegad @ (inertia @ motion.omegad * 0.5 + motion.omega.cross(inertia @ motion.omega))
+        for acceleration in link.speeds(qdd):
+            total = total + acceleration * acceleration * (0.5 * link.armature)
+    return total

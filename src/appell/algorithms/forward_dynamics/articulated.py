@@ -1,0 +1,205 @@
+"""Forward dynamics by articulated bodies.
+
+Source: R. Featherstone, The calculation of robot dynamics using articulated-body inertias, Int. J. Robotics Research 2(1)
+(1983), written with accelerations of origins instead of spatial accelerations, in link frames. Each degree of freedom is
+eliminated by itself, which serves joints of any number of degrees.
+
+Joints that mimic others are cut free and held by constraint forces: one more solution per such joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Vec3, is_zero, skew
+from appell.algorithms.inverse_dynamics.inward import step_inward
+from appell.algorithms.linear import solve
+from appell.algorithms.registry import algorithm
+from appell.model.joints import Twist
+from appell.model.tree import BASE, Link, Placement, Tree, Wrench
+
+
+class ArticulatedInertia(NamedTuple):
+    """Wrench of an articulated body from the acceleration of its handle: f = A a + B α, n = B^T a + C α."""
+
+    A: Sym3
+    B: Mat3
+    C: Sym3
+
+    @classmethod
+    def of(cls, link: Link) -> ArticulatedInertia:
+        """A rigid body: f = m a + α x γ, n = γ x a + H α."""
+        m, gamma, _ = link.inertia
+        return cls(Sym3(m, 0.0, 0.0, m, 0.0, m), skew(-gamma), link.inertia.at_origin)
+
+    def __matmul__(self, t: Twist) -> Wrench:
+        return Wrench(self.A @ t.linear + self.B @ t.angular, self.B.T @ t.linear + self.C @ t.angular)
+
+    def plus(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(self.A + other.A, self.B + other.B, self.C + other.C)
+
+    def without(self, unit: Twist, U: Wrench, inverse: Scalar, rigid: bool) -> ArticulatedInertia:
+        """I - U U^T / d. Without armature the rows along the freed direction are zero, and are made so exactly."""
+        f, n = U.force * inverse, U.moment * inverse
+        left = ArticulatedInertia(
+            self.A - _symmetric_part(f.outer(U.force)),
+            self.B - f.outer(U.moment),
+            self.C - _symmetric_part(n.outer(U.moment)),
+        )
+        return left.masked(_kept(unit.linear), _kept(unit.angular)) if rigid else left
+
+    def masked(self, linear: Vec3, angular: Vec3) -> ArticulatedInertia:
+        """Rows and columns multiplied by 0 or 1."""
+        A, B, C = self
+        x, y, z = linear
+        u, v, w = angular
+        return ArticulatedInertia(
+            Sym3(A.xx * x, A.xy * (x * y), A.xz * (x * z), A.yy * y, A.yz * (y * z), A.zz * z),
+            Mat3(*(entry * (row * column) for (row, column), entry in zip(product(linear, angular), B, strict=True))),
+            Sym3(C.xx * u, C.xy * (u * v), C.xz * (u * w), C.yy * v, C.yz * (v * w), C.zz * w),
+        )
+
+    def moved(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
+        """The same seen from the parent's frame and origin: a_child = a - s~ α, n = n_child + s x f."""
+        A, B, C, S = R.conjugate(self.A), R.conjugate_general(self.B), R.conjugate(self.C), skew(s)
+        moved = B - A.full().dot(S)
+        return ArticulatedInertia(A, moved, C + _symmetric_part(S.dot(moved) - B.T.dot(S)))
+
+
+class Freed(NamedTuple):
+    """One eliminated degree of freedom: its unit twist, U = I S, and 1 / (S · U)."""
+
+    unit: Twist
+    U: Wrench
+    inverse: Scalar
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What depends on q alone: per link, its eliminated degrees of freedom and the inertia that is left."""
+
+    tree: Tree
+    places: list[Placement]
+    freed: list[list[Freed]]
+    left: list[ArticulatedInertia]
+
+    def solve(self, forces: list[list[Scalar]], biases: list[Wrench], drifts: list[Twist], base: Twist):
+        """Joint accelerations from joint forces, bias wrenches of the bodies and velocity accelerations of the joints."""
+        links = self.tree.links
+        pushes, residues = list(biases), [list(force) for force in forces]
+        for i in reversed(range(len(links))):
+            p = pushes[i]
+            for k, (unit, U, inverse) in enumerate(self.freed[i]):
+                u = residues[i][k] - (unit.angular @ p.moment + unit.linear @ p.force)
+                p = Wrench(p.force + U.force * (u * inverse), p.moment + U.moment * (u * inverse))
+                residues[i][k] = u
+            if links[i].parent != BASE:
+                drift = self.left[i] @ drifts[i]
+                total = Wrench(p.force + drift.force, p.moment + drift.moment)
+                pushes[links[i].parent] = step_inward(self.places[i], pushes[links[i].parent], total)
+        accelerations: list[Twist] = []
+        for i, (link, (R, s)) in enumerate(zip(links, self.places, strict=True)):
+            parent = base if link.parent == BASE else accelerations[link.parent]
+            linear = R.T @ (parent.linear + parent.angular.cross(s)) + drifts[i].linear
+            a = Twist(R.T @ parent.angular + drifts[i].angular, linear)
+            for k, (unit, U, inverse) in reversed(list(enumerate(self.freed[i]))):
+                qdd = (residues[i][k] - (U.force @ a.linear + U.moment @ a.angular)) * inverse
+                a = Twist(a.angular + unit.angular * qdd, a.linear + unit.linear * qdd)
+                residues[i][k] = qdd
+            accelerations.append(a)
+        return residues
+
+
+@algorithm("forward_dynamics", "articulated")
+def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+    """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
+    places = tree.placements(q)
+    factors = factorise(tree, places)
+    biases, drifts = velocity_terms(tree, places, qd)
+    forces = [[tau[link.v + k] if link.leads else 0.0 for k in range(link.kind.nv)] for link in tree.links]
+    free = factors.solve(forces, biases, drifts, Twist(ZERO, -tree.gravity))
+    moving = hold_couplings(factors, free)
+    qdd: list[Scalar] = [0.0] * tree.nv
+    for link, own in zip(tree.links, moving, strict=True):
+        if link.leads:
+            qdd[link.v : link.v + link.kind.nv] = own
+    return qdd
+
+
+def factorise(tree: Tree, places: list[Placement]) -> Factors:
+    """Articulated-body inertias, tips first."""
+    inertias = [ArticulatedInertia.of(link) for link in tree.links]
+    freed: list[list[Freed]] = [[] for _ in tree.links]
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        for unit in link.kind.subspace():
+            U = inertias[i] @ unit
+            inverse = 1.0 / (unit.angular @ U.moment + unit.linear @ U.force + link.armature)
+            freed[i].append(Freed(unit, U, inverse))
+            inertias[i] = inertias[i].without(unit, U, inverse, rigid=is_zero(link.armature))
+        if link.parent != BASE:
+            inertias[link.parent] = inertias[link.parent].plus(inertias[i].moved(*places[i]))
+    return Factors(tree, places, freed, inertias)
+
+
+def velocity_terms(tree: Tree, places: list[Placement], qd) -> tuple[list[Wrench], list[Twist]]:
+    """Per link, the wrench of its own rotation (less external forces) and the acceleration that speeds alone give it."""
+    omegas: list[Vec3] = []
+    biases, drifts = [], []
+    for i, (link, (R, s)) in enumerate(zip(tree.links, places, strict=True)):
+        before = ZERO if link.parent == BASE else omegas[link.parent]
+        joint = link.kind.twist(link.speeds(qd))
+        carried = R.T @ before
+        omega = carried + joint.angular
+        centripetal = R.T @ before.cross(before.cross(s))
+        drifts.append(Twist(carried.cross(joint.angular), centripetal + (carried + omega).cross(joint.linear)))
+        force = omega.cross(omega.cross(link.inertia.gamma))
+        moment = omega.cross(link.inertia.at_origin @ omega)
+        if i in tree.external:
+            force, moment = force - tree.external[i].force, moment - tree.external[i].moment
+        biases.append(Wrench(force, moment))
+        omegas.append(omega)
+    return biases, drifts
+
+
+def hold_couplings(factors: Factors, free: list[list[Scalar]]) -> list[list[Scalar]]:
+    """Accelerations with q̈_follower = multiplier q̈_leader, by the constraint forces that hold them."""
+    links = factors.tree.links
+    leader = {link.v: i for i, link in enumerate(links) if link.leads}
+    rows = [[(i, 1.0), (leader[link.v], -link.multiplier)] for i, link in enumerate(links) if not link.leads]
+    if not rows:
+        return free
+    still = [Wrench(ZERO, ZERO)] * len(links), [Twist(ZERO, ZERO)] * len(links), Twist(ZERO, ZERO)
+    responses = []
+    for row in rows:
+        forces = [[0.0] * link.kind.nv for link in links]
+        for i, factor in row:
+            forces[i][0] = forces[i][0] + factor
+        responses.append(factors.solve(forces, *still))
+    gap = [-_along(row, free) for row in rows]
+    stiffness = [[_along(row, response) for response in responses] for row in rows]
+    multipliers = solve(stiffness, gap, range(len(rows)))
+    held = [list(own) for own in free]
+    for response, multiplier in zip(responses, multipliers, strict=True):
+        for own, change in zip(held, response, strict=True):
+            own[:] = [a + b * multiplier for a, b in zip(own, change, strict=True)]
+    return held
+
+
+def _along(row: list[tuple[int, float]], accelerations: list[list[Scalar]]) -> Scalar:
+    """One coupling's equation, applied to joint accelerations."""
+    (i, a), (k, b) = row
+    return accelerations[i][0] * a + accelerations[k][0] * b
+
+
+def _symmetric_part(A: Mat3) -> Sym3:
+    """A tensor that is symmetric by its meaning, read off its upper triangle."""
+    return Sym3(A.xx, A.xy, A.xz, A.yy, A.yz, A.zz)
+
+
+def _kept(direction: Vec3) -> Vec3:
+    """0 for a coordinate axis that is itself the freed direction, 1 for the others."""
+    return Vec3(*(0.0 if entry == 1.0 else 1.0 for entry in direction))

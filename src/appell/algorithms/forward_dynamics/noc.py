@@ -1,0 +1,99 @@
+"""Forward dynamics by the natural orthogonal complement.
+
+Source: J. Angeles, O. Ma, Dynamic simulation of n-axis serial robotic manipulators using a natural orthogonal complement,
+Int. J. Robotics Research 7(5) (1988). The twists of all bodies are T qd; the inertia matrix is T^T 𝓜 T with 𝓜 the block
+diagonal of mass and inertia of the bodies, and the bias is T^T of the bodies' inertia forces at zero acceleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra import ZERO, Scalar
+from appell.algorithms.inverse_dynamics.newton_euler import newton_euler
+from appell.algorithms.inverse_dynamics.vector_motion import propagate_motion
+from appell.algorithms.linear import elimination_order, solve
+from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.gibbs_hessian import Ancestor, partial_velocities
+from appell.algorithms.registry import algorithm
+from appell.model.joints import Twist
+from appell.model.tree import Link, Placement, Tree, Wrench
+
+
+class Column(NamedTuple):
+    """One column of T for a body: the twist of its mass centre that degree `degree` of link `link`'s joint gives."""
+
+    link: int
+    degree: int
+    twist: Twist
+
+
+@algorithm("forward_dynamics", "noc")
+def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+    """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
+    places = tree.placements(q)
+    T = orthogonal_complement(tree, places)
+    right = [force - rest for force, rest in zip(tau, bias(tree, places, qd, T), strict=True)]
+    return solve(inertia_matrix(tree, T), right, elimination_order(tree))
+
+
+@algorithm("mass_matrix", "noc")
+def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """M(q) = T^T 𝓜 T.  [kg m², kg m, kg]"""
+    return inertia_matrix(tree, orthogonal_complement(tree, tree.placements(q)))
+
+
+def orthogonal_complement(tree: Tree, places: list[Placement]) -> list[list[Column]]:
+    """The columns of T for every body, in the body's frame, own joint first."""
+    T = []
+    for i, ancestors in enumerate(partial_velocities(tree, places)):
+        own = Ancestor(i, tree.links[i].kind.subspace(), ZERO)
+        com = tree.links[i].inertia.com
+        T.append([
+            Column(k, degree, Twist(unit.angular, unit.linear + unit.angular.cross(s + com)))
+            for k, units, s in [own, *ancestors]
+            for degree, unit in enumerate(units)
+        ])  # fmt: skip
+    return T
+
+
+def inertia_matrix(tree: Tree, T: list[list[Column]]) -> list[list[Scalar]]:
+    """T^T 𝓜 T."""
+    sums: dict[tuple[int, int, int, int], Scalar] = {}
+    for link, columns in zip(tree.links, T, strict=True):
+        momenta = [momentum(link, column.twist) for column in columns]
+        for n, first in enumerate(columns):
+            for second, other in zip(columns[n:], momenta[n:], strict=True):
+                key = (first.link, first.degree, second.link, second.degree)
+                value = first.twist.angular @ other.angular + first.twist.linear @ other.linear
+                sums[key] = sums[key] + value if key in sums else value
+    D = MatrixOfJoints(tree)
+    for key, value in sums.items():
+        D.add(*key, value)
+    return D.matrix()
+
+
+def momentum(link: Link, twist: Twist) -> Twist:
+    return Twist(link.inertia.inertia @ twist.angular, twist.linear * link.inertia.mass)
+
+
+def bias(tree: Tree, places: list[Placement], qd: Sequence[Scalar], T: list[list[Column]]) -> list[Scalar]:
+    """T^T of the inertia forces at zero acceleration, less the external forces."""
+    motions = propagate_motion(tree, places, qd, [0.0] * tree.nv)
+    result: list[Scalar] = [0.0] * tree.nv
+    for i, (link, motion, columns) in enumerate(zip(tree.links, motions, T, strict=True)):
+        force, moment = newton_euler(link, motion)
+        if i in tree.external:
+            outside = at_center(link, tree.external[i])
+            force, moment = force - outside.force, moment - outside.moment
+        for k, degree, twist in columns:
+            v = tree.links[k].v + degree
+            own = twist.angular @ moment + twist.linear @ force
+            result[v] = result[v] + own * tree.links[k].multiplier
+    return result
+
+
+def at_center(link: Link, wrench: Wrench) -> Wrench:
+    """The wrench moved from the link's origin to its mass centre."""
+    return Wrench(wrench.force, wrench.moment - link.inertia.com.cross(wrench.force))

@@ -1,0 +1,48 @@
+"""Inverse dynamics of a tree, vector form of the Gibbs-Appell equations.
+
+Source: Valera et al. 2003, section 2, with the corrections of docs/theory/valera2003.md. Symbols: docs/notation.md.
+    (8)   τ_j = A_j + B_j               rotational and translational part of ∂G/∂q̈_j
+    (16)  A_j = z_j · α_j               (17)  α_j = I ω̇ + ω x I ω + R α_j+1
+    (23)  B_j = -z_j · β_j              (25)  β_j = m r̈_G x r_OG + φ_j x s_j,j+1 + R β_j+1
+α and β are carried as one vector α - β, which saves one rotation a joint and is what the paper's own count assumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import Scalar, Vec3
+from appell.algorithms.inverse_dynamics.inward import project_on_joints
+from appell.algorithms.inverse_dynamics.vector_motion import VectorMotion, propagate_motion
+from appell.algorithms.registry import algorithm
+from appell.model.tree import Link, Tree, Wrench
+
+
+@algorithm("inverse_dynamics", "valera2003")
+def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
+    places = tree.placements(q)
+    motions = propagate_motion(tree, places, qd, qdd)  # steps 1 and 2
+    forces = []
+    for link, motion in zip(tree.links, motions, strict=True):
+        force = translational_force(link, motion)
+        alpha, beta = rotational_moment(link, motion), force.cross(link.inertia.com)
+        forces.append(Wrench(force, alpha - beta))  # steps 4 and 5, each body's own part
+    return project_on_joints(tree, places, qdd, forces)  # the recursions of (17), (25), (26), and step 6
+
+
+@algorithm("bias", "valera2003")
+def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """C qd + g: A + B at zero acceleration (section 4, corrected: both terms, not B alone)."""
+    return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
+
+
+def translational_force(link: Link, motion: VectorMotion) -> Vec3:
+    """m r̈_G, the gradient of the translational part of the Gibbs function."""
+    return motion.acceleration_of(link.inertia.com) * link.inertia.mass
+
+
+def rotational_moment(link: Link, motion: VectorMotion) -> Vec3:
+    """I_G ω̇ + ω x I_G ω, the body's part of α in (17)."""
+    inertia = link.inertia.inertia
+    return inertia @ motion.omegad + motion.omega.cross(inertia @ motion.omega)

@@ -1,0 +1,103 @@
+"""Pose, Jacobian and Jacobian rate of a frame of the robot.
+
+A column of the Jacobian is the unit twist of one joint carried to the frame: with e the joint's angular direction, u its
+linear one, both along the world's axes, and p the joint's origin,
+    LOCAL_WORLD_ALIGNED  [u + e x (p_F - p); e]      WORLD  [u + p x e; e]      LOCAL  R_F^T of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from appell.algebra import ZERO, Mat3, Scalar
+from appell.algorithms.registry import algorithm
+from appell.algorithms.world import WorldMotion, world_motion
+from appell.model.joints import Twist
+from appell.model.tree import BASE, Frame, Tree
+
+
+@algorithm("pose", "recursive")
+def pose(tree: Tree, q: Sequence[Scalar], frame: Frame, reference: str) -> list[list[Scalar]]:
+    """Homogeneous transformation of the frame in the world."""
+    R, p, _, _ = _frame_motion(tree, world_motion(tree, q), frame)
+    rows = [[*row, x] for row, x in zip(R.rows, p, strict=True)]
+    return [*rows, [0.0, 0.0, 0.0, 1.0]]
+
+
+@algorithm("jacobian", "recursive")
+def jacobian(tree: Tree, q: Sequence[Scalar], frame: Frame, reference: str) -> list[list[Scalar]]:
+    """[v; ω] = J qd."""
+    return _assembled(tree, world_motion(tree, q), frame, _COLUMN[reference])
+
+
+@algorithm("jacobian_rate", "recursive")
+def jacobian_rate(
+    tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], frame: Frame, reference: str
+) -> list[list[Scalar]]:
+    """d/dt of `jacobian` along qd."""
+    return _assembled(tree, world_motion(tree, q, qd), frame, _RATE[reference])
+
+
+Column = Callable[[WorldMotion, WorldMotion, Twist], Twist]
+"""Twist of the frame (first argument) from a unit twist of a joint's link (second argument), world axes."""
+
+
+def _assembled(tree: Tree, motions: list[WorldMotion], frame: Frame, column: Column) -> list[list[Scalar]]:
+    J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(6)]
+    end = _frame_motion(tree, motions, frame)
+    for i in tree.ancestors(frame.link):
+        link = tree.links[i]
+        for k, unit in enumerate(motions[i].units(link.kind.subspace())):
+            twist = column(end, motions[i], unit)
+            for row, entry in enumerate((*twist.linear, *twist.angular)):
+                J[row][link.v + k] = J[row][link.v + k] + entry * link.multiplier
+    return J
+
+
+def _frame_motion(tree: Tree, motions: list[WorldMotion], frame: Frame) -> WorldMotion:
+    link = WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link]
+    arm = link.R @ frame.p
+    return WorldMotion(link.R.dot(frame.R), link.p + arm, link.omega, link.v + link.omega.cross(arm))
+
+
+def _aligned(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    return Twist(unit.angular, unit.linear + unit.angular.cross(end.p - link.p))
+
+
+def _world(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    return Twist(unit.angular, unit.linear + link.p.cross(unit.angular))
+
+
+def _local(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    return _turned(end.R.T, _aligned(end, link, unit))
+
+
+def _aligned_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    turning = _turning(link, unit)
+    linear = turning.linear + turning.angular.cross(end.p - link.p) + unit.angular.cross(end.v - link.v)
+    return Twist(turning.angular, linear)
+
+
+def _world_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    turning = _turning(link, unit)
+    linear = turning.linear + link.v.cross(unit.angular) + link.p.cross(turning.angular)
+    return Twist(turning.angular, linear)
+
+
+def _local_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
+    twist, rate = _aligned(end, link, unit), _aligned_rate(end, link, unit)
+    seen = Twist(rate.angular - end.omega.cross(twist.angular), rate.linear - end.omega.cross(twist.linear))
+    return _turned(end.R.T, seen)
+
+
+def _turning(link: WorldMotion, unit: Twist) -> Twist:
+    """Rate of the unit twist's directions, which are fixed in the link."""
+    return Twist(link.omega.cross(unit.angular), link.omega.cross(unit.linear))
+
+
+def _turned(R: Mat3, twist: Twist) -> Twist:
+    return Twist(R @ twist.angular, R @ twist.linear)
+
+
+_COLUMN: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned, "WORLD": _world, "LOCAL": _local}
+_RATE: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned_rate, "WORLD": _world_rate, "LOCAL": _local_rate}

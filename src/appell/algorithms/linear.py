@@ -1,0 +1,44 @@
+"""Solution of M x = b for symmetric positive definite M over scalars, keeping the zeros between branches.
+
+M = L^T diag(d) L, eliminated from the tips to the base: in this order the zeros between joints of different branches
+stay zeros (R. Featherstone, Efficient factorization of the joint-space inertia matrix for branched kinematic trees, Int.
+J. Robotics Research 24 (2005)). Without square roots, one division a joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import Scalar, is_zero
+from appell.model.tree import Tree
+
+
+def elimination_order(tree: Tree) -> list[int]:
+    """Speeds from the tips to the base."""
+    last = {}
+    for i, link in enumerate(tree.links):
+        for k in range(link.kind.nv):
+            last[link.v + k] = (i, k)
+    return sorted(last, key=lambda v: last[v], reverse=True)
+
+
+def solve(M: Sequence[Sequence[Scalar]], b: Sequence[Scalar], order: Sequence[int]) -> list[Scalar]:
+    """x with M x = b, eliminating the unknowns in the given order."""
+    A = [list(row) for row in M]
+    x = list(b)
+    factors: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
+    for step, k in enumerate(order):
+        inverse = 1.0 / A[k][k]
+        left = [i for i in order[step + 1 :] if not is_zero(A[k][i])]
+        column = [(i, A[k][i] * inverse) for i in left]
+        for n, (i, factor) in enumerate(column):
+            for j in left[n:]:
+                A[i][j] = A[j][i] = A[i][j] - factor * A[k][j]
+        for i, factor in column:
+            x[i] = x[i] - factor * x[k]
+        factors.append((k, inverse, column))
+    for k, inverse, column in reversed(factors):
+        x[k] = x[k] * inverse
+        for i, factor in column:
+            x[k] = x[k] - factor * x[i]
+    return x

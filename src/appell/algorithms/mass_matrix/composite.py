@@ -1,0 +1,37 @@
+"""Generalised inertia matrix by composite bodies.
+
+Source: M.W. Walker, D.E. Orin, Efficient dynamic computer simulation of robotic mechanisms, J. Dyn. Syst. Meas. Control
+104 (1982), method 3: the wrench that accelerates the composite body at joint j is carried to the base and meets every
+joint on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra import Scalar
+from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.composite_body import composite_bodies
+from appell.algorithms.registry import algorithm
+from appell.model.tree import BASE, Tree
+
+
+@algorithm("mass_matrix", "composite")
+def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """M(q).  [kg m², kg m, kg]"""
+    places = tree.placements(q)
+    D = MatrixOfJoints(tree)
+    for j, body in enumerate(composite_bodies(tree, places)):
+        for row, unit in enumerate(tree.links[j].kind.subspace()):
+            F, N = body.inertia_force(unit)
+            for column, value in enumerate(tree.links[j].kind.project(N, F)[: row + 1]):
+                D.add(j, row, j, column, value)
+            k = j
+            while tree.links[k].parent != BASE:
+                R, s = places[k]
+                F = R @ F
+                N = R @ N + s.cross(F)
+                k = tree.links[k].parent
+                for column, value in enumerate(tree.links[k].kind.project(N, F)):
+                    D.add(j, row, k, column, value)
+    return D.matrix()
