@@ -14,17 +14,21 @@ if TYPE_CHECKING:
         CompileError,
         IdentificationError,
         ModelError,
+        ModelWarning,
         SimulationError,
     )
     from appell.compiler.count import Counts, count_operations
     from appell.model import catalogue as robots
+    from appell.model.builder import RobotBuilder
+    from appell.model.check import check
+    from appell.model.loaders import load
     from appell.model.robot import Robot
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
-    "ModelError": "errors", "SimulationError": "errors",
+    "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
     "Counts": "compiler.count", "count_operations": "compiler.count",
-    "Robot": "model.robot",
+    "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "robots": "model.catalogue:",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""

@@ -25,6 +25,10 @@ class ModelError(AppellError, ValueError):
         self.problems = problems
 
 
+class ModelWarning(UserWarning):
+    """Defects of a robot description that leave its dynamics defined."""
+
+
 class CompileError(AppellError, RuntimeError):
     """Native code could not be produced; carries the compiler's own words in `output`."""
 

@@ -14,6 +14,8 @@ from appell.model.joints import KINDS
 from appell.model.pose import Triple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import ArrayLike
 
@@ -50,13 +52,59 @@ class Robot(Dynamics):
     coupled: bool = True
     source: str = field(default="", compare=False, repr=False)
 
+    # --- where it comes from ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_dh(
+        cls,
+        alpha: ArrayLike,
+        a: ArrayLike,
+        d: ArrayLike,
+        theta: ArrayLike | None = None,
+        mass: ArrayLike | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        joints: str | None = None,
+        convention: str = "modified",
+        names: Sequence[str] | None = None,
+        name: str = "robot",
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    ) -> Robot:
+        """A serial robot from its Denavit-Hartenberg table, one row per joint.
+
+        Bodies are `base, link1, ...`; the pose of `link{i}` is the table's frame i.
+
+        Args:
+            alpha, a: twist [rad] and length [m] of each row.
+            d, theta: offset along [m] and angle about [rad] the axis. A joint's own coordinate is added to it.
+            mass, com, inertia: of each link (n,), its mass centre in the link's frame (n, 3), and its inertia about the
+                mass centre (n, 3, 3) or (n, 6) as (xx, xy, xz, yy, yz, zz). Without masses only the kinematics have a
+                meaning. [kg, m, kg m²]
+            joints: a letter for each joint, R (turns, without limits) or P (slides); all R by default.
+            convention: `"modified"` (Craig: Rx(alpha) Tx(a) Rz(theta) Tz(d)), `"standard"`
+                (Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"valera2003"` (as modified, with the sign of d reversed). A sliding
+                joint's coordinate always counts along +z of its axis.
+            names: of the joints; `joint1, joint2, ...` by default.
+
+        Example:
+            >>> import appell
+            >>> scara = appell.Robot.from_dh([0, 0, 0], [0, 0.3, 0.2], [0.4, 0, 0], joints="RRP")
+            >>> scara.pose([0, 0, -0.1], "link3")[:3, 3].round(3).tolist()
+            [0.5, 0.0, 0.3]
+        """
+        from appell.model.loaders.dh import from_dh
+
+        return from_dh(alpha, a, d, theta, mass, com, inertia, joints, convention, names, name, gravity)
+
     # --- what it is -------------------------------------------------------------------------------------------------
 
     @cached_property
     def tree(self) -> Tree:
         """The robot as the recursions see it: moving links with their joints, parents first."""
+        from appell.model.check import require_tree
         from appell.model.tree import build_tree
 
+        require_tree(self)
         return build_tree(self)
 
     @cached_property
@@ -94,7 +142,7 @@ class Robot(Dynamics):
         """The joint of this name."""
         return _named("joint", name, self.joints)
 
-    def with_gravity(self, gravity: Triple) -> Robot:
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity vector [m/s²]."""
         x, y, z = (float(value) for value in gravity)
         return replace(self, gravity_vector=(x, y, z))

@@ -1,7 +1,45 @@
-"""Built-in robots."""
+"""Built-in robots, one file each. To add one: write a function without arguments that returns it, list it in ROBOTS.
+
+Example:
+    >>> from appell import robots
+    >>> "puma560" in robots.names()
+    True
+"""
 
 from __future__ import annotations
 
-from appell.model.catalogue.random import random_chain, random_tree
+from importlib import import_module
 
-__all__ = ["random_chain", "random_tree"]
+from appell.errors import ArgumentError, choices
+from appell.model.catalogue.random import random_chain, random_tree
+from appell.model.robot import Robot
+
+ROBOTS = ("puma560", "mata_two_body", "planar2r")
+"""Each is a module here with a function of the same name."""
+
+
+def names() -> tuple[str, ...]:
+    """Names that `appell.load` knows.
+
+    Example:
+        >>> from appell import robots
+        >>> robots.names()[0]
+        'puma560'
+    """
+    return ROBOTS
+
+
+def build(name: str) -> Robot:
+    """The built-in robot of this name.
+
+    Example:
+        >>> from appell import robots
+        >>> robots.build("planar2r").nv
+        2
+    """
+    if name not in ROBOTS:
+        raise ArgumentError(choices("built-in robot", name, ROBOTS))
+    return getattr(import_module(f"{__name__}.{name}"), name)()
+
+
+__all__ = ["build", "names", "random_chain", "random_tree"]

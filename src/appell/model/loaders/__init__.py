@@ -1,0 +1,84 @@
+"""Reading robots. A loader is a module with `recognises(source)` and `read(source)`; to add one, list it here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from appell.errors import ArgumentError, ModelError, choices
+from appell.model.loaders.reading import Reading
+from appell.model.loaders.source import Source, open_source
+from appell.model.robot import Robot
+
+LOADERS = ("named", "urdf", "mjcf", "yourdfpy_object")
+BASES = {"fixed"}
+MIMIC = {"couple": True, "ignore": False}
+"""Whether a mimic joint follows its leader, for each value of the argument."""
+
+
+def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
+    """A robot from a file, text, object or name.
+
+    Args:
+        source: path of a URDF or MJCF file, its text, a `yourdfpy.URDF`, or a name of `appell.robots.names()`. A file
+            that has the name of a built-in robot is reached as `"./name"`.
+        base: `"fixed"`: the root link stands still.
+        mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` gives them coordinates of their own.
+
+    Raises:
+        ModelError: the description leaves the dynamics without meaning. `error.problems` are all its defects, as
+            `appell.check` lists them; those that are not errors are told by one `appell.ModelWarning`.
+
+    Example:
+        >>> import appell
+        >>> appell.load("planar2r")
+        Robot('planar2r', 3 bodies, nq=2, nv=2, joints: joint1, joint2)
+        >>> bodies = "<link name='base'/><link name='bob'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+        >>> joint = "<joint name='pivot' type='continuous'><parent link='base'/><child link='bob'/></joint>"
+        >>> appell.load(f"<robot name='pendulum'>{bodies}{joint}</robot>").joint_names
+        ('pivot',)
+    """
+    from dataclasses import replace
+
+    from appell.model.check import settle
+
+    if mimic not in MIMIC:
+        raise ArgumentError(choices("mimic", mimic, MIMIC))
+    if base == "floating":
+        raise ModelError("base='floating' is not supported: only fixed bases are in this version. Use base='fixed'.")
+    if base not in BASES:
+        raise ArgumentError(choices("base", base, BASES))
+    reading = read(source)
+    robot = replace(reading.robot, coupled=MIMIC[mimic])
+    settle(problems_of(replace(reading, robot=robot)))
+    return robot
+
+
+def read(given: Any) -> Reading:
+    """The robot as its description has it, right or wrong."""
+    from appell.model.catalogue import names
+
+    source = open_source(given, names())
+    for name in LOADERS:
+        loader = import_module(f"{__name__}.{name}")
+        if loader.recognises(source):
+            return loader.read(source)
+    raise ModelError(_unknown(source))
+
+
+def problems_of(reading: Reading):
+    """What could not be read, and what is wrong with what could."""
+    from appell.model.check import inspect
+    from appell.model.check.problem import sorted_by_place
+
+    return sorted_by_place((*reading.problems, *inspect(reading.robot, reading.virtual)))
+
+
+def _unknown(source: Source) -> str:
+    if source.tag:
+        place = f"{source.label}: " if source.label else ""
+        return f"{place}the root element is <{source.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)."
+    return (
+        f"cannot load a robot from {type(source.given).__name__}: expected a path, XML text, a yourdfpy.URDF "
+        "or the name of a built-in robot."
+    )

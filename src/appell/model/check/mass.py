@@ -1,0 +1,65 @@
+"""Mass properties of single links: could a real body have them?
+
+A body of density >= 0 has a pseudo-inertia P = ∫ [ρ; 1][ρ; 1]^T dm that is positive semidefinite. Seen from the mass
+centre that is m >= 0 and Σ = trace(I)/2 1 - I >= 0, which are the triangle inequalities of the principal moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from appell.model.body import Body
+from appell.model.check.problem import Problem
+from appell.model.robot import Robot
+
+RELATIVE = 1e-6
+"""Violations below this part of the trace are rounding: descriptions usually carry six digits."""
+LENGTH = 1e-6
+"""Radii of gyration below this are rounding. [m]"""
+
+
+def tensors(bodies: tuple[Body, ...]) -> np.ndarray:
+    """Inertia tensors about the mass centres, (bodies, 3, 3)."""
+    entries = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6)
+    return entries[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+
+
+def second_moments(inertias: np.ndarray) -> np.ndarray:
+    """Σ = ∫ρρ^T dm = trace(I)/2 1 - I."""
+    return np.trace(inertias, axis1=-2, axis2=-1)[..., None, None] / 2 * np.eye(3) - inertias
+
+
+def check_mass_properties(robot: Robot) -> Iterator[Problem]:
+    """Every link's mass and inertia belong to a real body."""
+    finite = tuple(body for body in robot.bodies if np.isfinite([body.mass, *body.inertia]).all())
+    inertias = tensors(finite)
+    moments = np.linalg.eigvalsh(inertias)
+    second = np.linalg.eigvalsh(second_moments(inertias))
+    for body, principal, spread in zip(finite, moments, second, strict=True):
+        tolerance = RELATIVE * np.abs(principal).max() + LENGTH**2 * abs(body.mass)
+        if body.mass < 0.0:
+            yield _of(body, "negative-mass", f"mass is {body.mass:g} kg, expected >= 0", "Give a positive mass.")
+        elif body.mass == 0.0 and principal.any():
+            yield _of(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+        if principal[0] < -tolerance:
+            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
+            yield _of(body, "inertia", what, _REMEDY)
+        elif spread[0] < -tolerance:
+            what = f"principal moments {_list(principal)} kg m² violate the triangle inequality (pseudo-inertia not PSD)"
+            yield _of(body, "triangle", what, _REMEDY)
+        elif body.mass > 0.0 and principal[0] <= 0.0:
+            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m² are those of a point or rod"
+            yield _of(body, "inertia", what, "Give the body an extent, or leave it if that is meant.")
+
+
+_REMEDY = "Recompute it from the shape; check(..., fix=True) takes the nearest consistent one."
+
+
+def _list(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def _of(body: Body, kind: str, what: str, fix: str) -> Problem:
+    return Problem(kind, f"link {body.name!r}", what, fix, body.line)

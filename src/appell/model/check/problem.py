@@ -1,0 +1,130 @@
+"""One defect of a robot description, and the list of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+ERROR, WARNING = "error", "warning"
+
+SEVERITY = {
+    # The description cannot be read, or is not one tree of bodies.
+    "xml": ERROR,            # not well-formed, or refused: DOCTYPE, entities
+    "number": ERROR,         # a number that cannot be read
+    "non-finite": ERROR,     # NaN, or infinity where it has no meaning
+    "missing": ERROR,        # a required element or attribute is absent
+    "name": ERROR,           # missing or duplicate name
+    "link": ERROR,           # a joint names a body that does not exist
+    "joint-type": ERROR,     # a kind of joint that is not known
+    "two-parents": ERROR,    # a body is the child of two joints
+    "cycle": ERROR,          # a body carries itself
+    "roots": ERROR,          # no body or several that no joint carries
+    "mimic": ERROR,          # follows a missing joint, a fixed one, itself, or goes round in a circle
+    "axis-zero": ERROR,      # a moving joint without a direction
+    # It can be read, but accelerations do not follow from forces.
+    "negative-mass": ERROR,  # a body's mass, or a rotor's inertia, below zero
+    "singular": ERROR,       # the inertia matrix is not positive definite: no inertia against a joint's motion
+    # Dynamics are defined, but the description is not one of a real body, or not what was meant.
+    "inertia": WARNING,      # inertia not positive definite
+    "triangle": WARNING,     # principal moments violate the triangle inequality: pseudo-inertia not positive semidefinite
+    "massless": WARNING,     # a moving link without mass, or inertia without mass
+    "axis-length": WARNING,  # an axis that is not a unit vector; its direction is used
+    "limits": WARNING,       # reversed, or leaving no room to move
+    "friction": WARNING,     # negative damping or friction
+    "drawing": WARNING,      # a visual shape that cannot be read
+    "ignored": WARNING,      # something that would change the motion and is not part of the model
+    "robot-name": WARNING,   # the robot has no name
+}  # fmt: skip
+"""Every kind of defect and how severe it is. `appell.load` refuses errors and warns of the rest."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A defect: where it is, what was found and what to do about it.
+
+    Attributes:
+        kind: a key of `SEVERITY`.
+        where: the element, such as `joint 'elbow'`.
+        what: what was found and what was expected.
+        fix: the remedy.
+        line: in the file, 0 where unknown.
+        file: name of the file, empty where there is none.
+    """
+
+    kind: str
+    where: str
+    what: str
+    fix: str
+    line: int = 0
+    file: str = ""
+
+    @property
+    def severity(self) -> str:
+        """`"error"` or `"warning"`."""
+        return SEVERITY[self.kind]
+
+    @property
+    def place(self) -> str:
+        """`file:line` as far as they are known."""
+        return ":".join([self.file or "line", str(self.line)] if self.line else [self.file] if self.file else [])
+
+    def __str__(self) -> str:
+        place = f" ({self.place})" if self.place else ""
+        return f"{self.where}{place}: {self.what}. {self.fix}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """All defects of a description, errors first; iterable, and readable as text.
+
+    Example:
+        >>> import appell
+        >>> report = appell.check("<robot name='r'><link name='a'/><link name='a'/></robot>")
+        >>> report.ok, [problem.kind for problem in report]
+        (False, ['name'])
+        >>> print(report.errors[0])
+        link 'a' (line:1): the name is used twice. Names of links must differ.
+    """
+
+    source: str
+    problems: tuple[Problem, ...]
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.problems)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """Defects that leave the dynamics without meaning."""
+        return tuple(problem for problem in self.problems if problem.severity == ERROR)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Defects that `appell.load` only warns of."""
+        return tuple(problem for problem in self.problems if problem.severity == WARNING)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no defects at all."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.source}: no defects found"
+        rows = [(p.severity, p.place or "-", p.where, f"{p.what}. {p.fix}") for p in self.problems]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        counts = f"{_count(len(self.errors), 'error')}, {_count(len(self.warnings), 'warning')}"
+        lines = ["  ".join([cell.ljust(w) for cell, w in zip(row, widths, strict=False)] + [row[3]]) for row in rows]
+        return "\n".join([f"{self.source}: {counts}", *lines])
+
+
+def sorted_by_place(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Errors first, then by line; each defect once."""
+    unique = dict.fromkeys(problems)
+    return tuple(sorted(unique, key=lambda problem: (problem.severity != ERROR, problem.line)))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

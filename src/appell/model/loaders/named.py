@@ -1,0 +1,17 @@
+"""Built-in robots by name."""
+
+from __future__ import annotations
+
+from appell.model import catalogue
+from appell.model.loaders.reading import Reading
+from appell.model.loaders.source import Source
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is the name of a robot of the catalogue."""
+    return isinstance(source.given, str) and source.given in catalogue.names()
+
+
+def read(source: Source) -> Reading:
+    """The robot of that name."""
+    return Reading(catalogue.build(source.given))
