@@ -64,9 +64,7 @@ class Dynamics:
             >>> robot.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6).round(3).tolist()
             [0.0, -63.532, -0.135, 0.0, 0.025, 0.0]
         """
-        return self.evaluate(
-            Request("inverse_dynamics", method), (q, qd, qdd), gravity, external_forces, out, check
-        )
+        return self.evaluate(Request("inverse_dynamics", method), (q, qd, qdd), gravity, external_forces, out, check)
 
     def forward_dynamics(
         self, q, qd, tau, *, method=None, gravity=None, external_forces=None, out=None, check=True
@@ -88,9 +86,7 @@ class Dynamics:
             >>> bool(abs(robot.forward_dynamics([0.1] * 6, [0.0] * 6, tau)).max() < 1e-12)
             True
         """
-        return self.evaluate(
-            Request("forward_dynamics", method), (q, qd, tau), gravity, external_forces, out, check
-        )
+        return self.evaluate(Request("forward_dynamics", method), (q, qd, tau), gravity, external_forces, out, check)
 
     def mass_matrix(self, q, *, method=None, out=None, check=True) -> np.ndarray:
         """Generalised inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
@@ -216,9 +212,7 @@ class Dynamics:
             >>> appell.load("puma560").jacobian([0.0] * 6, "link6").shape
             (6, 6)
         """
-        return self.evaluate(
-            Request("jacobian", frame=frame, reference=reference_frame), (q,), None, None, out, check
-        )
+        return self.evaluate(Request("jacobian", frame=frame, reference=reference_frame), (q,), None, None, out, check)
 
     def jacobian_rate(
         self, q, qd, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True

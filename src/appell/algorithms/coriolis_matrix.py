@@ -2,10 +2,11 @@
 
 The acceleration of a particle is r̈ = J q̈ + J̇ q̇, so ∂G/∂q̈ = ∫ J^T (J q̈ + J̇ q̇) dm and the velocity forces are C q̇ with
     C = ∫ J^T J̇ dm,        Ṁ - 2C = ∫ (J̇^T J - J^T J̇) dm is skew.
-With J_k = e_k + w_k x r for joint k (velocity at the world's origin and angular velocity of its unit twist) and
-ṙ = v + ω x r, the integrals over all that hangs on a joint need its mass m, first moment γ, second moment J, momentum
-P = ∫ ṙ dm and K = ∫ ṙ r^T dm. The moment of a distributed force with ∫ f r^T dm = T is the axial vector of T - T^T, the
-tensor form of Mata 2002 eq. (10).
+Take J_k = e_k + w_k x r for joint k (velocity at the world's origin and angular velocity of its unit twist), so that
+J̇_k = ė_k + ẇ_k x r + w_k x ṙ. For all that hangs on joint j the integrals are a wrench about the world's origin
+    F = m ė + ẇ x γ + w x P          N = γ x ė + H ẇ + D w
+with mass m, first moment γ, inertia tensor H, momentum P = ∫ ṙ dm and D = tr(K) 1 - K, K = ∫ ṙ r^T dm. For k on the way from
+j to the base, C_kj = e_k · F_j + w_k · N_j, and C_jk is the same bilinear form with the roles of j and k exchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import Inertia, Mat3, Scalar, Sym3, Vec3, skew
+from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Sym3, Vec3, skew
 from appell.algorithms.registry import algorithm
 from appell.algorithms.world import WorldMotion, world_motion
 from appell.model.joints import Twist
@@ -30,15 +31,29 @@ class Moving(NamedTuple):
     def plus(self, other: Moving) -> Moving:
         return Moving(self.inertia + other.inertia, self.P + other.P, self.K + other.K)
 
+    @property
+    def D(self) -> Mat3:
+        return IDENTITY * (self.K.xx + self.K.yy + self.K.zz) - self.K
+
+    def momentum(self, unit: Twist) -> Wrench:
+        """∫ J dm and its moment, the momentum that a unit speed gives."""
+        m, gamma, _ = self.inertia
+        return Wrench(
+            unit.linear * m + unit.angular.cross(gamma),
+            gamma.cross(unit.linear) + self.inertia.at_origin @ unit.angular,
+        )
+
     def force(self, unit: Twist, rate: Twist) -> Wrench:
-        """∫ J̇_j dm and its moment about the world's origin, J̇_j = ė + ẇ x r + w x ṙ."""
-        m, gamma, J = self.inertia
-        force = rate.linear * m + rate.angular.cross(gamma) + unit.angular.cross(self.P)
-        T = rate.linear.outer(gamma) + skew(rate.angular).dot(J.full()) + skew(unit.angular).dot(self.K)
-        return Wrench(force, T.axial())
+        """∫ J̇ dm and its moment (F, N)."""
+        steady = self.momentum(rate)
+        return Wrench(steady.force + unit.angular.cross(self.P), steady.moment + self.D @ unit.angular)
+
+    def turning(self, unit: Twist) -> Vec3:
+        """The vector whose product with w_k is the part of C_jk that w_k brings: ∫ (w_k x ṙ) · J_j dm."""
+        return self.P.cross(unit.linear) + self.D.T @ unit.angular
 
 
-@algorithm("coriolis_matrix", "gibbs")
+@algorithm("coriolis_matrix", "gibbs", lumpable=True)
 def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     """C(q, qd).  [N m s, N s]"""
     motions = world_motion(tree, q, qd)
@@ -46,20 +61,21 @@ def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> li
     units = [unit_twists(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
     C: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(tree.nv)]
 
-    def add(row: tuple[int, int], column: tuple[int, int], value: Scalar) -> None:
-        first, second = tree.links[row[0]], tree.links[column[0]]
-        a, b = first.v + row[1], second.v + column[1]
-        C[a][b] = C[a][b] + value * (first.multiplier * second.multiplier)
+    def add(row: int, a: int, column: int, b: int, value: Scalar) -> None:
+        first, second = tree.links[row], tree.links[column]
+        i, k = first.v + a, second.v + b
+        C[i][k] = C[i][k] + value * (first.multiplier * second.multiplier)
 
-    for j in range(len(tree.links)):
-        for k in tree.ancestors(j):
-            for n, (unit, rate) in enumerate(units[j]):
-                force = groups[j].force(unit, rate)
-                for m, (other, other_rate) in enumerate(units[k]):
-                    add((k, m), (j, n), other.linear @ force.force + other.angular @ force.moment)
+    for j, group in enumerate(groups):
+        for b, (unit, rate) in enumerate(units[j]):
+            F, N = group.force(unit, rate)
+            p, turning = group.momentum(unit), group.turning(unit)
+            for k in tree.ancestors(j):
+                for a, (other, other_rate) in enumerate(units[k]):
+                    add(k, a, j, b, other.linear @ F + other.angular @ N)
                     if k != j:
-                        back = groups[j].force(other, other_rate)
-                        add((j, n), (k, m), unit.linear @ back.force + unit.angular @ back.moment)
+                        back = other_rate.linear @ p.force + other_rate.angular @ p.moment + other.angular @ turning
+                        add(j, b, k, a, back)
     return C
 
 

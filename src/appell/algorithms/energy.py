@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Scalar, Vec3
+from appell.algebra import ZERO, Scalar, Vec3, is_zero
 from appell.algorithms.inverse_dynamics.mata2002 import propagate_motion
 from appell.algorithms.registry import algorithm
 from appell.errors import ModelError
 from appell.model.tree import BASE, Tree
 
 
-@algorithm("kinetic_energy", "gibbs")
+@algorithm("kinetic_energy", "gibbs", lumpable=True)
 def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Scalar:
     """T = Σ (m v²/2 + v · (ω x γ) + ω · H ω/2) + rotors, v the velocity of the link's origin.  [J]"""
     speeds: list[tuple[Vec3, Vec3]] = []
@@ -39,7 +39,7 @@ def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
 def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
     """Σ m_i r_i / Σ m_i over the moving bodies, in the world frame.  [m]"""
     mass, moment = first_moment(tree, q)
-    if mass == 0:
+    if is_zero(mass):
         raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
     return tree.base @ moment * (1.0 / mass)
 

@@ -38,6 +38,8 @@ class Quantity:
     gravity: bool = True
     frame: bool = False
     methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
+    lumpable: set[str] = field(default_factory=set, compare=False)
+    """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.lumping`)."""
 
     def output_shape(self, nv: int) -> tuple[int, ...]:
         return tuple(nv if size == "v" else int(size) for size in self.shape)
@@ -70,11 +72,17 @@ _MODULES = (
 )  # fmt: skip
 
 
-def algorithm(quantity: str, method: str) -> Callable[[Algorithm], Algorithm]:
-    """Register the decorated function as a method of a quantity."""
+def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable[[Algorithm], Algorithm]:
+    """Register the decorated function as a method of a quantity.
+
+    `lumpable` says that the result does not change when mass is lumped (`appell.model.lumping`) and that the method never
+    divides by a mass: its kernels are then made from the lumped robot.
+    """
 
     def register(function: Algorithm) -> Algorithm:
         QUANTITIES[quantity].methods[method] = function
+        if lumpable:
+            QUANTITIES[quantity].lumpable.add(method)
         return function
 
     return register

@@ -27,14 +27,14 @@ class Counts(NamedTuple):
     trig: int = 0
 
 
-def count_operations(robot: Robot, function: str, method: str | None = None, *, share: bool = False) -> Counts:
+def count_operations(robot: Robot, function: str, method: str | None = None, *, compiled: bool = False) -> Counts:
     """Operations of one evaluation of a function of a robot.
 
     Args:
         function: such as `"inverse_dynamics"`, `"mass_matrix"`, `"bias"`, `"forward_dynamics"`.
         method: the formulation; the default one if not given.
-        share: count common sub-expressions once, as the compiled kernels do. The papers count an algorithm as it is
-            written, which is the default here.
+        compiled: count what the compiled kernels do, which lump mass that a joint does not move and compute common
+            sub-expressions once. The papers count an algorithm as it is written, which is the default here.
 
     Example:
         >>> import appell
@@ -44,7 +44,7 @@ def count_operations(robot: Robot, function: str, method: str | None = None, *, 
     """
     import casadi
 
-    graph = trace(robot.tree, Request(function, method), share=share).graph
+    graph = trace(robot.tree, Request(function, method), plain=not compiled).graph
     kinds = {
         **dict.fromkeys((casadi.OP_MUL, casadi.OP_SQ), "mul"),
         **dict.fromkeys((casadi.OP_ADD, casadi.OP_SUB, casadi.OP_TWICE), "add"),

@@ -14,6 +14,7 @@ from appell.algebra import Mat3, Vec3
 from appell.algorithms.registry import Quantity, find
 from appell.compiler.request import REFERENCE_FRAMES, Request
 from appell.errors import ArgumentError, choices
+from appell.model.lumping import lumped
 from appell.model.tree import BASE, Tree, Wrench
 
 if TYPE_CHECKING:
@@ -35,12 +36,18 @@ class Trace:
     graph: casadi.Function = field(compare=False)
 
 
-def trace(tree: Tree, request: Request, *, share: bool = True) -> Trace:
-    """Run the algorithm on symbols. `share=False` keeps repeated sub-expressions, as an algorithm is written."""
+def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
+    """Run the algorithm on symbols.
+
+    `plain` keeps the robot's own mass properties and repeated sub-expressions, as an algorithm is written in its paper;
+    otherwise mass is lumped where the method allows it and common sub-expressions are shared.
+    """
     import casadi
 
-    quantity, _, algorithm = find(request.function, request.method)
+    quantity, method, algorithm = find(request.function, request.method)
     validate(tree, quantity, request)
+    if method in quantity.lumpable and not plain:
+        tree = lumped(tree)
     symbols: dict[str, casadi.SX] = {}
 
     def symbol(name: str, size: int) -> list[casadi.SX]:
@@ -58,7 +65,7 @@ def trace(tree: Tree, request: Request, *, share: bool = True) -> Trace:
         arguments += [tree.frames[request.frame or ""], request.reference]
     result = algorithm(tree, *arguments)
     output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
-    if share:
+    if not plain:
         output = casadi.cse(output)
     graph = casadi.Function(
         request.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"]

@@ -113,7 +113,7 @@ class Factors:
         return residues
 
 
-@algorithm("forward_dynamics", "articulated")
+@algorithm("forward_dynamics", "articulated", lumpable=True)
 def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
     places = tree.placements(q)

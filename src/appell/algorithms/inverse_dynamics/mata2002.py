@@ -29,7 +29,7 @@ class Motion(NamedTuple):
     sdd: Vec3
 
 
-@algorithm("inverse_dynamics", "mata2002")
+@algorithm("inverse_dynamics", "mata2002", lumpable=True)
 def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     places = tree.placements(q)
@@ -38,13 +38,13 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
     return project_on_joints(tree, places, qdd, forces)  # tips to base, step 3
 
 
-@algorithm("bias", "mata2002")
+@algorithm("bias", "mata2002", lumpable=True)
 def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     """Forces at zero acceleration, C qd + g (section 3: "terms of joint accelerations eliminated")."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 
 
-@algorithm("gravity", "mata2002")
+@algorithm("gravity", "mata2002", lumpable=True)
 def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
     """Forces that hold the robot still."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)

@@ -16,7 +16,7 @@ from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Tree
 
 
-@algorithm("mass_matrix", "composite")
+@algorithm("mass_matrix", "composite", lumpable=True)
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     places = tree.placements(q)

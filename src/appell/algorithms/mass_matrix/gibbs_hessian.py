@@ -30,7 +30,7 @@ class Ancestor(NamedTuple):
     s: Vec3
 
 
-@algorithm("mass_matrix", "gibbs_hessian")
+@algorithm("mass_matrix", "gibbs_hessian", lumpable=True)
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     places = tree.placements(q)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from appell.algebra import ZERO, Angle, Rotation, Scalar, Vec3
+from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Vec3
 
 
 class Twist(NamedTuple):
@@ -49,3 +49,7 @@ class JointKind(ABC):
     def project(self, moment: Vec3, force: Vec3) -> tuple[Scalar, ...]:
         """Generalised forces of a force at the child's origin and a moment, both in the child's frame."""
         return tuple(unit.angular @ moment + unit.linear @ force for unit in self.subspace())
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The part of the child's mass properties that the joint does not move: it may as well belong to the parent."""
+        return NO_MASS

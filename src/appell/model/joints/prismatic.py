@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, Z
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, Z
 from appell.model.joints.kind import JointKind, Twist
 
 
@@ -19,3 +19,7 @@ class Prismatic(JointKind):
 
     def subspace(self) -> tuple[Twist, ...]:
         return (Twist(ZERO, Z),)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The second moment: a translation does not turn the child."""
+        return Inertia(0.0, ZERO, inertia.J)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, Z, cos, sin
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, Z, cos, sin
 from appell.algebra.angle import nearest_quarters
 from appell.model.joints.kind import JointKind, Twist
 
@@ -20,6 +20,10 @@ class Revolute(JointKind):
 
     def subspace(self) -> tuple[Twist, ...]:
         return (Twist(Z, ZERO),)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """Mass, first moment and second moment along the axis: mass on the axis does not move."""
+        return Inertia(inertia.mass, Z * inertia.gamma.z, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))
 
 
 def turn_about_z(angle: Scalar, offset: Angle) -> Turn:
