@@ -14,7 +14,8 @@ from appell.model.joints import KINDS
 from appell.model.pose import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
 
     import numpy as np
     from numpy.typing import ArrayLike
@@ -95,6 +96,49 @@ class Robot(Dynamics):
         from appell.model.loaders.dh import from_dh
 
         return from_dh(alpha, a, d, theta, mass, com, inertia, joints, convention, names, name, gravity)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Robot:
+        """The robot that `to_dict` gave. Unknown fields and versions raise `ModelError`.
+
+        Example:
+            >>> import appell, json
+            >>> robot = appell.load("puma560")
+            >>> appell.Robot.from_dict(json.loads(json.dumps(robot.to_dict()))) == robot
+            True
+        """
+        from appell.model.writers.dictionary import from_dict
+
+        return from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The robot as a dictionary of text, numbers and lists, for JSON; `from_dict` gives it back exactly.
+
+        Example:
+            >>> import appell
+            >>> sorted(appell.load("planar2r").to_dict())
+            ['bodies', 'format', 'gravity_vector', 'joints', 'name', 'version']
+        """
+        from appell.model.writers.dictionary import to_dict
+
+        return to_dict(self)
+
+    def to_urdf(self, path: str | PathLike | None = None) -> str:
+        """The robot as URDF text, also written to `path` if one is given; `appell.load` gives it back exactly.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> appell.load(robot.to_urdf()) == robot
+            True
+        """
+        from appell.model.writers.files import write_text
+        from appell.model.writers.urdf import to_urdf
+
+        text = to_urdf(self)
+        if path is not None:
+            write_text(path, text)
+        return text
 
     # --- what it is -------------------------------------------------------------------------------------------------
 

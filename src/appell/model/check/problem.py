@@ -66,7 +66,9 @@ class Problem:
     @property
     def place(self) -> str:
         """`file:line` as far as they are known."""
-        return ":".join([self.file or "line", str(self.line)] if self.line else [self.file] if self.file else [])
+        if self.file and self.line:
+            return f"{self.file}:{self.line}"
+        return f"line {self.line}" if self.line else self.file
 
     def __str__(self) -> str:
         place = f" ({self.place})" if self.place else ""
@@ -83,7 +85,7 @@ class Report:
         >>> report.ok, [problem.kind for problem in report]
         (False, ['name'])
         >>> print(report.errors[0])
-        link 'a' (line:1): the name is used twice. Names of links must differ.
+        link 'a' (line 1): the name is used twice. Names of links must differ.
     """
 
     source: str

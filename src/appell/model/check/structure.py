@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 from appell.errors import choices
 from appell.model.check.problem import Problem
@@ -28,14 +29,14 @@ def check_names(robot: Robot) -> Iterator[Problem]:
 
 def check_joints(robot: Robot) -> Iterator[Problem]:
     """Every joint is of a known kind and joins two links that exist."""
-    bodies = {body.name for body in robot.bodies}
+    bodies = dict.fromkeys(body.name for body in robot.bodies)
     for joint in robot.joints:
         if joint.kind not in KINDS:
-            what = choices("joint type", joint.kind, KINDS).rstrip(".")
+            what = _unknown("joint type", joint.kind, KINDS)
             yield _of(joint, "joint-type", what, "Use one of these, or several joints in a row.")
         for end, name in (("parent", joint.parent), ("child", joint.child)):
             if name and name not in bodies:
-                yield _of(joint, "link", choices(f"{end} link", name, bodies).rstrip("."), "Correct the name.")
+                yield _of(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
 
 
 def check_tree(robot: Robot) -> Iterator[Problem]:
@@ -81,7 +82,7 @@ def check_mimic(robot: Robot) -> Iterator[Problem]:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:
-            yield _of(joint, "mimic", "mimics an " + choices("joint", joint.mimic.joint, joints).rstrip("."), "Correct the name.")
+            yield _of(joint, "mimic", "mimics an " + _unknown("joint", joint.mimic.joint, joints), "Correct the name.")
         elif _nv(leader) != _nv(joint):
             what = f"mimics the {leader.kind} joint {leader.name!r}, but is {joint.kind}"
             yield _of(joint, "mimic", what, "Both must move by one coordinate.")
@@ -101,6 +102,13 @@ def _goes_round(joint: Joint, joints: dict[str, Joint]) -> bool:
 
 def _nv(joint: Joint) -> int:
     return KINDS[joint.kind].nv if joint.kind in KINDS else 1
+
+
+def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
+    """The sentence for a name that does not exist, with the valid ones or, of many, those that look like it."""
+    valid = list(names)
+    near = get_close_matches(name, valid, n=5, cutoff=0.4) if 12 < len(valid) < 2000 else valid[:12]
+    return choices(kind, name, near).rstrip(".") + (", ..." if len(near) < len(valid) else "")
 
 
 def _of(joint: Joint, kind: str, what: str, fix: str) -> Problem:

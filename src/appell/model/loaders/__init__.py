@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from appell.errors import ArgumentError, ModelError, choices
+from appell.model.check.problem import Problem, sorted_by_place
+from appell.model.joint import Joint
+from appell.model.joints import KINDS
 from appell.model.loaders.reading import Reading
 from appell.model.loaders.source import Source, open_source
 from appell.model.robot import Robot
 
+ROUNDING = 1e-12
 LOADERS = ("named", "urdf", "mjcf", "yourdfpy_object")
 BASES = {"fixed"}
 MIMIC = {"couple": True, "ignore": False}
@@ -38,8 +44,6 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
         >>> appell.load(f"<robot name='pendulum'>{bodies}{joint}</robot>").joint_names
         ('pivot',)
     """
-    from dataclasses import replace
-
     from appell.model.check import settle
 
     if mimic not in MIMIC:
@@ -51,7 +55,7 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
     reading = read(source)
     robot = replace(reading.robot, coupled=MIMIC[mimic])
     settle(problems_of(replace(reading, robot=robot)))
-    return robot
+    return replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
 
 
 def read(given: Any) -> Reading:
@@ -66,10 +70,18 @@ def read(given: Any) -> Reading:
     raise ModelError(_unknown(source))
 
 
-def problems_of(reading: Reading):
+def _with_unit_axis(joint: Joint) -> Joint:
+    """The joint with its axis of length 1; an axis that is so up to rounding keeps its numbers."""
+    length = math.hypot(*joint.axis)
+    if abs(length - 1.0) <= ROUNDING or not KINDS[joint.kind].nv:
+        return joint
+    x, y, z = (value / length for value in joint.axis)
+    return replace(joint, axis=(x, y, z))
+
+
+def problems_of(reading: Reading) -> tuple[Problem, ...]:
     """What could not be read, and what is wrong with what could."""
     from appell.model.check import inspect
-    from appell.model.check.problem import sorted_by_place
 
     return sorted_by_place((*reading.problems, *inspect(reading.robot, reading.virtual)))
 

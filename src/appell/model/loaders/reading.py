@@ -71,12 +71,12 @@ class Node:
         return next(self.children(tag), Node(None, self.where, self.notes))
 
     def text(self, attribute: str) -> str:
-        return "" if self.element is None else (self.element.get(attribute) or "").strip()
+        return "" if self.element is None else self.element.get(attribute) or ""
 
     def required(self, attribute: str) -> str:
         """An attribute that must be there."""
         text = self.text(attribute)
-        if not text:
+        if not text.strip():
             self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
         return text
 
@@ -92,9 +92,9 @@ class Node:
     def numbers(self, attribute: str, default: tuple[float, ...], infinite: bool = False) -> tuple[float, ...]:
         """An attribute as so many numbers as the default has, which is also the answer if it is absent or faulty."""
         text = self.text(attribute)
-        if not text:
-            return default
         words = text.split()
+        if not words:
+            return default
         if len(words) != len(default):
             self._fault("number", attribute, text, f"{len(default)} numbers" if len(default) > 1 else "one number")
             return default

@@ -12,6 +12,7 @@ unlimited. A fixed joint cannot mimic; that it does is left out. The order of li
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -141,7 +142,7 @@ def _colour(material: Node) -> Rgba | None:
 def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
-    moves = kind in KINDS and KINDS[kind].nv > 0
+    moves = kind not in KINDS or KINDS[kind].nv > 0
     dynamics = node.child("dynamics")
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
@@ -166,12 +167,13 @@ def _link_name(joint: Node, end: str) -> str:
 
 
 def _limits(node: Node) -> Limits:
-    return Limits(
-        node.number("lower", -math.inf, infinite=True),
-        node.number("upper", math.inf, infinite=True),
-        node.number("velocity", math.inf, infinite=True),
-        node.number("effort", math.inf, infinite=True),
-    )
+    """Limits, infinite where absent. The greatest number there is stands for infinity, which URDF cannot write."""
+    defaults = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
+    values = {name: node.number(name, default, infinite=True) for name, default in defaults.items()}
+    return Limits(**{
+        name: math.copysign(math.inf, value) if abs(value) >= sys.float_info.max else value
+        for name, value in values.items()
+    })  # fmt: skip
 
 
 def _mimic(node: Node) -> Mimic | None:

@@ -1,0 +1,108 @@
+"""The nearest physically consistent robot.
+
+Nearest means, for every link by itself, the smallest change of its pseudo-inertia in the Frobenius norm,
+
+    P = ∫ [ρ; 1][ρ; 1]^T dm = [[Σ, 0], [0, m]] seen from the mass centre,   Σ = trace(I)/2 1 - I,
+
+that makes P positive definite: eigenvalues of Σ below a floor are raised to it, and a mass that is not positive becomes
+`LEAST_MASS`. The mass centre stays. The floor keeps the result away from the edge: `SPREAD` of the link's own size, or
+`EXTENT` where it has none. What was consistent keeps its numbers to the last digit; frames without mass that do not move
+by themselves stay without mass.
+
+Apart from that, axes become unit vectors, reversed limits are exchanged, negative limits, damping and friction take their
+magnitudes, and negative rotor inertias become zero.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import fields, replace
+
+import numpy as np
+
+from appell.errors import ModelWarning
+from appell.model.body import Body
+from appell.model.check import STRUCTURAL, inspect, settle
+from appell.model.check.mass import LENGTH, second_moments, tensors
+from appell.model.check.problem import Problem
+from appell.model.joint import Joint
+from appell.model.joints import KINDS
+from appell.model.robot import Robot
+
+SPREAD = 1e-3
+"""Least radius of gyration, as a part of the greatest one of the link."""
+EXTENT = 1e-3
+"""Least radius of gyration of a link that has no size. [m]"""
+LEAST_MASS = 1e-3
+"""Mass of a link that must have some. [kg]"""
+
+
+def repair(robot: Robot, problems: Collection[Problem]) -> Robot:
+    """The robot without these problems; what was changed is told by one warning."""
+    settle([problem for problem in problems if problem.kind in STRUCTURAL | {"xml"}])
+    repaired = _repair_once(robot, problems)
+    changes = [*_changes("link", robot.bodies, repaired.bodies), *_changes("joint", robot.joints, repaired.joints)]
+    if changes:
+        warnings.warn("\n  ".join(["repaired:", *changes]), ModelWarning, stacklevel=3)
+    settle([problem for problem in inspect(repaired) if problem.severity == "error"])
+    return repaired
+
+
+def _repair_once(robot: Robot, problems: Collection[Problem]) -> Robot:
+    faulty = {problem.where for problem in problems if problem.kind in ("negative-mass", "inertia", "triangle", "massless")}
+    idle = {problem.where for problem in problems if problem.kind == "singular"}
+    solid = {joint.child for joint in robot.joints if f"joint {joint.name!r}" in idle}
+    bodies = tuple(
+        nearest_body(body, solid=body.name in solid) if body.name in solid or f"link {body.name!r}" in faulty else body
+        for body in robot.bodies
+    )
+    return replace(robot, bodies=bodies, joints=tuple(map(nearest_joint, robot.joints)))
+
+
+def nearest_body(body: Body, solid: bool = False) -> Body:
+    """The body with a positive mass and Σ >= floor; if `solid`, with at least `EXTENT` in every direction."""
+    mass = body.mass if body.mass > 0.0 else LEAST_MASS
+    values, axes = np.linalg.eigh(second_moments(tensors((body,))[0]))
+    size = max(float(values[-1]), 0.0)
+    floor = SPREAD**2 * size
+    if solid or size <= mass * LENGTH**2:
+        floor = max(floor, mass * EXTENT**2)
+    second = (axes * np.maximum(values, floor)) @ axes.T
+    inertia = np.trace(second) * np.eye(3) - (second + second.T) / 2
+    xx, xy, xz, yy, yz, zz = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return replace(body, mass=mass, inertia=(xx, xy, xz, yy, yz, zz))
+
+
+def nearest_joint(joint: Joint) -> Joint:
+    """The joint with a unit axis, ordered limits and no negative losses."""
+    length = math.hypot(*joint.axis)
+    if KINDS[joint.kind].nv and abs(length - 1.0) > 1e-12:
+        x, y, z = (value / length for value in joint.axis)
+        joint = replace(joint, axis=(x, y, z))
+    limits = joint.limits
+    if KINDS[joint.kind].limited:
+        limits = replace(
+            limits,
+            lower=min(limits.lower, limits.upper), upper=max(limits.lower, limits.upper),
+            velocity=abs(limits.velocity), effort=abs(limits.effort),
+        )  # fmt: skip
+    return replace(
+        joint, limits=limits, damping=abs(joint.damping), friction=abs(joint.friction),
+        rotor_inertia=max(joint.rotor_inertia, 0.0),
+    )  # fmt: skip
+
+
+def _changes(element: str, before: tuple, after: tuple) -> Iterator[str]:
+    for old, new in zip(before, after, strict=True):
+        for each in fields(old):
+            a, b = getattr(old, each.name), getattr(new, each.name)
+            if a != b:
+                yield f"{element} {old.name!r}: {each.name} {_shown(a)} -> {_shown(b)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(_shown(each) for each in value)})"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,108 @@
+"""Robots as plain dictionaries of text, numbers and lists, for JSON and the like, and back.
+
+Fields that have their default value are left out, so that infinite limits need no word. Reading refuses fields and
+versions that it does not know: a misspelt field never becomes a silent default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from appell.errors import ModelError, choices
+from appell.model.body import Body, Visual
+from appell.model.joint import Joint, Limits, Mimic
+from appell.model.pose import Pose
+from appell.model.robot import Robot
+
+FORMAT, VERSION = "appell robot", 1
+
+
+def to_dict(robot: Robot) -> dict[str, Any]:
+    """The robot as a dictionary; documented at `Robot.to_dict`."""
+    return {"format": FORMAT, "version": VERSION, **_encode(robot)}
+
+
+def from_dict(data: Mapping[str, Any]) -> Robot:
+    """The robot of a dictionary; documented at `Robot.from_dict`."""
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
+        raise ModelError(f"format is {found!r}, expected {FORMAT!r}: a dictionary of `Robot.to_dict`.")
+    if data.get("version") != VERSION:
+        raise ModelError(f"version is {data.get('version')!r}, expected {VERSION}. Use the appell that wrote it.")
+    return _record(Robot)({key: value for key, value in data.items() if key not in ("format", "version")}, "robot")
+
+
+def _encode(value: Any) -> Any:
+    if is_dataclass(value):
+        return {
+            each.name: _encode(getattr(value, each.name))
+            for each in fields(value)
+            if each.compare and (each.default is MISSING or getattr(value, each.name) != each.default)
+        }
+    return [_encode(each) for each in value] if isinstance(value, tuple) else value
+
+
+Decoder = Callable[[Any, str], Any]
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{where} is {value!r}, expected text.")
+    return value
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ModelError(f"{where} is {value!r}, expected true or false.")
+    return value
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ModelError(f"{where} is {value!r}, expected a number.")
+    return float(value)
+
+
+def _tuple_of(decode: Decoder, size: int | None = None) -> Decoder:
+    def decoder(value: Any, where: str) -> tuple:
+        if not isinstance(value, (list, tuple)) or (size is not None and len(value) != size):
+            raise ModelError(f"{where} is {value!r}, expected a list" + (f" of {size} numbers." if size else "."))
+        return tuple(decode(each, f"{where}[{i}]") for i, each in enumerate(value))
+
+    return decoder
+
+
+def _record(kind: type) -> Decoder:
+    def decoder(value: Any, where: str) -> Any:
+        if not isinstance(value, Mapping):
+            raise ModelError(f"{where} is {value!r}, expected a dictionary.")
+        known = {each.name: each for each in fields(kind) if each.compare}
+        for name in value:
+            if name not in known:
+                raise ModelError(f"{where}: " + choices("field", name, known))
+        for name, each in known.items():
+            if name not in value and each.default is MISSING:
+                raise ModelError(f"{where}: the field {name!r} is missing.")
+        return kind(**{name: _DECODERS[str(known[name].type)](value[name], f"{where}.{name}") for name in value})
+
+    return decoder
+
+
+_DECODERS: dict[str, Decoder] = {
+    "str": _text,
+    "bool": _flag,
+    "float": _number,
+    "Triple": _tuple_of(_number, 3),
+    "Six": _tuple_of(_number, 6),
+    "tuple[float, ...]": _tuple_of(_number),
+    "tuple[float, float, float, float] | None": _tuple_of(_number, 4),
+    "Pose": _record(Pose),
+    "Limits": _record(Limits),
+    "Mimic | None": _record(Mimic),
+    "tuple[Visual, ...]": _tuple_of(_record(Visual)),
+    "tuple[Body, ...]": _tuple_of(_record(Body)),
+    "tuple[Joint, ...]": _tuple_of(_record(Joint)),
+}
+"""How a field is read, by the type it is declared with."""
