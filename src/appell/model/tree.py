@@ -67,16 +67,12 @@ class Link:
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         """The joint's own coordinates out of q."""
         own = q[self.q : self.q + self.kind.nq]
-        return list(own) if self.follows_itself else [x * self.multiplier + self.shift for x in own]
+        return list(own) if self.leads else [x * self.multiplier + self.shift for x in own]
 
     def speeds(self, qd: Sequence[Scalar]) -> list[Scalar]:
         """The joint's own speeds (or accelerations) out of qd."""
         own = qd[self.v : self.v + self.kind.nv]
-        return list(own) if self.follows_itself else [x * self.multiplier for x in own]
-
-    @property
-    def follows_itself(self) -> bool:
-        return self.multiplier == 1.0 and self.shift == 0.0
+        return list(own) if self.leads else [x * self.multiplier for x in own]
 
     def placement(self, q: Sequence[Scalar]) -> Placement:
         """Where the link stands in its parent."""
@@ -99,6 +95,15 @@ class Wrench(NamedTuple):
 
     force: Vec3
     moment: Vec3
+
+    def plus(self, other: Wrench) -> Wrench:
+        return Wrench(self.force + other.force, self.moment + other.moment)
+
+    def minus(self, other: Wrench) -> Wrench:
+        return Wrench(self.force - other.force, self.moment - other.moment)
+
+    def times(self, factor: Scalar) -> Wrench:
+        return Wrench(self.force * factor, self.moment * factor)
 
 
 @dataclass(frozen=True)

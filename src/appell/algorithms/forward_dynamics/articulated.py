@@ -87,29 +87,19 @@ class Factors:
     left: list[ArticulatedInertia]
 
     def solve(self, forces: list[list[Scalar]], biases: list[Wrench], drifts: list[Twist], base: Twist):
-        """Joint accelerations from joint forces, bias wrenches of the bodies and velocity accelerations of the joints."""
+        """Joint accelerations from joint forces, bias wrenches of the bodies, drifts of the joints and the base's motion."""
         links = self.tree.links
         pushes, residues = list(biases), [list(force) for force in forces]
         for i in reversed(range(len(links))):
-            p = pushes[i]
-            for k, (unit, U, inverse) in enumerate(self.freed[i]):
-                u = residues[i][k] - (unit.angular @ p.moment + unit.linear @ p.force)
-                p = Wrench(p.force + U.force * (u * inverse), p.moment + U.moment * (u * inverse))
-                residues[i][k] = u
+            residues[i], push = release(self.freed[i], residues[i], pushes[i])
             if links[i].parent != BASE:
-                drift = self.left[i] @ drifts[i]
-                total = Wrench(p.force + drift.force, p.moment + drift.moment)
-                pushes[links[i].parent] = step_inward(self.places[i], pushes[links[i].parent], total)
+                handed = hand_over(self.places[i], self.left[i], push, drifts[i])
+                pushes[links[i].parent] = pushes[links[i].parent].plus(handed)
         accelerations: list[Twist] = []
-        for i, (link, (R, s)) in enumerate(zip(links, self.places, strict=True)):
+        for i, link in enumerate(links):
             parent = base if link.parent == BASE else accelerations[link.parent]
-            linear = R.T @ (parent.linear + parent.angular.cross(s)) + drifts[i].linear
-            a = Twist(R.T @ parent.angular + drifts[i].angular, linear)
-            for k, (unit, U, inverse) in reversed(list(enumerate(self.freed[i]))):
-                qdd = (residues[i][k] - (U.force @ a.linear + U.moment @ a.angular)) * inverse
-                a = Twist(a.angular + unit.angular * qdd, a.linear + unit.linear * qdd)
-                residues[i][k] = qdd
-            accelerations.append(a)
+            residues[i], own = accelerate(self.freed[i], residues[i], self.places[i], parent, drifts[i])
+            accelerations.append(own)
         return residues
 
 
@@ -134,35 +124,81 @@ def factorise(tree: Tree, places: list[Placement]) -> Factors:
     inertias = [ArticulatedInertia.of(link) for link in tree.links]
     freed: list[list[Freed]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
-        link = tree.links[i]
-        for unit in link.kind.subspace():
-            U = inertias[i] @ unit
-            inverse = 1.0 / (unit.angular @ U.moment + unit.linear @ U.force + link.armature)
-            freed[i].append(Freed(unit, U, inverse))
-            inertias[i] = inertias[i].without(unit, U, inverse, rigid=is_zero(link.armature))
-        if link.parent != BASE:
-            inertias[link.parent] = inertias[link.parent].plus(inertias[i].moved(*places[i]))
+        freed[i], inertias[i] = eliminate(tree.links[i], inertias[i])
+        parent = tree.links[i].parent
+        if parent != BASE:
+            inertias[parent] = inertias[parent].plus(inertias[i].moved(*places[i]))
     return Factors(tree, places, freed, inertias)
 
 
+def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[Freed], ArticulatedInertia]:
+    """Free the link's joint, degree by degree; the inertia that is left is felt through the freed joint."""
+    freed = []
+    for unit in link.kind.subspace():
+        U = inertia @ unit
+        inverse = 1.0 / (unit.angular @ U.moment + unit.linear @ U.force + link.armature)
+        freed.append(Freed(unit, U, inverse))
+        inertia = inertia.without(unit, U, inverse, rigid=is_zero(link.armature))
+    return freed, inertia
+
+
+def release(freed: list[Freed], forces: list[Scalar], push: Wrench) -> tuple[list[Scalar], Wrench]:
+    """What the joint's forces have left to accelerate with, and the push that goes on through the joint."""
+    residues = []
+    for (unit, U, inverse), force in zip(freed, forces, strict=True):
+        u = force - (unit.angular @ push.moment + unit.linear @ push.force)
+        push = push.plus(U.times(u * inverse))
+        residues.append(u)
+    return residues, push
+
+
+def hand_over(place: Placement, left: ArticulatedInertia, push: Wrench, drift: Twist) -> Wrench:
+    """The push on the parent: the link's own and what it takes to follow the drift of its joint."""
+    return step_inward(place, push.plus(left @ drift))
+
+
+def accelerate(
+    freed: list[Freed], residues: list[Scalar], place: Placement, parent: Twist, drift: Twist
+) -> tuple[list[Scalar], Twist]:
+    """Accelerations of the joint and of the link from the parent's."""
+    R, s = place
+    linear = R.T @ (parent.linear + parent.angular.cross(s)) + drift.linear
+    own = Twist(R.T @ parent.angular + drift.angular, linear)
+    accelerations = []
+    for (unit, U, inverse), u in zip(reversed(freed), reversed(residues), strict=True):
+        qdd = (u - (U.force @ own.linear + U.moment @ own.angular)) * inverse
+        own = Twist(own.angular + unit.angular * qdd, own.linear + unit.linear * qdd)
+        accelerations.insert(0, qdd)
+    return accelerations, own
+
+
 def velocity_terms(tree: Tree, places: list[Placement], qd) -> tuple[list[Wrench], list[Twist]]:
-    """Per link, the wrench of its own rotation (less external forces) and the acceleration that speeds alone give it."""
+    """Per link, the wrench of its own rotation (less external forces) and the drift of its joint."""
     omegas: list[Vec3] = []
     biases, drifts = [], []
-    for i, (link, (R, s)) in enumerate(zip(tree.links, places, strict=True)):
+    for i, link in enumerate(tree.links):
         before = ZERO if link.parent == BASE else omegas[link.parent]
-        joint = link.kind.twist(link.speeds(qd))
-        carried = R.T @ before
-        omega = carried + joint.angular
-        centripetal = R.T @ before.cross(before.cross(s))
-        drifts.append(Twist(carried.cross(joint.angular), centripetal + (carried + omega).cross(joint.linear)))
-        force = omega.cross(omega.cross(link.inertia.gamma))
-        moment = omega.cross(link.inertia.at_origin @ omega)
-        if i in tree.external:
-            force, moment = force - tree.external[i].force, moment - tree.external[i].moment
-        biases.append(Wrench(force, moment))
+        omega, drift = step_velocity(link, places[i], before, qd)
+        bias = gyroscopic_wrench(link, omega)
+        biases.append(bias.minus(tree.external[i]) if i in tree.external else bias)
+        drifts.append(drift)
         omegas.append(omega)
     return biases, drifts
+
+
+def step_velocity(link: Link, place: Placement, before: Vec3, qd) -> tuple[Vec3, Twist]:
+    """Angular velocity of the link and its drift: the acceleration that speeds alone give it over its parent."""
+    R, s = place
+    joint = link.kind.twist(link.speeds(qd))
+    carried = R.T @ before
+    omega = carried + joint.angular
+    centripetal = R.T @ before.cross(before.cross(s))
+    return omega, Twist(carried.cross(joint.angular), centripetal + (carried + omega).cross(joint.linear))
+
+
+def gyroscopic_wrench(link: Link, omega: Vec3) -> Wrench:
+    """Wrench that keeps a body turning about its origin: ω x (ω x γ), ω x H ω."""
+    return Wrench(omega.cross(omega.cross(link.inertia.gamma)), omega.cross(link.inertia.at_origin @ omega))
 
 
 def hold_couplings(factors: Factors, free: list[list[Scalar]]) -> list[list[Scalar]]:

@@ -7,7 +7,7 @@ inward recursion of Luh, Walker and Paul.
 from __future__ import annotations
 
 from appell.algebra import Scalar
-from appell.model.tree import BASE, Placement, Tree, Wrench
+from appell.model.tree import BASE, Link, Placement, Tree, Wrench
 
 
 def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
@@ -17,22 +17,25 @@ def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wre
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         if i in tree.external:
-            totals[i] = _without(totals[i], tree.external[i])
-        accelerations = link.speeds(qdd)
-        for k, force in enumerate(link.kind.project(totals[i].moment, totals[i].force)):
-            own = force + accelerations[k] * link.armature
-            tau[link.v + k] = tau[link.v + k] + own * link.multiplier
+            totals[i] = totals[i].minus(tree.external[i])
+        for k, force in enumerate(joint_forces(link, totals[i], qdd)):
+            tau[link.v + k] = tau[link.v + k] + force
         if link.parent != BASE:
-            totals[link.parent] = step_inward(places[i], totals[link.parent], totals[i])
+            totals[link.parent] = totals[link.parent].plus(step_inward(places[i], totals[i]))
     return tau
 
 
-def step_inward(place: Placement, parent: Wrench, own: Wrench) -> Wrench:
-    """The parent's wrench with this link's carried over: (15) and (16)."""
+def joint_forces(link: Link, total: Wrench, qdd) -> list[Scalar]:
+    """Forces of the joint that carries a wrench, (14), and accelerates its rotor; felt by the leader if it mimics one."""
+    forces = link.kind.project(total.moment, total.force)
+    return [
+        (force + acceleration * link.armature) * link.multiplier
+        for force, acceleration in zip(forces, link.speeds(qdd), strict=True)
+    ]
+
+
+def step_inward(place: Placement, total: Wrench) -> Wrench:
+    """What a link's wrench adds to its parent's: R (f + φ) of (16), and s~ φ + R χ of (15)."""
     R, s = place
-    phi = R @ own.force
-    return Wrench(parent.force + phi, parent.moment + s.cross(phi) + R @ own.moment)
-
-
-def _without(a: Wrench, b: Wrench) -> Wrench:
-    return Wrench(a.force - b.force, a.moment - b.moment)
+    phi = R @ total.force
+    return Wrench(phi, s.cross(phi) + R @ total.moment)

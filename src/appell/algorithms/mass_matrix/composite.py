@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra import Scalar
+from appell.algorithms.inverse_dynamics.inward import step_inward
 from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
 from appell.algorithms.mass_matrix.composite_body import composite_bodies
 from appell.algorithms.registry import algorithm
@@ -23,15 +24,13 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     D = MatrixOfJoints(tree)
     for j, body in enumerate(composite_bodies(tree, places)):
         for row, unit in enumerate(tree.links[j].kind.subspace()):
-            F, N = body.inertia_force(unit)
-            for column, value in enumerate(tree.links[j].kind.project(N, F)[: row + 1]):
+            force = body.inertia_force(unit)
+            for column, value in enumerate(tree.links[j].kind.project(force.moment, force.force)[: row + 1]):
                 D.add(j, row, j, column, value)
             k = j
             while tree.links[k].parent != BASE:
-                R, s = places[k]
-                F = R @ F
-                N = R @ N + s.cross(F)
+                force = step_inward(places[k], force)
                 k = tree.links[k].parent
-                for column, value in enumerate(tree.links[k].kind.project(N, F)):
+                for column, value in enumerate(tree.links[k].kind.project(force.moment, force.force)):
                     D.add(j, row, k, column, value)
     return D.matrix()
