@@ -1,0 +1,159 @@
+"""One traversal from operations to C statements, the same for every target.
+
+A target is a `Dialect`: a small table of how it writes a type, a number, a load, a store and the functions that are not
+plain operators. Sines and cosines are hoisted: the joint angles are computed first, their sines and cosines are taken
+together (in vectors), and the rest is straight-line code in single assignment.
+
+    angles(x, a)             a[k] = ...            the arguments of sine and cosine
+    (s, c)                   = sincos(a)           by the target
+    part0(x, s, c, w, y)     const T v7 = ...      everything else; long bodies come in parts that share w
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from appell.compiler.listing import Listing
+
+OPERATORS = {
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
+    "sq": "{0} * {0}", "twice": "{0} + {0}", "inv": "{one} / {0}",
+}  # fmt: skip
+"""What every dialect writes alike."""
+
+PART = 3000
+"""Statements per function: compilers need more than linear time (docs/decisions/0003)."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a target writes what differs between targets.
+
+    Attributes:
+        type: of one value.
+        literal: text of a number used as an operand.
+        splat: text of a number that is no operand, such as a constant result; `{}` is the literal.
+        functions: names of the functions for operations that are not operators.
+        load, sine, cosine: text of an input, of a sine and of a cosine; `{}` is the index.
+        store: statement that writes a result; `{0}` the index, `{1}` the value.
+    """
+
+    type: str
+    literal: Callable[[float], str]
+    functions: Mapping[str, str] = field(default_factory=dict)
+    splat: str = "{}"
+    load: str = "x[{}]"
+    sine: str = "s[{}]"
+    cosine: str = "c[{}]"
+    store: str = "y[{0}] = {1};"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Statements of one function.
+
+    Attributes:
+        angles: statements that compute a[0], a[1], ...; `angle_count` of them are stores.
+        parts: the other statements, in functions of bounded size.
+        shared: how many values pass from one part to another, in w[0], w[1], ...
+    """
+
+    angles: tuple[str, ...]
+    angle_count: int
+    parts: tuple[tuple[str, ...], ...]
+    shared: int
+
+
+def emit(listed: Listing, dialect: Dialect, part: int = PART) -> Code:
+    """Statements of a listing in a dialect."""
+    angles = hoisted_angles(listed)
+    known = _known_texts(listed, dialect, angles)
+    before = [
+        *(_assignment(listed, dialect, known, k) for k in _needed(listed, angles, known)),
+        *(f"a[{index}] = {_alone(listed, dialect, known, value)};" for value, index in angles.items()),
+    ]
+    body = _needed(listed, listed.outputs, known)
+    pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
+    shared = _crossing(listed, pieces)
+    stores: dict[int, list[str]] = {}
+    for i, value in enumerate(listed.outputs):
+        stores.setdefault(value, []).append(dialect.store.format(i, _alone(listed, dialect, known, value)))
+    parts: list[list[str]] = [[] for _ in pieces]
+    for lines, piece in zip(parts, pieces, strict=True):
+        inside = set(piece)
+        local = {**{k: f"w[{slot}]" for k, slot in shared.items() if k not in inside}, **known}
+        for k in piece:
+            lines.append(_assignment(listed, dialect, local, k))
+            lines.extend(stores.pop(k, ()))
+            if k in shared:
+                lines.append(f"w[{shared[k]}] = v{k};")
+    for left in stores.values():  # results that are inputs, constants, sines or cosines
+        parts[-1].extend(left)
+    return Code(tuple(before), len(angles), tuple(tuple(lines) for lines in parts), len(shared))
+
+
+def hoisted_angles(listed: Listing) -> dict[int, int]:
+    """Arguments of sines and cosines that need no other sine or cosine, numbered."""
+    after: set[int] = set()
+    angles: dict[int, int] = {}
+    for k, (name, arguments, _) in enumerate(listed.operations):
+        if not after.isdisjoint(arguments):
+            after.add(k)
+        elif name in ("sin", "cos"):
+            after.add(k)
+            angles.setdefault(arguments[0], len(angles))
+    return angles
+
+
+def _known_texts(listed: Listing, dialect: Dialect, angles: Mapping[int, int]) -> dict[int, str]:
+    """How the values are written that need no statement: inputs, constants, hoisted sines and cosines."""
+    texts = {}
+    for k, (name, arguments, number) in enumerate(listed.operations):
+        if name == "const":
+            texts[k] = dialect.literal(number)
+        elif name == "input":
+            texts[k] = dialect.load.format(int(number))
+        elif name in ("sin", "cos") and arguments[0] in angles:
+            texts[k] = (dialect.sine if name == "sin" else dialect.cosine).format(angles[arguments[0]])
+    return texts
+
+
+def _needed(listed: Listing, wanted: Iterable[int], known: Mapping[int, str]) -> list[int]:
+    """The operations behind the wanted values, in order, without those that are known."""
+    found: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        k = waiting.pop()
+        if k not in found and k not in known:
+            found.add(k)
+            waiting.extend(listed.operations[k].arguments)
+    return sorted(found)
+
+
+def _crossing(listed: Listing, pieces: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Values made in one piece and used in a later one, with their place in w."""
+    home = {k: i for i, piece in enumerate(pieces) for k in piece}
+    shared: dict[int, int] = {}
+    for k, i in home.items():
+        for argument in listed.operations[k].arguments:
+            if home.get(argument, i) != i:
+                shared.setdefault(argument, len(shared))
+    return shared
+
+
+def _assignment(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
+    name, arguments, _ = listed.operations[k]
+    if name in OPERATORS:
+        operands = [texts.get(argument, f"v{argument}") for argument in arguments]
+        expression = OPERATORS[name].format(*operands, one=dialect.literal(1.0))
+    else:
+        operands = [_alone(listed, dialect, texts, argument) for argument in arguments]
+        expression = f"{dialect.functions[name]}({', '.join(operands)})"
+    return f"const {dialect.type} v{k} = {expression};"
+
+
+def _alone(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
+    """A value that is not the operand of an operator."""
+    text = texts.get(k, f"v{k}")
+    return dialect.splat.format(text) if listed.operations[k].name == "const" else text

@@ -1,0 +1,101 @@
+/* One state. Sines and cosines are taken in vectors; angles that are too large for that go through libm. */
+static void scalar_sincos(const real *restrict a, real *restrict s, real *restrict c)
+{
+    for (int k = 0; k < PADDED; k += LANES) {
+        lanes x, sine, cosine;
+        memcpy(&x, a + k, sizeof x);
+        sincos_lanes(x, &sine, &cosine);
+        memcpy(s + k, &sine, sizeof x);
+        memcpy(c + k, &cosine, sizeof x);
+        if (any_lane(far_lanes(x)))
+            for (int l = 0; l < LANES; l++)
+                if (!(fabs((double)x[l]) <= LIMIT)) {
+                    s[k + l] = SINE(x[l]);
+                    c[k + l] = COSINE(x[l]);
+                }
+    }
+}
+
+static __attribute__((noinline)) void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
+{
+    real *a = work, *s = a + PADDED, *c = s + PADDED, *w = c + PADDED;
+    for (int k = ANGLES; k < PADDED; k++) a[k] = 0;
+    scalar_angles(x, a);
+    scalar_sincos(a, s, c);
+    scalar_body(x, s, c, w, y);
+}
+
+/* States whose angles are too large for vectors, one by one. */
+static __attribute__((noinline)) void repair(const lanes *x, lanes *y, bits far, real *work)
+{
+    real *state = work, *result = state + NX;
+    for (int l = 0; l < LANES; l++) {
+        if (!far[l]) continue;
+        for (int j = 0; j < NX; j++) state[j] = x[j][l];
+        scalar_state(state, result, result + NY);
+        for (int j = 0; j < NY; j++) y[j][l] = result[j];
+    }
+}
+
+static __attribute__((noinline)) void vector_states(const lanes *restrict x, lanes *restrict y, lanes *restrict work)
+{
+    lanes *a = work, *s = a + ANGLES, *c = s + ANGLES, *w = c + ANGLES;
+    bits far = {0};
+    vector_angles(x, a);
+    for (int k = 0; k < ANGLES; k++) {
+        far |= far_lanes(a[k]);
+        sincos_lanes(a[k], &s[k], &c[k]);
+    }
+    vector_body(x, s, c, w, y);
+    if (any_lane(far)) repair(x, y, far, (real *)(w + SHARED));
+}
+
+/* Entry j of state l is p[l * step + j * pitch]. Lanes beyond count repeat the last state. */
+static inline void load(const real *p, ptrdiff_t step, ptrdiff_t pitch, int size, int count, lanes *restrict x)
+{
+    if (count < LANES)
+        for (int j = 0; j < size; j++)
+            for (int l = 0; l < LANES; l++) x[j][l] = p[(l < count ? l : count - 1) * step + j * pitch];
+    else if (step == 1)
+        for (int j = 0; j < size; j++) memcpy(&x[j], p + j * pitch, sizeof(lanes));
+    else
+        for (int j = 0; j < size; j++, p += pitch) x[j] = (lanes){EVERY(p, step)};
+}
+
+static inline void store(const lanes *restrict y, ptrdiff_t step, ptrdiff_t pitch, int count, real *restrict p)
+{
+    if (count == LANES && step == 1)
+        for (int j = 0; j < NY; j++) memcpy(p + j * pitch, &y[j], sizeof(lanes));
+    else
+        for (int l = 0; l < count; l++)
+            for (int j = 0; j < NY; j++) p[l * step + j * pitch] = y[j][l];
+}
+
+const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
+    + (NX + NY + 3 * PADDED + SHARED) * sizeof(real);
+
+int appell_one(const real *const *in, real *out, void *work)
+{
+    real *x = work, *y = x + NX;
+    real zero = 0;
+    for (int k = 0, first = 0; k < INPUTS; first += sizes[k++]) memcpy(x + first, in[k], sizes[k] * sizeof(real));
+    scalar_state(x, y, y + NY);
+    memcpy(out, y, NY * sizeof(real));
+    for (int j = 0; j < NX + NY; j++) zero += x[j] * 0;
+    return zero != 0;
+}
+
+int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
+{
+    lanes *x = work, *y = x + NX;
+    lanes zero = {0};
+    for (ptrdiff_t i = 0; i < n; i += LANES) {
+        const int count = n - i < LANES ? (int)(n - i) : LANES;
+        for (int k = 0, first = 0; k < INPUTS; first += sizes[k++])
+            load(in[k] + i * step[k], step[k], pitch[k], sizes[k], count, x + first);
+        vector_states(x, y, y + NY);
+        store(y, step[INPUTS], pitch[INPUTS], count, out + i * step[INPUTS]);
+        for (int j = 0; j < NX + NY; j++) zero += x[j] * 0;
+    }
+    return any_lane(zero != 0);
+}

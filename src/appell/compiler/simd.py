@@ -1,0 +1,92 @@
+"""SIMD C: one value is a vector, one lane is one robot state.
+
+The vector types are the extension that gcc and clang share (`vector_size`), so the text is the same for every instruction
+set but for the width. The source of a kernel exports
+
+    appell_one(in, out, work)                             one state, contiguous inputs
+    appell_batch(in, step, pitch, out, n, work)           n states
+    appell_work                                           bytes of scratch memory that both need
+
+where entry j of state i of input k is `in[k][i * step[k] + j * pitch[k]]` (the result's step and pitch come last): rows are
+pitch 1, columns are step 1, a value for all states is step 0. Both return 1 when an input or a result is not finite, else 0.
+The tail of a batch runs through the same code as full vectors, with its last state repeated.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from appell.compiler.c import FUNCTIONS, functions_text, literal, scalar_dialect
+from appell.compiler.emit import Code, Dialect, emit
+from appell.compiler.listing import Listing
+from appell.compiler.sincos import PRECISIONS, sincos_text
+
+APART = "__attribute__((noinline)) "
+"""Bodies are called from several places; one copy keeps compilation short."""
+
+ARITY = {"atan2": 2, "pow": 2, "fmin": 2, "fmax": 2}
+
+
+def simd_dialect(dtype: str) -> Dialect:
+    """Vectors of `double` or `float`. A number beside a vector is spread over its lanes by the compiler."""
+    return Dialect(
+        type="lanes",
+        literal=lambda number: literal(number, dtype),
+        functions={name: f"{name}_lanes" for name in FUNCTIONS},
+        splat="splat({})",
+    )
+
+
+def kernel_source(listed: Listing, dtype: str, lanes: int, title: str) -> str:
+    """C source of one kernel."""
+    vector = emit(listed, simd_dialect(dtype))
+    scalar = emit(listed, scalar_dialect(dtype, "real"))
+    used = {operation.name for operation in listed.operations} & set(FUNCTIONS)
+    return "\n".join((
+        f"/* {title} */",
+        *(f"#define {name} {value}" for name, value in definitions(listed, vector, dtype, lanes).items()),
+        f"static const int sizes[] = {{{', '.join(map(str, listed.sizes))}}};",
+        runtime("lanes.h"),
+        sincos_text(dtype),
+        *(lanewise(name, dtype) for name in sorted(used)),
+        functions_text(scalar, "real", "scalar", APART),
+        functions_text(vector, "lanes", "vector", APART),
+        runtime("driver.h"),
+    ))  # fmt: skip
+
+
+def definitions(listed: Listing, code: Code, dtype: str, lanes: int) -> dict[str, object]:
+    """What the fixed text in `runtime/` needs to know of a kernel."""
+    numbers = PRECISIONS[dtype]
+    return {
+        "REAL": numbers.real,
+        "INTEGER": numbers.integer,
+        "LIMIT": numbers.limit,
+        "SINE": f"sin{numbers.suffix}",
+        "COSINE": f"cos{numbers.suffix}",
+        "LANES": lanes,
+        "EVERY(p, step)": ", ".join(f"(p)[{l} * (step)]" for l in range(lanes)),
+        "INPUTS": len(listed.sizes),
+        "NX": listed.size_in,
+        "NY": len(listed.outputs),
+        "ANGLES": code.angle_count,
+        "PADDED": -(-code.angle_count // lanes) * lanes,
+        "SHARED": code.shared,
+    }
+
+
+def runtime(name: str) -> str:
+    """The text of a file in `runtime/`."""
+    return (files("appell.compiler") / "runtime" / name).read_text()
+
+
+def lanewise(name: str, dtype: str) -> str:
+    """A function of libm, lane by lane."""
+    given = "ab"[: ARITY.get(name, 1)]
+    parameters = ", ".join(f"lanes {letter}" for letter in given)
+    arguments = ", ".join(f"{letter}[l]" for letter in given)
+    call = f"{name}{PRECISIONS[dtype].suffix}({arguments})"
+    return (
+        f"static inline lanes {name}_lanes({parameters})\n"
+        f"{{\n    for (int l = 0; l < LANES; l++) a[l] = {call};\n    return a;\n}}\n"
+    )

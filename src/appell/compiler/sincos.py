@@ -1,0 +1,108 @@
+"""Sine and cosine of a vector of angles, as C text over the vector extension types of gcc and clang.
+
+The angle is brought to |r| <= π/4 by subtracting k π/2 in pieces that leave room for exact products with k (Cody and
+Waite), and what rounding loses on the way is carried along; fused multiply-add is welcome but not needed. Then
+
+    sin r = r + r³ S(r²)        cos r = 1 - r²/2 + r⁴ C(r²)
+
+with the polynomials of least relative error (Remez exchange in 40 digits). Errors stay below 2 ulp up to the limit; beyond
+it, and for NaN and infinity, the caller asks libm lane by lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Numbers of one precision.
+
+    Attributes:
+        limit: the largest |x| for which k times the first piece of π/2 is exact.
+        magic: 1.5 times the power of two at which one ulp is 1: adding it rounds to an integer, kept in the low bits.
+        pieces: of π/2; all but the last are short enough for exact products with k.
+        sine, cosine: S and C, lowest power first.
+    """
+
+    real: str
+    integer: str
+    suffix: str
+    limit: str
+    magic: str
+    pieces: tuple[str, str, str, str]
+    sine: tuple[str, ...]
+    cosine: tuple[str, ...]
+
+    @property
+    def sign_shift(self) -> int:
+        """From bit 1, which tells the sign of a quarter turn, to the sign bit."""
+        return 30 if self.suffix else 62
+
+
+PRECISIONS = {
+    "float64": Constants(
+        real="double", integer="long long", suffix="", limit="1e6", magic="0x1.8p+52",
+        pieces=("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104"),
+        sine=(
+            "-0x1.5555555555548p-3", "0x1.111111110f7d0p-7", "-0x1.a01a019bfdeb7p-13",
+            "0x1.71de3567d0411p-19", "-0x1.ae5e5a8f155c8p-26", "0x1.5d8fd0f149a96p-33",
+        ),
+        cosine=(
+            "0x1.555555555554bp-5", "-0x1.6c16c16c14f91p-10", "0x1.a01a019c844b3p-16",
+            "-0x1.27e4f7eac19acp-22", "0x1.1ee9d7b2afdcdp-29", "-0x1.8fa498db48e5dp-37",
+        ),
+    ),
+    "float32": Constants(
+        real="float", integer="int", suffix="f", limit="3000.0f", magic="0x1.8p+23",
+        pieces=("0x1.921p+0", "0x1.f6ap-13", "0x1.11p-26", "0x1.68c234p-39"),
+        sine=("-0x1.555544p-3", "0x1.1107p-7", "-0x1.992f58p-13"),
+        cosine=("0x1.55554ap-5", "-0x1.6c0bf2p-10", "0x1.99d8d6p-16"),
+    ),
+}  # fmt: skip
+
+TEMPLATE = """\
+/* Lanes whose angle is too large for sincos_lanes, or not a number. */
+static inline bits far_lanes(lanes x)
+{{
+    return ~((lanes)((bits)x & ~SIGN) <= {limit});
+}}
+
+static inline void sincos_lanes(lanes x, lanes *s, lanes *c)
+{{
+    const lanes t = x * {two_over_pi} + {magic};
+    const lanes k = t - {magic};
+    const bits quarter = (bits)t;
+    const bits swap = -(quarter & 1);
+    const lanes r1 = x - k * {A};
+    const lanes r2 = r1 - k * {B};
+    const lanes r3 = r2 - k * {C};
+    const lanes lost = (k * {B} - (r1 - r2)) + (k * {C} - (r2 - r3)) + k * {D};
+    const lanes r = r3 - lost;
+    const lanes z = r * r;
+    const bits sine = (bits)(r + r * z * ({sine})) | ((bits)r & SIGN);
+    const bits cosine = (bits)({one} + z * (z * ({cosine}) - {half}));
+    *s = (lanes)(((sine & ~swap) | (cosine & swap)) ^ ((quarter << {shift}) & SIGN));
+    *c = (lanes)(((cosine & ~swap) | (sine & swap)) ^ (((quarter + 1) << {shift}) & SIGN));
+}}
+"""
+
+
+def sincos_text(dtype: str) -> str:
+    """`far_lanes` and `sincos_lanes` over the types and masks of `runtime/lanes.h`."""
+    numbers = PRECISIONS[dtype]
+    f = numbers.suffix
+    A, B, C, D = (piece + f for piece in numbers.pieces)
+    return TEMPLATE.format(
+        limit=numbers.limit, magic=numbers.magic + f, shift=numbers.sign_shift, one=f"1.0{f}", half=f"0.5{f}",
+        two_over_pi=f"0x1.45f306dc9c883p-1{f}", A=A, B=B, C=C, D=D,
+        sine=_horner(numbers.sine, f), cosine=_horner(numbers.cosine, f),
+    )  # fmt: skip
+
+
+def _horner(coefficients: tuple[str, ...], f: str) -> str:
+    """c0 + z (c1 + z (...)) as text."""
+    text = coefficients[-1] + f
+    for coefficient in reversed(coefficients[:-1]):
+        text = f"{coefficient}{f} + z * ({text})"
+    return text
