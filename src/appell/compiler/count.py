@@ -42,9 +42,13 @@ def count_operations(robot: Robot, function: str, method: str | None = None, *, 
         >>> appell.count_operations(robot, "inverse_dynamics", method="mata2002").mul <= 96 * 6 - 101
         True
     """
+    return count_graph(trace(robot.tree, Request(function, method), plain=not compiled).graph)
+
+
+def count_graph(graph: casadi.Function) -> Counts:
+    """Operations of a traced function."""
     import casadi
 
-    graph = trace(robot.tree, Request(function, method), plain=not compiled).graph
     kinds = {
         **dict.fromkeys((casadi.OP_MUL, casadi.OP_SQ), "mul"),
         **dict.fromkeys((casadi.OP_ADD, casadi.OP_SUB, casadi.OP_TWICE), "add"),
