@@ -6,6 +6,7 @@ Each function here gives a function from inputs of shape (N, size) to results (N
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import casadi
 import numpy as np
@@ -43,7 +44,7 @@ def rate(robot: Robot, function: str, **options) -> Derivative:
     inputs, value, shape = symbolic(robot, function, **options)
     order = ("q", "qd", "qdd")[: len(inputs) + 1]
     inputs = {name: inputs[name] if name in inputs else casadi.SX.sym(name, robot.nv) for name in order}
-    total = sum(casadi.jtimes(value, inputs[x], inputs[xd]) for x, xd in zip(order, order[1:], strict=False))
+    total = sum(casadi.jtimes(value, inputs[x], inputs[xd]) for x, xd in pairwise(order))
     return on_batches(inputs, total, shape)
 
 

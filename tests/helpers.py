@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +44,9 @@ def reference(name: str) -> Any:
     return json.loads(shared(f"reference/{name}.json").read_text())
 
 
-def assert_close(actual, expected, *, tolerance: float | None = None, scale: float | None = None, what: str = "") -> None:
+def assert_close(
+    actual, expected, *, tolerance: float | None = None, scale: float | None = None, what: str = ""
+) -> None:
     """Same shape, same dtype, no NaN, and every entry equal within `tolerance * scale`.
 
     Args:
@@ -102,7 +104,7 @@ MOVING = ("revolute", "continuous", "prismatic")
 ALL = (*MOVING, "fixed")
 
 
-@lru_cache(maxsize=None)
+@cache
 def general_tree(n: int, seed: int, kinds: tuple[str, ...] = ALL, branching: float = 0.4) -> Robot:
     """A tree of n joints with rotor inertia, gears, mimic joints and gravity in any direction.
 
@@ -126,7 +128,7 @@ def general_tree(n: int, seed: int, kinds: tuple[str, ...] = ALL, branching: flo
     return replace(robot, joints=tuple(joints), gravity_vector=triple(rng.normal(size=3) * 6.0))
 
 
-@lru_cache(maxsize=None)
+@cache
 def right_angled_tree(n: int, seed: int) -> Robot:
     """A tree as people draw robots: axes along coordinate axes, right angles, many zeros, some joints on one point."""
     robot = general_tree(n, seed, MOVING)

@@ -52,7 +52,9 @@ def test_power_of_a_wrench_is_its_product_with_the_twist(robot: Robot) -> None:
     power = sum(
         np.einsum("ni,nij,nj->n", wrench, robot.jacobian(q, name, "LOCAL"), qd) for name, wrench in forces.items()
     )
-    assert_close(np.einsum("ni,ni->n", change, qd), power, tolerance=TOLERANCE, scale=float(np.abs(robot.bias(q, qd)).max()))
+    assert_close(
+        np.einsum("ni,ni->n", change, qd), power, tolerance=TOLERANCE, scale=float(np.abs(robot.bias(q, qd)).max())
+    )
 
 
 @over(SMALL_TREES)

@@ -14,9 +14,7 @@ TOLERANCE = 1e-11
 @over(SMALL_TREES)
 def test_gradient_in_qdd_is_tau(robot: Robot) -> None:
     state = random_states(robot)
-    assert_close(
-        gradient(robot, "gibbs_function", "qdd")(*state), robot.inverse_dynamics(*state), tolerance=TOLERANCE
-    )
+    assert_close(gradient(robot, "gibbs_function", "qdd")(*state), robot.inverse_dynamics(*state), tolerance=TOLERANCE)
 
 
 @over(SMALL_TREES)

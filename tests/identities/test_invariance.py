@@ -48,9 +48,7 @@ def test_turning_world_and_gravity_together_changes_nothing(robot: Robot) -> Non
     state = random_states(robot)
     assert_close(turned.inverse_dynamics(*state), robot.inverse_dynamics(*state), tolerance=TOLERANCE)
     last = robot.body_names[-1]
-    assert_close(
-        turned.jacobian(state.q, last, "LOCAL"), robot.jacobian(state.q, last, "LOCAL"), tolerance=TOLERANCE
-    )
+    assert_close(turned.jacobian(state.q, last, "LOCAL"), robot.jacobian(state.q, last, "LOCAL"), tolerance=TOLERANCE)
 
 
 @over(SMALL_TREES)
@@ -70,9 +68,7 @@ def test_a_body_and_its_two_halves_are_the_same(robot: Robot) -> None:
     cut = replace(robot, bodies=tuple(bodies), joints=tuple(joints))
     state = random_states(robot)
     for method in METHODS["inverse_dynamics"]:
-        assert_close(
-            cut.inverse_dynamics(*state, method=method), robot.inverse_dynamics(*state), tolerance=TOLERANCE
-        )
+        assert_close(cut.inverse_dynamics(*state, method=method), robot.inverse_dynamics(*state), tolerance=TOLERANCE)
     assert_close(cut.forward_dynamics(*state), robot.forward_dynamics(*state), tolerance=TOLERANCE)
 
 
@@ -86,9 +82,7 @@ def test_coupling_is_a_projection_of_the_free_joints(robot: Robot) -> None:
     assert_close(robot.inverse_dynamics(q, qd, qdd), free.inverse_dynamics(*states) @ G, tolerance=TOLERANCE)
     assert_close(robot.mass_matrix(q), G.T @ free.mass_matrix(states[0]) @ G, tolerance=TOLERANCE)
     C = G.T @ free.coriolis_matrix(*states[:2]) @ G
-    assert_close(
-        robot.coriolis_matrix(q, qd), C, tolerance=TOLERANCE, scale=float(np.abs(robot.mass_matrix(q)).max())
-    )
+    assert_close(robot.coriolis_matrix(q, qd), C, tolerance=TOLERANCE, scale=float(np.abs(robot.mass_matrix(q)).max()))
     last = robot.body_names[-1]
     assert_close(robot.jacobian(q, last), free.jacobian(states[0], last) @ G, tolerance=TOLERANCE)
 
@@ -111,8 +105,7 @@ def couplings(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 def test_forces_grow_with_mass(factor: float) -> None:
     robot = general_tree(9, 3)
     bodies = tuple(
-        replace(body, mass=body.mass * factor, inertia=tuple(factor * x for x in body.inertia))
-        for body in robot.bodies
+        replace(body, mass=body.mass * factor, inertia=tuple(factor * x for x in body.inertia)) for body in robot.bodies
     )
     joints = tuple(replace(joint, rotor_inertia=joint.rotor_inertia * factor) for joint in robot.joints)
     state = random_states(robot)
