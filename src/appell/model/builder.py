@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
 from appell.model.robot import Robot
 
+Axis = str | Sequence[float]
 AXES: dict[str, Triple] = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
@@ -65,19 +67,19 @@ class RobotBuilder:
         self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals))
         return self
 
-    def revolute(self, name: str, parent: str, child: str, axis: str | Sequence[float] = "z", **options) -> RobotBuilder:
+    def revolute(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
         """Add a joint that turns about an axis, q in rad. Options as of `joint`."""
         return self.joint("revolute", name, parent, child, axis, **options)
 
-    def continuous(self, name: str, parent: str, child: str, axis: str | Sequence[float] = "z", **options) -> RobotBuilder:
+    def continuous(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
         """Add a joint that turns about an axis without limits, q in rad. Options as of `joint`."""
         return self.joint("continuous", name, parent, child, axis, **options)
 
-    def prismatic(self, name: str, parent: str, child: str, axis: str | Sequence[float] = "z", **options) -> RobotBuilder:
+    def prismatic(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
         """Add a joint that slides along an axis, q in m. Options as of `joint`."""
         return self.joint("prismatic", name, parent, child, axis, **options)
 
-    def fixed(self, name: str, parent: str, child: str, **options) -> RobotBuilder:
+    def fixed(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
         """Fix a body to another. Options as of `joint`."""
         return self.joint("fixed", name, parent, child, **options)
 
@@ -87,12 +89,15 @@ class RobotBuilder:
         name: str,
         parent: str,
         child: str,
-        axis: str | Sequence[float] = "z",
+        axis: Axis = "z",
         xyz: Sequence[float] = (0.0, 0.0, 0.0),
         rpy: Sequence[float] = (0.0, 0.0, 0.0),
         limits: Sequence[float] | Limits = (),
+        damping: float = 0.0,
+        friction: float = 0.0,
+        rotor_inertia: float = 0.0,
+        gear_ratio: float = 1.0,
         mimic: Mimic | None = None,
-        **dynamics: float,
     ) -> RobotBuilder:
         """Add a joint of any kind.
 
@@ -100,21 +105,24 @@ class RobotBuilder:
             axis: `"x"`, `"-y"`, ... or a unit vector, in the joint's frame.
             xyz, rpy: where the child's frame stands in the parent's at q = 0. [m, rad]
             limits: (lower, upper[, velocity[, effort]]).
+            damping, friction, rotor_inertia, gear_ratio: as of `Joint`.
             mimic: the joint it follows.
-            dynamics: `damping`, `friction`, `rotor_inertia`, `gear_ratio`.
         """
         where = f"of joint {name!r}"
-        if unknown := dynamics.keys() - _DYNAMICS:
-            raise ArgumentError(choices(f"option {where}", min(unknown), ("xyz", "rpy", "limits", "mimic", *_DYNAMICS)))
         if isinstance(axis, str) and axis not in AXES:
             raise ArgumentError(choices(f"axis {where}", axis, AXES))
         direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
         bounds = limits if isinstance(limits, Limits) else Limits(*(float(value) for value in limits))
-        values = {key: float(value) for key, value in dynamics.items()}
+        losses = damping, friction, rotor_inertia, gear_ratio
+        damping, friction, rotor_inertia, gear_ratio = _numbers(f"damping, friction or rotor {where}", losses, 4)
         self._bodies.setdefault(parent)
         self._bodies.setdefault(child)
-        self._joints.append(Joint(name, kind, parent, child, origin, direction, bounds, mimic=mimic, **values))
+        self._joints.append(
+            Joint(
+                name, kind, parent, child, origin, direction, bounds, damping, friction, rotor_inertia, gear_ratio, mimic
+            )
+        )  # fmt: skip
         return self
 
     def build(self) -> Robot:
@@ -127,9 +135,6 @@ class RobotBuilder:
         massless = not any(body.mass or any(body.inertia) for body in robot.bodies)
         settle([p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")])
         return robot
-
-
-_DYNAMICS = frozenset(("damping", "friction", "rotor_inertia", "gear_ratio"))
 
 
 def _numbers(label: str, values: Sequence[float], count: int) -> tuple:

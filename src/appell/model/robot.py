@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, ModelError, choices
+from appell.errors import ArgumentError, choices
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.model.joints import KINDS

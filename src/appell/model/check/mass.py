@@ -47,11 +47,11 @@ def check_mass_properties(robot: Robot) -> Iterator[Problem]:
             what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
             yield _of(body, "inertia", what, _REMEDY)
         elif spread[0] < -tolerance:
-            what = f"principal moments {_list(principal)} kg m² violate the triangle inequality (pseudo-inertia not PSD)"
+            what = f"principal moments {_list(principal)} kg m² violate the triangle inequality: pseudo-inertia not PSD"
             yield _of(body, "triangle", what, _REMEDY)
         elif body.mass > 0.0 and principal[0] <= 0.0:
-            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m² are those of a point or rod"
-            yield _of(body, "inertia", what, "Give the body an extent, or leave it if that is meant.")
+            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
+            yield _of(body, "inertia", what, "That is a point or a rod: give it an extent, or leave it if it is meant.")
 
 
 _REMEDY = "Recompute it from the shape; check(..., fix=True) takes the nearest consistent one."

@@ -23,7 +23,8 @@ def check_finite(robot: Robot) -> Iterator[Problem]:
         fields += [(where, body.line, "inertia", body.inertia)]
     for joint in robot.joints:
         where = f"joint {joint.name!r}"
-        fields += [(where, joint.line, "origin", joint.origin.xyz + joint.origin.rpy), (where, joint.line, "axis", joint.axis)]
+        fields += [(where, joint.line, "origin", joint.origin.xyz + joint.origin.rpy)]
+        fields += [(where, joint.line, "axis", joint.axis)]
         dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio)
         fields += [(where, joint.line, "damping, friction or rotor", dynamics)]
         if joint.mimic is not None:

@@ -47,11 +47,11 @@ def pivots(robot: Robot) -> dict[str, Pivot]:
             q = float(rng.uniform(0.3, 1.2))
             s, reach = _motion(joint)
             U = A @ s
-            D = float(s @ U) + joint.armature
+            pivot = float(s @ U) + joint.armature
             rounding = RELATIVE * float(s @ np.abs(B) @ np.abs(s)) + (LENGTH * reach) ** 2 * m
-            found[joint.name] = Pivot(D, rounding, m)
-            if joint.name not in coupled and D > rounding:
-                released = A - np.outer(U, U) / D
+            found[joint.name] = Pivot(pivot, rounding, m)
+            if joint.name not in coupled and pivot > rounding:
+                released = A - np.outer(U, U) / pivot
         X = _to_child(joint, q)
         inertia[joint.parent] = inertia[joint.parent] + X.T @ released @ X
         before[joint.parent] = before[joint.parent] + X.T @ A @ X

@@ -31,6 +31,8 @@ from appell.model.joint import Joint
 from appell.model.joints import KINDS
 from appell.model.robot import Robot
 
+MASS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
+"""Kinds of defect that the link's own mass properties cure."""
 SPREAD = 1e-3
 """Least radius of gyration, as a part of the greatest one of the link."""
 EXTENT = 1e-3
@@ -51,7 +53,7 @@ def repair(robot: Robot, problems: Collection[Problem]) -> Robot:
 
 
 def _repair_once(robot: Robot, problems: Collection[Problem]) -> Robot:
-    faulty = {problem.where for problem in problems if problem.kind in ("negative-mass", "inertia", "triangle", "massless")}
+    faulty = {problem.where for problem in problems if problem.kind in MASS}
     idle = {problem.where for problem in problems if problem.kind == "singular"}
     solid = {joint.child for joint in robot.joints if f"joint {joint.name!r}" in idle}
     bodies = tuple(

@@ -50,12 +50,12 @@ def check_tree(robot: Robot) -> Iterator[Problem]:
         else:
             above[joint.child] = joint
     yield from _cycles(robot, above)
-    roots = [body for body in robot.bodies if body.name not in above]
+    roots = list({body.name: body for body in robot.bodies if body.name not in above}.values())
     if robot.bodies and len(roots) != 1:
         named = ", ".join(repr(body.name) for body in roots[:8]) + (", ..." if len(roots) > 8 else "")
         what = f"{len(roots)} links hang on no joint ({named or 'none'}), expected one root"
         line = roots[1].line if len(roots) > 1 else 0
-        yield Problem("roots", "robot", what, "Join all links to one tree, with fixed joints where they do not move.", line)
+        yield Problem("roots", "robot", what, "Join all links to one tree, where need be with fixed joints.", line)
 
 
 def _cycles(robot: Robot, above: dict[str, Joint]) -> Iterator[Problem]:

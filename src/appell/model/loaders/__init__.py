@@ -39,9 +39,9 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
         >>> import appell
         >>> appell.load("planar2r")
         Robot('planar2r', 3 bodies, nq=2, nv=2, joints: joint1, joint2)
-        >>> bodies = "<link name='base'/><link name='bob'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+        >>> mass = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
         >>> joint = "<joint name='pivot' type='continuous'><parent link='base'/><child link='bob'/></joint>"
-        >>> appell.load(f"<robot name='pendulum'>{bodies}{joint}</robot>").joint_names
+        >>> appell.load(f"<robot name='r'><link name='base'/><link name='bob'>{mass}</link>{joint}</robot>").joint_names
         ('pivot',)
     """
     from appell.model.check import settle

@@ -20,7 +20,7 @@ from appell.errors import ArgumentError, choices
 from appell.model.body import Body
 from appell.model.check import inspect, settle
 from appell.model.joint import Joint
-from appell.model.pose import Pose, Triple
+from appell.model.pose import Pose
 from appell.model.robot import Robot
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def from_dh(
     convention: str = "modified",
     names: Sequence[str] | None = None,
     name: str = "robot",
-    gravity: Triple = (0.0, 0.0, -9.81),
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Robot:
     """A serial robot from its table; documented at `Robot.from_dh`."""
     if convention not in CONVENTIONS:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from lxml import etree
+from typing import Any
 
 from appell.model.check.problem import Problem
 from appell.model.loaders.xml import local_name
@@ -40,12 +39,12 @@ class Notes:
 
 @dataclass(frozen=True)
 class Node:
-    """An XML element, or none; its attributes as numbers, with every fault noted.
+    """An XML element, or None; its attributes as numbers, with every fault noted.
 
     `where` is the robot element it belongs to, for messages. Attributes of an absent element take their defaults.
     """
 
-    element: etree._Element | None
+    element: Any
     where: str
     notes: Notes
 

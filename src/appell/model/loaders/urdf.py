@@ -41,7 +41,7 @@ def read(source: Source) -> Reading:
     root = Node(parse(source.data, source.label, source.encoding), "robot", notes)
     name = root.text("name")
     if not name:
-        root.note("robot-name", "<robot> has no name", "Add name=\"...\".")
+        root.note("robot-name", "<robot> has no name", 'Add name="...".')
     colours = {
         material.text("name"): colour
         for material in root.children("material", "material")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.parsers import expat
 
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
 from appell.model.check.problem import Problem

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Iterable
 
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
 from appell.model.body import Body, Visual
