@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from appell.algebra import Scalar, Sym3, Vec3
 from appell.model.joints import Twist
-from appell.model.tree import Placement, Tree, Wrench
+from appell.model.tree import Link, Placement, Tree, Wrench
 
 
 class Composite(NamedTuple):
@@ -19,6 +19,14 @@ class Composite(NamedTuple):
     mass: Scalar
     phi: Vec3
     psi: Sym3
+
+    @classmethod
+    def of(cls, link: Link) -> Composite:
+        """One link alone."""
+        return cls(link.inertia.mass, link.inertia.gamma, link.inertia.at_origin)
+
+    def plus(self, other: Composite) -> Composite:
+        return Composite(self.mass + other.mass, self.phi + other.phi, self.psi + other.psi)
 
     def inertia_force(self, unit: Twist) -> Wrench:
         """Wrench at the origin that gives this body the unit acceleration: F = M v + w x φ, N = ψ w + φ x v."""
@@ -30,19 +38,26 @@ class Composite(NamedTuple):
 
 def composite_bodies(tree: Tree, places: list[Placement]) -> list[Composite]:
     """The composite body of every link. What does not depend on q is added first, so that it is known off-line."""
-    composites: list[Composite | None] = [None] * len(tree.links)
+    bodies = [Composite.of(link) for link in tree.links]
     for i in reversed(range(len(tree.links))):
-        own = tree.links[i].inertia
-        carried = [(places[k], composites[k]) for k in tree.children[i]]
-        mass, phi, psi = own.mass, own.gamma, own.at_origin
-        for (_, s), body in carried:  # step 1: the carried mass as a point at the child's origin, γ_i and E_i
-            mass, phi, psi = mass + body.mass, phi + s * body.mass, psi + _point(s, body.mass)
-        for (R, s), body in carried:  # steps 4 and 5
-            moment = R @ body.phi
-            phi = phi + moment
-            psi = psi + (_cross_terms(s, moment) + R.conjugate(body.psi))
-        composites[i] = Composite(mass, phi, psi)
-    return composites  # type: ignore[return-value]
+        carried = tree.children[i]
+        for k in carried:  # step 1: the carried mass as a point at the child's origin, γ_i and E_i
+            bodies[i] = bodies[i].plus(point_at(places[k], bodies[k]))
+        for k in carried:  # steps 4 and 5
+            bodies[i] = bodies[i].plus(moments_at(places[k], bodies[k]))
+    return bodies
+
+
+def point_at(place: Placement, body: Composite) -> Composite:
+    """The child's mass at the child's origin, seen from the parent."""
+    return Composite(body.mass, place.s * body.mass, _point(place.s, body.mass))
+
+
+def moments_at(place: Placement, body: Composite) -> Composite:
+    """The child's moments, seen from the parent: ^iφ_i+1, and -X - X^T + R ψ R^T."""
+    R, s = place
+    phi = R @ body.phi
+    return Composite(0.0, phi, _cross_terms(s, phi) + R.conjugate(body.psi))
 
 
 def _point(s: Vec3, m: Scalar) -> Sym3:

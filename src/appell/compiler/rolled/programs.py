@@ -1,0 +1,98 @@
+"""The functions that exist in rolled form, made of the steps of their algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from appell.algebra import ZERO, Mat3, Sym3
+from appell.algorithms.forward_dynamics.articulated import (
+    ArticulatedInertia,
+    Freed,
+    accelerate,
+    eliminate,
+    gyroscopic_wrench,
+    hand_over,
+    release,
+    step_velocity,
+)
+from appell.algorithms.inverse_dynamics.inward import joint_forces, step_inward
+from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, step_outward
+from appell.algorithms.mass_matrix.composite_body import Composite, moments_at, point_at
+from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
+from appell.model.joints import Twist
+from appell.model.tree import Tree, Wrench
+
+NO_WRENCH = Wrench(ZERO, ZERO)
+NO_TENSOR = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -> Program:
+    """Mata 2002, section 4.1. Speeds and accelerations that are no inputs are zero."""
+
+    def outward(visit: Visit, parent) -> Left:
+        motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
+        return Left(motion, {"force": body_force(visit.link, motion)})
+
+    def inward(visit: Visit, carried: Wrench) -> Left:
+        total = visit.kept["force"].plus(carried)
+        return Left(step_inward(visit.place, total), result=joint_forces(visit.link, total, visit.own["qdd"]))
+
+    return Program(inputs, (Sweep(False, at_rest(tree), outward), Sweep(True, NO_WRENCH, inward)))
+
+
+def forward_dynamics(tree: Tree) -> Program:
+    """Articulated bodies."""
+
+    def velocities(visit: Visit, before) -> Left:
+        omega, drift = step_velocity(visit.link, visit.place, before, visit.own["qd"])
+        return Left(omega, {"push": gyroscopic_wrench(visit.link, omega), "drift": drift})
+
+    def inward(visit: Visit, carried: tuple[ArticulatedInertia, Wrench]) -> Left:
+        inertia, push = carried
+        freed, left = eliminate(visit.link, ArticulatedInertia.of(visit.link).plus(inertia))
+        residues, push = release(freed, visit.own["tau"], visit.kept["push"].plus(push))
+        handed = left.moved(*visit.place), hand_over(visit.place, left, push, visit.kept["drift"])
+        return Left(handed, {"freed": tuple((U, inverse) for _, U, inverse in freed), "residues": tuple(residues)})
+
+    def outward(visit: Visit, parent: Twist) -> Left:
+        units = visit.link.kind.subspace()
+        freed = [Freed(unit, *rest) for unit, rest in zip(units, visit.kept["freed"], strict=True)]
+        result, own = accelerate(freed, list(visit.kept["residues"]), visit.place, parent, visit.kept["drift"])
+        return Left(own, result=result)
+
+    nothing = ArticulatedInertia(NO_TENSOR, Mat3(*[0.0] * 9), NO_TENSOR), NO_WRENCH
+    return Program(
+        ("q", "qd", "tau"),
+        (
+            Sweep(False, ZERO, velocities),
+            Sweep(True, nothing, inward),
+            Sweep(False, Twist(ZERO, -tree.gravity), outward),
+        ),
+    )
+
+
+def mass_matrix(tree: Tree) -> Program:
+    """Composite bodies, Walker and Orin."""
+
+    def composites(visit: Visit, carried: Composite) -> Left:
+        body = Composite.of(visit.link).plus(carried)
+        handed = point_at(visit.place, body).plus(moments_at(visit.place, body))
+        return Left(handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.subspace())})
+
+    climb = Climb(
+        begin=lambda visit: visit.kept["wrenches"],
+        carry=lambda visit, wrench: step_inward(visit.place, wrench),
+        meet=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
+        diagonal=lambda visit: visit.link.armature,
+    )
+    return Program(("q",), (Sweep(True, Composite(0.0, ZERO, NO_TENSOR), composites),), climb)
+
+
+PROGRAMS: dict[tuple[str, str], Callable[[Tree], Program]] = {
+    ("inverse_dynamics", "mata2002"): inverse_dynamics,
+    ("bias", "mata2002"): lambda tree: inverse_dynamics(tree, ("q", "qd")),
+    ("gravity", "mata2002"): lambda tree: inverse_dynamics(tree, ("q",)),
+    ("forward_dynamics", "articulated"): forward_dynamics,
+    ("mass_matrix", "composite"): mass_matrix,
+}
+"""Function and method; a long robot uses these whatever the default method of the function is."""

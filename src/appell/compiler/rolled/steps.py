@@ -1,0 +1,158 @@
+"""Steps of a program traced for every group of links: which values are alive, and the operations of each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from appell.algebra import Scalar, is_zero
+from appell.compiler.listing import Listing, listing
+from appell.compiler.rolled.groups import Group, numbers
+from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Value, Visit, pack, unpack
+
+if TYPE_CHECKING:
+    import casadi
+
+    from appell.model.tree import Tree
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an input of a step comes from: `table`, `carried`, `kept`, or the name of an input of the function."""
+
+    origin: str
+    index: int
+
+
+@dataclass(frozen=True)
+class TracedStep:
+    """One step for one group.
+
+    Attributes:
+        sources: of its inputs, in the order of the listing's.
+        listed: its operations; results are `targets` in order.
+        targets: where each result goes: (`carried` | `kept` | `result`, index).
+    """
+
+    sources: tuple[Source, ...]
+    listed: Listing
+    targets: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class TracedSweep:
+    """A sweep whose steps are traced. `alive` lists the slots of the carried value that can differ from zero."""
+
+    inward: bool
+    start: tuple[float, ...]
+    alive: tuple[int, ...]
+    steps: tuple[TracedStep, ...]
+
+
+class Tracer:
+    """Traces the sweeps of a program one after the other, remembering what each group keeps."""
+
+    def __init__(self, tree: Tree, program: Program, groups: list[Group]) -> None:
+        self.tree, self.program, self.groups = tree, program, groups
+        self.kept: list[dict[str, Value]] = [{} for _ in groups]  # forms of the kept values, with live slots as True
+        self.places: list[dict[str, int]] = [{} for _ in groups]  # where each kept value starts
+        self.size = [0] * len(groups)
+
+    def sweep(self, sweep: Sweep) -> TracedSweep:
+        start = [float(x) for x in pack(sweep.start)]
+        alive = [x != 0.0 for x in start]
+        while True:  # a slot lives when the base or any step gives it something else than zero
+            lefts = [self._left(group, g, sweep, alive)[0] for g, group in enumerate(self.groups)]
+            grown = [a or any(not is_zero(pack(left.carried)[k]) for left in lefts) for k, a in enumerate(alive)]
+            if grown == alive:
+                break
+            alive = grown
+        slots = tuple(k for k, a in enumerate(alive) if a)
+        steps = []
+        for g, group in enumerate(self.groups):
+            left, inputs = self._left(group, g, sweep, alive)
+            outputs = [("carried", n, pack(left.carried)[k]) for n, k in enumerate(slots)]
+            outputs += self._keep(g, left)
+            outputs += [("result", k, entry) for k, entry in enumerate(left.result or [])]
+            steps.append(inputs.trace(outputs))
+        return TracedSweep(sweep.inward, tuple(start[k] for k in slots), slots, tuple(steps))
+
+    def climb(self, climb: Climb) -> list[tuple[TracedStep, TracedStep, TracedStep]]:
+        """For every group: the start of the walk with the diagonal element, a step to the parent, a meeting."""
+        traced = []
+        for g, group in enumerate(self.groups):
+            begin, carry, meet = _Inputs(), _Inputs(), _Inputs()
+            visit = self._visit(group, g, begin)
+            (wrench,) = climb.begin(visit)
+            own = climb.meet(visit, wrench)[0] + climb.diagonal(visit)
+            first = [("carried", k, x) for k, x in enumerate(pack(wrench))] + [("result", 0, own)]
+            seen = unpack(wrench, [carry.symbol("carried", k) for k in range(len(pack(wrench)))])
+            moved = climb.carry(self._visit(group, g, carry), seen)
+            met = unpack(wrench, [meet.symbol("carried", k) for k in range(len(pack(wrench)))])
+            element = climb.meet(self._visit(group, g, meet), met)[0]
+            traced.append((
+                begin.trace(first),
+                carry.trace([("carried", k, x) for k, x in enumerate(pack(moved))]),
+                meet.trace([("result", 0, element)]),
+            ))  # fmt: skip
+        return traced
+
+    def _left(self, group: Group, g: int, sweep: Sweep, alive: list[bool]) -> tuple[Left, _Inputs]:
+        inputs = _Inputs()
+        numbering = iter(range(len(alive)))
+        carried = [inputs.symbol("carried", next(numbering)) if a else 0.0 for a in alive]
+        return sweep.step(self._visit(group, g, inputs), unpack(sweep.start, carried)), inputs
+
+    def _visit(self, group: Group, g: int, inputs: _Inputs) -> Visit:
+        link = group.symbolic([inputs.symbol("table", k) for k in range(len(group.varies))])
+        own = {}
+        for name in ("q", "qd", "qdd", "tau"):
+            size = group.like.kind.nq if name == "q" else group.like.kind.nv
+            given = name in self.program.inputs
+            own[name] = [inputs.symbol(name, k) if given else 0.0 for k in range(size)]
+        kept = {}
+        for name, form in self.kept[g].items():
+            first = self.places[g][name]
+            lives = pack(form)
+            symbols = [inputs.symbol("kept", first + sum(lives[:k])) if live else 0.0 for k, live in enumerate(lives)]
+            kept[name] = unpack(form, symbols)
+        return Visit(link, link.placement(own["q"]), own, kept)
+
+    def _keep(self, g: int, left: Left) -> list[tuple[str, int, Scalar]]:
+        outputs = []
+        for name, value in left.kept.items():
+            scalars = pack(value)
+            self.kept[g][name] = unpack(value, [not is_zero(x) for x in scalars])
+            self.places[g][name] = self.size[g]
+            for x in scalars:
+                if not is_zero(x):
+                    outputs.append(("kept", self.size[g], x))
+                    self.size[g] += 1
+        return outputs
+
+
+class _Inputs:
+    """Symbols of one step, made when they are asked for."""
+
+    def __init__(self) -> None:
+        self.symbols: dict[Source, casadi.SX] = {}
+
+    def symbol(self, origin: str, index: int) -> casadi.SX:
+        import casadi
+
+        source = Source(origin, index)
+        if source not in self.symbols:
+            self.symbols[source] = casadi.SX.sym(f"{origin}{index}")
+        return self.symbols[source]
+
+    def trace(self, outputs: list[tuple[str, int, Any]]) -> TracedStep:
+        import casadi
+
+        results = casadi.cse(casadi.vertcat(*(casadi.SX(x) for _, _, x in outputs)))
+        graph = casadi.Function("step", [casadi.vertcat(*self.symbols.values())], [casadi.densify(results)])
+        return TracedStep(tuple(self.symbols), listing(graph), tuple((kind, k) for kind, k, _ in outputs))
+
+
+def table(tree: Tree) -> list[list[float]]:
+    """Numbers of all links."""
+    return [numbers(link) for link in tree.links]

@@ -1,0 +1,104 @@
+"""Recursions over the links as data: what is carried, what is kept, what comes out.
+
+A `Sweep` visits all links, outwards (parents first, each link gets what its parent carried) or inwards (tips first, each
+link gets the sum of what its children handed over). Its step is an ordinary function over scalars, built from the steps
+of the algorithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from appell.algebra import Mat3, Scalar, Sym3, Vec3
+from appell.model.tree import Link, Placement
+
+Value = Any
+"""A scalar, a Vec3, Mat3, Sym3, or a (named) tuple of values."""
+
+
+class Visit(NamedTuple):
+    """What a step is given: the link, its place, its own entries of the inputs, and what earlier sweeps kept for it."""
+
+    link: Link
+    place: Placement
+    own: Mapping[str, list[Scalar]]
+    kept: Mapping[str, Value]
+
+
+class Left(NamedTuple):
+    """What a step leaves: the carried value, values kept for later sweeps, and entries of the result (or none)."""
+
+    carried: Value
+    kept: Mapping[str, Value] = {}
+    result: list[Scalar] | None = None
+
+
+Step = Callable[[Visit, Value], Left]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One pass over the links.
+
+    Attributes:
+        inward: direction.
+        start: what the base carries (outwards), or the zero to which children add (inwards).
+        step: from what is carried to what is left.
+    """
+
+    inward: bool
+    start: Value
+    step: Step
+
+
+@dataclass(frozen=True)
+class Climb:
+    """For every link j, a walk from j to the base that gives row and column j of a symmetric matrix.
+
+    Attributes:
+        begin: what link j carries at the start, one value per degree of freedom.
+        carry: that value seen from the parent; the visit is of the link that is left.
+        meet: elements between j's degree and those of the visited link.
+        diagonal: what is added to the diagonal element of a link.
+    """
+
+    begin: Callable[[Visit], Value]
+    carry: Callable[[Visit, Value], Value]
+    meet: Callable[[Visit, Value], list[Scalar]]
+    diagonal: Callable[[Visit], Scalar]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of the robot as sweeps, one after the other.
+
+    Attributes:
+        inputs: name of each input.
+        sweeps: the passes.
+        climb: a last pass over all pairs, for matrices.
+        total: the result is one number, the sum of what the links give.
+    """
+
+    inputs: tuple[str, ...]
+    sweeps: tuple[Sweep, ...]
+    climb: Climb | None = None
+    total: bool = field(default=False)
+
+
+def pack(value: Value) -> list[Scalar]:
+    """The scalars of a value in order."""
+    if isinstance(value, (tuple, list, Vec3, Mat3, Sym3)):
+        return [scalar for part in value for scalar in pack(part)]
+    return [value]
+
+
+def unpack(like: Value, scalars: list[Scalar]) -> Value:
+    """A value of the same form with these scalars, which are taken from the front of the list."""
+    if isinstance(like, (Vec3, Mat3, Sym3)):
+        return type(like)(*(scalars.pop(0) for _ in like))
+    if isinstance(like, tuple):
+        parts = [unpack(part, scalars) for part in like]
+        return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
+    return scalars.pop(0)
