@@ -64,7 +64,7 @@ class PaperChain:
         self.q, self.qd, self.qdd = (array[0] for array in self.state)
         self.bodies = range(robot.nv)
         self.g = np.array(robot.gravity_vector)
-        self.revolute = [joint.kind == "revolute" for joint in robot.joints]
+        self.revolute = [joint.kind != "prismatic" for joint in robot.joints]
         bodies = robot.bodies[1:]
         self.m = [body.mass for body in bodies]
         self.r = [np.array(body.com) for body in bodies]
