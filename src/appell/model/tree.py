@@ -40,6 +40,7 @@ class Link:
     At q = 0 its frame stands in its parent's at position `s0` with rotation `Rz(turn) Rx(tilt) Rz(offset)`.
 
     Attributes:
+        name, body: of its joint, and of the body that the joint carries.
         parent: index of the link it hangs on, BASE for the base.
         kind: what its joint does.
         q, v: first coordinate and first speed of its joint.
@@ -50,6 +51,7 @@ class Link:
     """
 
     name: str
+    body: str
     parent: int
     kind: JointKind
     q: int
@@ -212,7 +214,7 @@ class _Builder:
             leader = self.robot.joint(leader.mimic.joint)
         nq, nv = self._first_coordinate(leader.name)
         return Link(
-            name=joint.name, parent=self.parent[i], kind=KINDS[joint.kind], q=nq, v=nv,
+            name=joint.name, body=joint.child, parent=self.parent[i], kind=KINDS[joint.kind], q=nq, v=nv,
             multiplier=multiplier, shift=shift, leads=leader is joint, turn=turn, tilt=tilt, offset=offset,
             s0=Vec3(*(spin @ self.rest[i][1]).tolist()), inertia=inertia, armature=joint.armature,
         )  # fmt: skip
@@ -257,7 +259,9 @@ def _zxz(R: np.ndarray, p: np.ndarray) -> tuple[float, float, float]:
     sine = float(np.hypot(R[0, 2], R[1, 2]))
     b = float(np.arctan2(sine, R[2, 2]))
     if sine > 0.0:
-        return float(np.arctan2(R[0, 2], -R[1, 2])), b, float(np.arctan2(R[2, 0], R[2, 1]))
+        a = float(np.arctan2(R[0, 2], -R[1, 2]))
+        x, y, _ = _about_z(a)[:, 0] @ R  # first row of Rx(b) Rz(c): for small b the errors of a and c cancel
+        return a, b, float(np.arctan2(-y, x))
     a = float(np.arctan2(p[1], p[0])) if p[0] or p[1] else 0.0
     total = float(np.arctan2(R[1, 0], R[0, 0]))  # a + c for b = 0, a - c for b = pi
     return a, b, (total - a if R[2, 2] > 0 else a - total)

@@ -23,7 +23,7 @@ from appell.model.loaders.mjcf_visuals import visuals_of
 from appell.model.loaders.quaternion import rotation
 from appell.model.loaders.reading import Notes, Reading
 from appell.model.loaders.source import Source
-from appell.model.loaders.xml import local_name, parse
+from appell.model.loaders.xml import local_name, parse, xml_error
 from appell.model.pose import Pose, Triple
 from appell.model.robot import Robot
 
@@ -59,8 +59,8 @@ def _compile(source: Source) -> Any:
             return mujoco.MjModel.from_xml_path(str(source.path))
         return mujoco.MjModel.from_xml_string(source.data.decode(source.encoding or "utf-8"))
     except ValueError as error:
-        place = f"{source.label}: " if source.label else ""
-        raise ModelError(f"{place}MuJoCo cannot compile the description: {error}", place=source.label) from None
+        what = f"MuJoCo cannot compile it: {str(error).strip().rstrip('.')}"
+        raise xml_error(source.label, 0, what, "Correct the description.") from None
 
 
 def _mujoco() -> ModuleType:

@@ -111,7 +111,8 @@ class Node:
 
     def _fault(self, kind: str, attribute: str, text: str, expected: str) -> None:
         shown = text if len(text) <= 60 else text[:57] + "..."
-        self.note(kind, f"{attribute}={shown!r} of <{self.tag}>, expected {expected}", "Correct the value.")
+        fix = "Expand the macros with xacro first." if "${" in text else "Correct the value."
+        self.note(kind, f"{attribute}={shown!r} of <{self.tag}>, expected {expected}", fix)
 
 
 def _number(word: str) -> float | None:
