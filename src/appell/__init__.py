@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
         ArgumentError,
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
         ModelWarning,
         SimulationError,
     )
-    from appell.compiler.count import Counts, count_operations
     from appell.model import catalogue as robots
     from appell.model.builder import RobotBuilder
     from appell.model.check import check
     from appell.model.loaders import load
     from appell.model.robot import Robot
+    from appell.symbolic.equations import Equations, equations
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
     "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
     "Counts": "compiler.count", "count_operations": "compiler.count",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
-    "robots": "model.catalogue:",
+    "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

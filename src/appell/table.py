@@ -33,9 +33,9 @@ class Table:
 
     def __str__(self) -> str:
         cells = [[cell_text(cell) for cell in row] for row in self.rows]
-        right = [all(isinstance(cell, (int, float, type(None))) for cell in column) for column in zip(*self.rows)]
-        right = right or [False] * len(self.columns)
-        widths = [max(len(name), *(len(row[k]) for row in cells), 0) for k, name in enumerate(self.columns)]
+        columns = range(len(self.columns))
+        right = [all(isinstance(row[k], (int, float, type(None))) for row in self.rows) for k in columns]
+        widths = [max(len(row[k]) for row in (self.columns, *cells)) for k in columns]
         rule = ["-" * width for width in widths]
         lines = [self.title, *(_line(row, widths, right) for row in (self.columns, rule, *cells))]
         return "\n".join([*lines, *note_lines(self.notes)])
@@ -51,10 +51,10 @@ class Table:
 
 
 def cell_text(cell: Any) -> str:
-    """A cell as it is printed: floats to four significant digits."""
+    """A cell as it is printed: floats to four significant digits, without the sign of zero."""
     if cell is None:
         return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return f"{cell + 0.0:.4g}" if isinstance(cell, float) else str(cell)
 
 
 def cell_value(cell: Any) -> Any:

@@ -1,0 +1,91 @@
+"""The command `appell`. A command is a file here with a `COMMAND`, listed in COMMANDS."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from appell import __version__
+from appell.cli import check, demo, info, reproduce
+from appell.cli.command import FAILED
+
+COMMANDS = (demo.COMMAND, info.COMMAND, check.COMMAND, reproduce.COMMAND)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; errors become one line on stderr.
+
+    Returns:
+        0 if all went well, 1 if the command failed or found errors, 2 for a wrong command line.
+
+    Example:
+        >>> main(["check", "planar2r"])
+        planar2r: no defects found
+        0
+    """
+    _replace_what_the_terminal_cannot_show()
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has said why
+        return int(stop.code or 0)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(arguments)
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their arguments."""
+    top = argparse.ArgumentParser("appell", description="Robot dynamics by the Gibbs-Appell equations.")
+    top.add_argument("--version", action="version", version=f"appell {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        own = commands.add_parser(command.name, help=command.help, description=command.help)
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
+    return top
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from appell.errors import AppellError
+
+    try:
+        return arguments.run(arguments)
+    except BrokenPipeError:  # the reader has seen enough, as in `appell info panda.urdf | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except AppellError as error:
+        return _fail(_one_line(error))
+    except OSError as error:
+        return _fail(f"{error.filename or 'file'}: {error.strerror or error}.")
+    except KeyboardInterrupt:
+        return _fail("interrupted.")
+
+
+def _fail(message: str) -> int:
+    print(f"appell: error: {message}", file=sys.stderr)
+    return FAILED
+
+
+def _one_line(error: Exception) -> str:
+    """The error's message; of several defects, the first and how to see the others."""
+    problems = getattr(error, "problems", ())
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if len(errors) > 1:
+        return f"{errors[0]} ({len(errors) - 1} more: `appell check` lists all defects.)"
+    return " ".join(str(error).split())
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    first, *others = str(message).splitlines()
+    hint = " `appell check` lists them." if others else ""
+    print(f"appell: warning: {first.rstrip(':')}{'.' if others else ''}{hint}", file=sys.stderr)
+
+
+def _replace_what_the_terminal_cannot_show() -> None:
+    """A terminal without ² or · shows a replacement character instead of stopping the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]

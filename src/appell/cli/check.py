@@ -1,0 +1,43 @@
+"""`appell check FILE`: every defect of a robot description."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from appell.cli.command import FAILED, OK, Command, add_json, answer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="URDF or MJCF file, or the name of a built-in robot")
+    parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest description without defects")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the report; fail if it holds errors that were not repaired."""
+    import appell
+
+    report = appell.check(arguments.file)
+    data: dict[str, Any] = {
+        "source": report.source,
+        "errors": len(report.errors),
+        "warnings": len(report.warnings),
+        "problems": [
+            {
+                "severity": problem.severity, "kind": problem.kind, "place": problem.place, "where": problem.where,
+                "what": problem.what, "fix": problem.fix,
+            }
+            for problem in report
+        ],
+    }  # fmt: skip
+    text = str(report)
+    if arguments.fix:
+        appell.check(arguments.file, fix=True).to_urdf(arguments.fix)
+        data["fixed"] = arguments.fix
+        text += f"\nwritten: {arguments.fix}"
+    answer(arguments, text, data)
+    return FAILED if report.errors and not arguments.fix else OK
+
+
+COMMAND = Command("check", "list every defect of a robot description, and repair it", add_arguments, run)

@@ -1,0 +1,108 @@
+"""`appell info ROBOT`: what a robot is made of and what its dynamics cost."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from appell.cli.command import OK, Command, add_json, answer
+from appell.table import Table
+
+if TYPE_CHECKING:
+    from appell.model.joint import Joint
+    from appell.model.robot import Robot
+
+COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", help="URDF or MJCF file, or the name of a built-in robot")
+    parser.add_argument("--mimic", choices=("couple", "ignore"), default="couple", help="what mimic joints do")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import appell
+
+    robot = appell.load(arguments.robot, mimic=arguments.mimic)
+    tables = (body_table(robot), joint_table(robot), count_table(robot))
+    mass = sum(body.mass for body in robot.bodies)
+    head = (
+        f"{robot.name}: {len(robot.bodies)} bodies, {len(robot.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
+        f"{mass:.6g} kg, gravity {triple(robot.gravity_vector)} m/s²"
+    )
+    data: dict[str, Any] = {
+        "name": robot.name, "nq": robot.nq, "nv": robot.nv, "mass": mass, "gravity": list(robot.gravity_vector),
+        "tables": [table.as_dict() for table in tables],
+    }  # fmt: skip
+    answer(arguments, "\n\n".join([head, *map(str, tables)]), data)
+    return OK
+
+
+def body_table(robot: Robot) -> Table:
+    """Mass properties of every body."""
+    rows = [
+        (body.name, body.mass, triple(body.com), triple((body.inertia[0], body.inertia[3], body.inertia[5])))
+        for body in robot.bodies
+    ]
+    columns = ("body", "mass [kg]", "mass centre [m]", "Ixx Iyy Izz about it [kg m²]")
+    return Table("Bodies", columns, tuple(rows))
+
+
+def joint_table(robot: Robot) -> Table:
+    """Every joint; columns that no joint fills are left out."""
+    moving = {joint.name: number for number, joint in enumerate(robot.moving_joints)}
+    columns = {
+        "q": [moving.get(joint.name) for joint in robot.joints],
+        "joint": [joint.name for joint in robot.joints],
+        "kind": [joint.kind for joint in robot.joints],
+        "parent -> child": [f"{joint.parent} -> {joint.child}" for joint in robot.joints],
+        "axis": [triple(joint.axis) if joint.kind != "fixed" else None for joint in robot.joints],
+        "range": [span(joint) for joint in robot.joints],
+        "speed": [known(joint.limits.velocity) for joint in robot.joints],
+        "effort": [known(joint.limits.effort) for joint in robot.joints],
+        "damping": [joint.damping or None for joint in robot.joints],
+        "friction": [joint.friction or None for joint in robot.joints],
+        "armature": [joint.armature or None for joint in robot.joints],
+        "mimics": [mimic(joint) for joint in robot.joints],
+    }
+    filled = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
+    rows = tuple(zip(*filled.values(), strict=True))
+    return Table("Joints [rad, m, N m, N, s]; q: index of its coordinate", tuple(filled), rows)
+
+
+def count_table(robot: Robot) -> Table:
+    """What one evaluation of the main functions costs, as they are compiled for this robot."""
+    from appell import count_operations
+
+    rows = [(function, *count_operations(robot, function, compiled=True)) for function in COUNTED]
+    columns = ("function", "products", "sums", "divisions", "sines, cosines")
+    return Table("Operations of one evaluation, compiled for this robot", columns, tuple(rows))
+
+
+def triple(values) -> str:
+    """Three numbers as text."""
+    return " ".join(f"{value:.4g}" for value in values)
+
+
+def known(limit: float) -> float | None:
+    """A limit, or nothing where there is none."""
+    return limit if math.isfinite(limit) else None
+
+
+def span(joint: Joint) -> str | None:
+    """Range of the coordinate, or nothing where it is unlimited."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    return None if math.isinf(lower) and math.isinf(upper) else f"{lower:.4g} .. {upper:.4g}"
+
+
+def mimic(joint: Joint) -> str | None:
+    """The relation to the joint it follows."""
+    if joint.mimic is None:
+        return None
+    shift = f" {joint.mimic.offset:+.4g}" if joint.mimic.offset else ""
+    return f"{joint.mimic.multiplier:.4g} {joint.mimic.joint}{shift}"
+
+
+COMMAND = Command("info", "show a robot's bodies, joints and operation counts", add_arguments, run)
