@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from appell.compiler.api import CompiledRobot, compile
     from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
     "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
+    "CompiledRobot": "compiler.api", "compile": "compiler.api",
     "Counts": "compiler.count", "count_operations": "compiler.count",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",

@@ -6,15 +6,12 @@ request is evaluated.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from appell.compiler.request import Request
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike
+
+    from appell.compiler.evaluate import Evaluator
 
 
 class Dynamics:
@@ -26,27 +23,18 @@ class Dynamics:
     - `gravity`: another gravity vector [m/s²] for this call, (..., 3).
     - `external_forces`: `{frame: wrench}` with wrenches (..., 6) acting on the robot, force then moment, at the origin
       and along the axes of the named frame. [N, N m]
+    - `parameters`: other inertial parameters for this call, (..., 10 links), as `Robot.parameters` orders them.
     - `out`: array for the result.
     - `check`: False skips the search for NaN and infinity.
     """
 
     __slots__ = ()
 
-    @abstractmethod
-    def evaluate(
-        self,
-        request: Request,
-        inputs: tuple[ArrayLike, ...],
-        gravity: ArrayLike | None = None,
-        external_forces: Mapping[str, ArrayLike] | None = None,
-        out: np.ndarray | None = None,
-        check: bool = True,
-    ) -> Any:
-        """Numbers for a request."""
-        raise NotImplementedError
+    functions: Evaluator
+    """What answers: `functions[function, method](inputs, gravity, external_forces, parameters, out, check)`."""
 
     def inverse_dynamics(
-        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, out=None, check=True
+        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Generalised forces tau = M(q) qdd + bias(q, qd) that give the accelerations qdd. [N m, N]
 
@@ -64,10 +52,10 @@ class Dynamics:
             >>> robot.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6).round(3).tolist()
             [0.0, -63.532, -0.135, 0.0, 0.025, 0.0]
         """
-        return self.evaluate(Request("inverse_dynamics", method), (q, qd, qdd), gravity, external_forces, out, check)
+        return self.functions["inverse_dynamics", method]((q, qd, qdd), gravity, external_forces, parameters, out, check)
 
     def forward_dynamics(
-        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, out=None, check=True
+        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Accelerations qdd = M(q)⁻¹ (tau - bias(q, qd)). [rad/s², m/s²]
 
@@ -86,9 +74,9 @@ class Dynamics:
             >>> bool(abs(robot.forward_dynamics([0.1] * 6, [0.0] * 6, tau)).max() < 1e-12)
             True
         """
-        return self.evaluate(Request("forward_dynamics", method), (q, qd, tau), gravity, external_forces, out, check)
+        return self.functions["forward_dynamics", method]((q, qd, tau), gravity, external_forces, parameters, out, check)
 
-    def mass_matrix(self, q, *, method=None, out=None, check=True) -> np.ndarray:
+    def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Generalised inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
 
         Args:
@@ -104,9 +92,9 @@ class Dynamics:
             >>> bool((M == M.T).all())
             True
         """
-        return self.evaluate(Request("mass_matrix", method), (q,), None, None, out, check)
+        return self.functions["mass_matrix", method]((q,), None, None, parameters, out, check)
 
-    def bias(self, q, qd, *, method=None, gravity=None, external_forces=None, out=None, check=True) -> np.ndarray:
+    def bias(self, q, qd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Forces at zero acceleration, C(q, qd) qd + g(q). [N m, N]
 
         Example:
@@ -114,9 +102,9 @@ class Dynamics:
             >>> appell.load("puma560").bias([0.0] * 6, [0.1] * 6).shape
             (6,)
         """
-        return self.evaluate(Request("bias", method), (q, qd), gravity, external_forces, out, check)
+        return self.functions["bias", method]((q, qd), gravity, external_forces, parameters, out, check)
 
-    def gravity(self, q, *, method=None, gravity=None, out=None, check=True) -> np.ndarray:
+    def gravity(self, q, *, method=None, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Forces g(q) that hold the robot still against gravity. [N m, N]
 
         Example:
@@ -125,9 +113,9 @@ class Dynamics:
             >>> abs(robot.gravity([0.0] * 6, gravity=(0, 0, 0))).max().item()
             0.0
         """
-        return self.evaluate(Request("gravity", method), (q,), gravity, None, out, check)
+        return self.functions["gravity", method]((q,), gravity, None, parameters, out, check)
 
-    def coriolis_matrix(self, q, qd, *, method=None, out=None, check=True) -> np.ndarray:
+    def coriolis_matrix(self, q, qd, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """C(q, qd) of the Christoffel symbols: C qd are the velocity forces, Ṁ - 2C is skew. [N m s, N s]
 
         Returns:
@@ -138,9 +126,9 @@ class Dynamics:
             >>> appell.load("puma560").coriolis_matrix([0.0] * 6, [0.0] * 6).any().item()
             False
         """
-        return self.evaluate(Request("coriolis_matrix", method), (q, qd), None, None, out, check)
+        return self.functions["coriolis_matrix", method]((q, qd), None, None, parameters, out, check)
 
-    def kinetic_energy(self, q, qd, *, out=None, check=True) -> Any:
+    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
         """T = qd^T M(q) qd / 2, rotors included. [J]
 
         Example:
@@ -148,9 +136,9 @@ class Dynamics:
             >>> appell.load("puma560").kinetic_energy([0.0] * 6, [0.0] * 6).item()
             0.0
         """
-        return self.evaluate(Request("kinetic_energy"), (q, qd), None, None, out, check)
+        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
 
-    def potential_energy(self, q, *, gravity=None, out=None, check=True) -> Any:
+    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """U = -Σ m_i g · r_i over the moving bodies, zero with all mass at the world's origin. [J]
 
         Example:
@@ -158,9 +146,9 @@ class Dynamics:
             >>> round(appell.load("puma560").potential_energy([0.0] * 6).item(), 6)
             -3.571231
         """
-        return self.evaluate(Request("potential_energy"), (q,), gravity, None, out, check)
+        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
 
-    def gibbs_function(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> Any:
+    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Gibbs function G, the energy of acceleration, in the form of Mata 2002 eqs (3) and (4). [J/s²]
 
         Gravity enters through the base's acceleration, terms without accelerations are left out, so that
@@ -171,9 +159,9 @@ class Dynamics:
             >>> appell.load("puma560").gibbs_function([0.0] * 6, [0.0] * 6, [0.0] * 6, gravity=(0, 0, 0)).item()
             0.0
         """
-        return self.evaluate(Request("gibbs_function"), (q, qd, qdd), gravity, None, out, check)
+        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
-    def center_of_mass(self, q, *, out=None, check=True) -> np.ndarray:
+    def center_of_mass(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """Mass centre of the moving bodies in the world frame, (..., 3). [m]
 
         Example:
@@ -181,7 +169,7 @@ class Dynamics:
             >>> appell.load("puma560").center_of_mass([0.0] * 6).shape
             (3,)
         """
-        return self.evaluate(Request("center_of_mass"), (q,), None, None, out, check)
+        return self.functions["center_of_mass", None]((q,), None, None, parameters, out, check)
 
     def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]
@@ -194,7 +182,7 @@ class Dynamics:
             >>> appell.load("puma560").pose([0.0] * 6, "link6")[:3, 3].round(3).tolist()
             [0.412, 0.15, -0.433]
         """
-        return self.evaluate(Request("pose", frame=frame), (q,), None, None, out, check)
+        return self.functions["pose", None, frame, "LOCAL_WORLD_ALIGNED"]((q,), None, None, None, out, check)
 
     def jacobian(
         self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
@@ -212,7 +200,7 @@ class Dynamics:
             >>> appell.load("puma560").jacobian([0.0] * 6, "link6").shape
             (6, 6)
         """
-        return self.evaluate(Request("jacobian", frame=frame, reference=reference_frame), (q,), None, None, out, check)
+        return self.functions["jacobian", None, frame, reference_frame]((q,), None, None, None, out, check)
 
     def jacobian_rate(
         self, q, qd, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
@@ -224,6 +212,4 @@ class Dynamics:
             >>> appell.load("puma560").jacobian_rate([0.0] * 6, [0.0] * 6, "link6").any().item()
             False
         """
-        return self.evaluate(
-            Request("jacobian_rate", frame=frame, reference=reference_frame), (q, qd), None, None, out, check
-        )
+        return self.functions["jacobian_rate", None, frame, reference_frame]((q, qd), None, None, None, out, check)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,14 +15,22 @@ if TYPE_CHECKING:
 
 
 def as_batch(
-    named: Sequence[tuple[str, int]], values: Sequence[ArrayLike], dtype=np.float64, check: bool = True
+    named: Sequence[tuple[str, int]],
+    values: Sequence[ArrayLike],
+    dtype="float64",
+    check: bool = True,
+    columns: bool = False,
 ) -> tuple[list[np.ndarray], tuple[int, ...]]:
-    """Inputs as arrays (N, size), N the product of the broadcast leading dimensions, and those dimensions.
+    """Inputs as arrays (N, size), N the product of the broadcast batch dimensions, and those dimensions.
+
+    What is only repeated is not copied: the arrays may have any strides.
 
     Args:
         named: name and number of entries expected of each value.
+        columns: whether entries are counted by the first dimension and the batch by the others, instead of by the last and
+            the others.
     """
-    arrays = [_as_numbers(name, size, value, dtype) for (name, size), value in zip(named, values, strict=True)]
+    arrays = [_as_numbers(name, size, value, dtype, columns) for (name, size), value in zip(named, values, strict=True)]
     if check:
         for (name, _), array in zip(named, arrays, strict=True):
             refuse_non_finite(name, array)
@@ -29,18 +38,26 @@ def as_batch(
     try:
         lead = np.broadcast_shapes(*leads)
     except ValueError:
-        told = ", ".join(f"{name} {array.shape}" for (name, _), array in zip(named, arrays, strict=True))
+        told = ", ".join(f"{name} {np.shape(value)}" for (name, _), value in zip(named, values, strict=True))
+        place = "first" if columns else "last"
         raise ArgumentError(
-            f"batch dimensions do not fit together: {told}. All but the last dimension must broadcast."
+            f"batch dimensions do not fit together: {told}. All but the {place} dimension must broadcast."
         ) from None
-    count = int(np.prod(lead, dtype=np.int64))
+    count = math.prod(lead)
     return [
-        np.ascontiguousarray(np.broadcast_to(array, (*lead, array.shape[-1]))).reshape(count, array.shape[-1])
-        for array in arrays
+        np.broadcast_to(array, (*lead, array.shape[-1])).reshape(count, array.shape[-1]) for array in arrays
     ], lead
 
 
-def _as_numbers(name: str, size: int, value: ArrayLike, dtype) -> np.ndarray:
+def stacked(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
+    """Wrenches of all frames one after the other, (..., 6 k), or (6 k, ...) in columns."""
+    named = [(f"external_forces[{name!r}]", 6) for name in external_forces]
+    arrays, lead = as_batch(named, list(external_forces.values()), check=check, columns=columns)
+    joined = np.concatenate(arrays, axis=-1).reshape(*lead, -1)
+    return np.moveaxis(joined, -1, 0) if columns else joined
+
+
+def _as_numbers(name: str, size: int, value: ArrayLike, dtype, columns: bool) -> np.ndarray:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
@@ -48,13 +65,16 @@ def _as_numbers(name: str, size: int, value: ArrayLike, dtype) -> np.ndarray:
         array = array.astype(dtype, copy=False)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.") from None
+    if not array.flags.aligned:
+        array = array.copy()
     if array.ndim == 0 and size == 1:
         array = array.reshape(1)
-    if array.ndim == 0 or array.shape[-1] != size:
+    if array.ndim == 0 or array.shape[0 if columns else -1] != size:
+        shape, place = (f"({size}, ...)", "first") if columns else (f"(..., {size})", "last")
         raise ArgumentError(
-            f"{name} has shape {array.shape}, expected (..., {size}): its last dimension must be {size}."
+            f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}."
         )
-    return array
+    return np.moveaxis(array, 0, -1) if columns else array
 
 
 def refuse_non_finite(name: str, array: np.ndarray) -> None:
@@ -66,7 +86,7 @@ def refuse_non_finite(name: str, array: np.ndarray) -> None:
     raise ArgumentError(f"{name}[{where}] is {array[index]}, expected a finite number.")
 
 
-def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype=np.float64) -> np.ndarray:
+def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64") -> np.ndarray:
     """The array to write into: the caller's, checked, or a new one."""
     if out is None:
         return np.empty(shape, dtype)

@@ -11,10 +11,10 @@ together (in vectors), and the rest is straight-line code in single assignment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from appell.compiler.listing import Listing
+from appell.compiler.listing import Listing, Operation
 
 OPERATORS = {
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
@@ -35,7 +35,9 @@ class Dialect:
         literal: text of a number used as an operand.
         splat: text of a number that is no operand, such as a constant result; `{}` is the literal.
         functions: names of the functions for operations that are not operators.
-        load, sine, cosine: text of an input, of a sine and of a cosine; `{}` is the index.
+        load: text of an input, from its index.
+        angle: statement that hands over an argument of sine and cosine, from its index and its text.
+        sine, cosine: text of a sine and of a cosine; `{}` is the index of the angle.
         store: statement that writes a result; `{0}` the index, `{1}` the value.
     """
 
@@ -43,10 +45,29 @@ class Dialect:
     literal: Callable[[float], str]
     functions: Mapping[str, str] = field(default_factory=dict)
     splat: str = "{}"
-    load: str = "x[{}]"
+    load: Callable[[int], str] = "x[{}]".format
+    angle: Callable[[int, str], str] = "a[{}] = {};".format
     sine: str = "s[{}]"
     cosine: str = "c[{}]"
     store: str = "y[{0}] = {1};"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What goes where, whatever the dialect.
+
+    Attributes:
+        angles: arguments of the hoisted sines and cosines, with their place in a, s and c.
+        before: operations behind the angles.
+        pieces: all other operations, in order, cut into parts.
+        shared: values that pass from one part to a later one, with their place in w.
+    """
+
+    listed: Listing
+    angles: Mapping[int, int]
+    before: Sequence[int]
+    pieces: Sequence[Sequence[int]]
+    shared: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -54,9 +75,8 @@ class Code:
     """Statements of one function.
 
     Attributes:
-        angles: statements that compute a[0], a[1], ...; `angle_count` of them are stores.
-        parts: the other statements, in functions of bounded size.
-        shared: how many values pass from one part to another, in w[0], w[1], ...
+        angles: those that compute a[0], a[1], ..., in all `angle_count`.
+        parts: the other ones; they share `shared` values, in w.
     """
 
     angles: tuple[str, ...]
@@ -65,32 +85,42 @@ class Code:
     shared: int
 
 
+def plan(listed: Listing, part: int = PART) -> Plan:
+    """Hoist the angles and cut the rest into parts of bounded size."""
+    angles = hoisted_angles(listed)
+    free = {k for k, operation in enumerate(listed.operations) if _is_free(operation, angles)}
+    body = _needed(listed, listed.outputs, free)
+    pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
+    return Plan(listed, angles, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
+
+
 def emit(listed: Listing, dialect: Dialect, part: int = PART) -> Code:
     """Statements of a listing in a dialect."""
-    angles = hoisted_angles(listed)
-    known = _known_texts(listed, dialect, angles)
+    return write(plan(listed, part), dialect)
+
+
+def write(planned: Plan, dialect: Dialect) -> Code:
+    """Statements of a plan in a dialect."""
+    listed, known = planned.listed, _known_texts(planned, dialect)
     before = [
-        *(_assignment(listed, dialect, known, k) for k in _needed(listed, angles, known)),
-        *(f"a[{index}] = {_alone(listed, dialect, known, value)};" for value, index in angles.items()),
+        *(_assignment(listed, dialect, known, k) for k in planned.before),
+        *(dialect.angle(index, _alone(listed, dialect, known, value)) for value, index in planned.angles.items()),
     ]
-    body = _needed(listed, listed.outputs, known)
-    pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
-    shared = _crossing(listed, pieces)
     stores: dict[int, list[str]] = {}
     for i, value in enumerate(listed.outputs):
         stores.setdefault(value, []).append(dialect.store.format(i, _alone(listed, dialect, known, value)))
-    parts: list[list[str]] = [[] for _ in pieces]
-    for lines, piece in zip(parts, pieces, strict=True):
+    parts: list[list[str]] = [[] for _ in planned.pieces]
+    for lines, piece in zip(parts, planned.pieces, strict=True):
         inside = set(piece)
-        local = {**{k: f"w[{slot}]" for k, slot in shared.items() if k not in inside}, **known}
+        texts = {**{k: f"w[{place}]" for k, place in planned.shared.items() if k not in inside}, **known}
         for k in piece:
-            lines.append(_assignment(listed, dialect, local, k))
+            lines.append(_assignment(listed, dialect, texts, k))
             lines.extend(stores.pop(k, ()))
-            if k in shared:
-                lines.append(f"w[{shared[k]}] = v{k};")
+            if k in planned.shared:
+                lines.append(f"w[{planned.shared[k]}] = v{k};")
     for left in stores.values():  # results that are inputs, constants, sines or cosines
         parts[-1].extend(left)
-    return Code(tuple(before), len(angles), tuple(tuple(lines) for lines in parts), len(shared))
+    return Code(tuple(before), len(planned.angles), tuple(tuple(lines) for lines in parts), len(planned.shared))
 
 
 def hoisted_angles(listed: Listing) -> dict[int, int]:
@@ -106,26 +136,34 @@ def hoisted_angles(listed: Listing) -> dict[int, int]:
     return angles
 
 
-def _known_texts(listed: Listing, dialect: Dialect, angles: Mapping[int, int]) -> dict[int, str]:
-    """How the values are written that need no statement: inputs, constants, hoisted sines and cosines."""
+def _is_free(operation: Operation, angles: Mapping[int, int]) -> bool:
+    """Whether a value needs no statement: an input, a constant, a hoisted sine or cosine."""
+    name, arguments, _ = operation
+    return name in ("const", "input") or (name in ("sin", "cos") and arguments[0] in angles)
+
+
+def _known_texts(planned: Plan, dialect: Dialect) -> dict[int, str]:
+    """How the values are written that need no statement."""
     texts = {}
-    for k, (name, arguments, number) in enumerate(listed.operations):
-        if name == "const":
-            texts[k] = dialect.literal(number)
-        elif name == "input":
-            texts[k] = dialect.load.format(int(number))
-        elif name in ("sin", "cos") and arguments[0] in angles:
-            texts[k] = (dialect.sine if name == "sin" else dialect.cosine).format(angles[arguments[0]])
+    for k, operation in enumerate(planned.listed.operations):
+        if _is_free(operation, planned.angles):
+            name, arguments, number = operation
+            if name == "const":
+                texts[k] = dialect.literal(number)
+            elif name == "input":
+                texts[k] = dialect.load(int(number))
+            else:
+                texts[k] = (dialect.sine if name == "sin" else dialect.cosine).format(planned.angles[arguments[0]])
     return texts
 
 
-def _needed(listed: Listing, wanted: Iterable[int], known: Mapping[int, str]) -> list[int]:
-    """The operations behind the wanted values, in order, without those that are known."""
+def _needed(listed: Listing, wanted: Iterable[int], free: Collection[int]) -> list[int]:
+    """The operations behind the wanted values, in order, without the free ones."""
     found: set[int] = set()
     waiting = list(wanted)
     while waiting:
         k = waiting.pop()
-        if k not in found and k not in known:
+        if k not in found and k not in free:
             found.add(k)
             waiting.extend(listed.operations[k].arguments)
     return sorted(found)

@@ -16,6 +16,7 @@ class Request:
         gravity: whether the gravity vector is an input (3 entries) instead of a constant.
         forces: names of the frames on which an external wrench is an input (6 entries each, in the order given).
         frame, reference: of poses and Jacobians.
+        parameters: whether the inertial parameters of all links are an input (10 entries each) instead of constants.
     """
 
     function: str
@@ -24,3 +25,4 @@ class Request:
     forces: tuple[str, ...] = ()
     frame: str | None = None
     reference: str = "LOCAL_WORLD_ALIGNED"
+    parameters: bool = False

@@ -5,7 +5,7 @@ set but for the width. The source of a kernel exports
 
     appell_one(in, out, work)                             one state, contiguous inputs
     appell_batch(in, step, pitch, out, n, work)           n states
-    appell_work                                           bytes of scratch memory that both need
+    appell_work, appell_cost                              bytes of scratch memory, and operations of a state, roughly
 
 where entry j of state i of input k is `in[k][i * step[k] + j * pitch[k]]` (the result's step and pitch come last): rows are
 pitch 1, columns are step 1, a value for all states is step 0. Both return 1 when an input or a result is not finite, else 0.
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from appell.compiler.c import FUNCTIONS, functions_text, literal, scalar_dialect
-from appell.compiler.emit import Code, Dialect, emit
-from appell.compiler.listing import Listing
+from appell.compiler.c import FUNCTIONS, literal, scalar_dialect
+from appell.compiler.emit import Dialect
+from appell.compiler.forms import Form
 from appell.compiler.sincos import PRECISIONS, sincos_text
 
 APART = "__attribute__((noinline)) "
@@ -37,25 +37,24 @@ def simd_dialect(dtype: str) -> Dialect:
     )
 
 
-def kernel_source(listed: Listing, dtype: str, lanes: int, title: str) -> str:
+def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
     """C source of one kernel."""
-    vector = emit(listed, simd_dialect(dtype))
-    scalar = emit(listed, scalar_dialect(dtype, "real"))
-    used = {operation.name for operation in listed.operations} & set(FUNCTIONS)
+    scalar, vector = scalar_dialect(dtype, "real"), simd_dialect(dtype)
     return "\n".join((
         f"/* {title} */",
-        *(f"#define {name} {value}" for name, value in definitions(listed, vector, dtype, lanes).items()),
-        f"static const int sizes[] = {{{', '.join(map(str, listed.sizes))}}};",
+        *(f"#define {name} {value}" for name, value in definitions(form, dtype, lanes).items()),
+        f"static const int sizes[] = {{{', '.join(map(str, form.sizes))}}};",
         runtime("lanes.h"),
         sincos_text(dtype),
-        *(lanewise(name, dtype) for name in sorted(used)),
-        functions_text(scalar, "real", "scalar", APART),
-        functions_text(vector, "lanes", "vector", APART),
+        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(FUNCTIONS))),
+        form.data(scalar),
+        form.functions(scalar, "scalar", APART),
+        form.functions(vector, "vector", APART),
         runtime("driver.h"),
     ))  # fmt: skip
 
 
-def definitions(listed: Listing, code: Code, dtype: str, lanes: int) -> dict[str, object]:
+def definitions(form: Form, dtype: str, lanes: int) -> dict[str, object]:
     """What the fixed text in `runtime/` needs to know of a kernel."""
     numbers = PRECISIONS[dtype]
     return {
@@ -65,13 +64,14 @@ def definitions(listed: Listing, code: Code, dtype: str, lanes: int) -> dict[str
         "SINE": f"sin{numbers.suffix}",
         "COSINE": f"cos{numbers.suffix}",
         "LANES": lanes,
-        "EVERY(p, step)": ", ".join(f"(p)[{l} * (step)]" for l in range(lanes)),
-        "INPUTS": len(listed.sizes),
-        "NX": listed.size_in,
-        "NY": len(listed.outputs),
-        "ANGLES": code.angle_count,
-        "PADDED": -(-code.angle_count // lanes) * lanes,
-        "SHARED": code.shared,
+        "EVERY(p, step)": ", ".join(f"(p)[{lane} * (step)]" for lane in range(lanes)),
+        "INPUTS": len(form.sizes),
+        "NX": sum(form.sizes),
+        "NY": form.size_out,
+        "ANGLES": form.angle_count,
+        "PADDED": -(-form.angle_count // lanes) * lanes,
+        "SHARED": form.shared,
+        "COST": form.cost,
     }
 
 

@@ -6,6 +6,7 @@ vector for the result (entries by rows). It is the definition of what every comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,37 @@ from appell.algorithms.registry import Quantity, find
 from appell.compiler.request import REFERENCE_FRAMES, Request
 from appell.errors import ArgumentError, choices
 from appell.model.lumping import lumped
+from appell.model.parameters import PER_LINK, with_parameters
 from appell.model.tree import BASE, Tree, Wrench
 
 if TYPE_CHECKING:
     import casadi
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a kernel takes and gives.
+
+    Attributes:
+        inputs: name and number of entries of each input, in order.
+        shape: of one result.
+    """
+
+    inputs: tuple[tuple[str, int], ...]
+    shape: tuple[int, ...]
+
+    @property
+    def entries(self) -> int:
+        """Numbers in one result."""
+        return math.prod(self.shape)
+
 
 @dataclass(frozen=True)
 class Trace:
     """The graph of one function.
 
     Attributes:
-        inputs: name and number of entries of each input, in order.
-        shape: of one result; the graph's output is its entries by rows.
+        inputs, shape: as in `Signature`; the graph's output is the result's entries by rows.
         graph: `casadi.Function` with those inputs as columns and one output column.
     """
 
@@ -34,6 +54,20 @@ class Trace:
     inputs: tuple[tuple[str, int], ...]
     shape: tuple[int, ...]
     graph: casadi.Function = field(compare=False)
+
+
+def signature(tree: Tree, request: Request) -> Signature:
+    """What a request takes and gives, without tracing it. Refuses what the robot or the quantity does not have."""
+    quantity, _, _ = find(request.function, request.method)
+    validate(tree, quantity, request)
+    inputs = [(name, tree.nq if name == "q" else tree.nv) for name in quantity.inputs]
+    if request.gravity:
+        inputs.append(("gravity", 3))
+    if request.forces:
+        inputs.append(("external_forces", 6 * len(request.forces)))
+    if request.parameters:
+        inputs.append(("parameters", PER_LINK * len(tree.links)))
+    return Signature(tuple(inputs), quantity.output_shape(tree.nv))
 
 
 def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
@@ -44,23 +78,19 @@ def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
     """
     import casadi
 
+    expected = signature(tree, request)
     quantity, method, algorithm = find(request.function, request.method)
-    validate(tree, quantity, request)
-    if method in quantity.lumpable and not plain:
+    symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
+    entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
+    if request.parameters:
+        tree = with_parameters(tree, entries["parameters"])
+    elif method in quantity.lumpable and not plain:
         tree = lumped(tree)
-    symbols: dict[str, casadi.SX] = {}
-
-    def symbol(name: str, size: int) -> list[casadi.SX]:
-        symbols[name] = casadi.SX.sym(name, size)
-        return [symbols[name][i] for i in range(size)]
-
-    arguments: list[Any] = [symbol(name, tree.nq if name == "q" else tree.nv) for name in quantity.inputs]
     if request.gravity:
-        gravity = tree.base.T @ Vec3(*symbol("gravity", 3))
-        tree = replace(tree, gravity=gravity)
+        tree = replace(tree, gravity=tree.base.T @ Vec3(*entries["gravity"]))
     if request.forces:
-        entries = symbol("external_forces", 6 * len(request.forces))
-        tree = replace(tree, external=external_wrenches(tree, request.forces, entries))
+        tree = replace(tree, external=external_wrenches(tree, request.forces, entries["external_forces"]))
+    arguments: list[Any] = [entries[name] for name in quantity.inputs]
     if quantity.frame:
         arguments += [tree.frames[request.frame or ""], request.reference]
     result = algorithm(tree, *arguments)
@@ -70,8 +100,7 @@ def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
     graph = casadi.Function(
         request.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"]
     )
-    inputs = tuple((name, int(value.numel())) for name, value in symbols.items())
-    return Trace(request, inputs, quantity.output_shape(tree.nv), graph)
+    return Trace(request, expected.inputs, expected.shape, graph)
 
 
 def validate(tree: Tree, quantity: Quantity, request: Request) -> None:
@@ -80,6 +109,8 @@ def validate(tree: Tree, quantity: Quantity, request: Request) -> None:
         raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
     if request.forces and not quantity.forces:
         raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
+    if request.parameters and quantity.frame:
+        raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
     for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
         if name not in tree.frames:
             raise ArgumentError(choices("frame", name, tree.frames))

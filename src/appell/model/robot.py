@@ -146,7 +146,7 @@ class Robot(Dynamics):
     def tree(self) -> Tree:
         """The robot as the recursions see it: moving links with their joints, parents first."""
         from appell.model.check import require_tree
-        from appell.model.tree import build_tree
+        from appell.model.framing import build_tree
 
         require_tree(self)
         return build_tree(self)
@@ -157,6 +157,15 @@ class Robot(Dynamics):
         return tuple(
             joint for joint in self.joints if KINDS[joint.kind].nv and not (self.coupled and joint.mimic is not None)
         )
+
+    @cached_property
+    def first_coordinates(self) -> dict[str, tuple[int, int]]:
+        """Where the coordinates and the speeds of each moving joint begin in q and qd."""
+        starts, q, v = {}, 0, 0
+        for joint in self.moving_joints:
+            starts[joint.name] = (q, v)
+            q, v = q + KINDS[joint.kind].nq, v + KINDS[joint.kind].nv
+        return starts
 
     @cached_property
     def nq(self) -> int:
@@ -194,13 +203,73 @@ class Robot(Dynamics):
     # --- how its functions are evaluated (they are documented in Dynamics) --------------------------------------------
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
+    def functions(self) -> Evaluator:
         from appell.compiler.evaluate import Evaluator
+        from appell.compiler.options import Options
 
-        return Evaluator(self.tree)
+        return Evaluator(self.tree, Options(eager=False))
 
-    def evaluate(self, request, inputs, gravity=None, external_forces=None, out=None, check=True):
-        return self._evaluator(request, inputs, gravity, external_forces, out, check)
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters, ten per link: [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]. [kg, kg m, kg m²]
+
+        Links are the moving ones in the order of `tree.links`, with all that is fixed to them; the numbers are taken at the
+        origin and along the axes of the body that the link's joint carries.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.parameters.reshape(-1, 10)[1, 0].item() == robot.body("link2").mass
+            True
+        """
+        return self.functions.parameters.copy()
+
+    def neutral_configuration(self) -> np.ndarray:
+        """Coordinates of the rest pose of the description: zeros, and unit quaternions. (nq,)"""
+        from appell.algorithms import configuration
+
+        return configuration.neutral(self)
+
+    def random_configuration(self, seed: int | np.random.Generator = 0) -> np.ndarray:
+        """Coordinates drawn evenly within the joint limits (angles without limits from [-π, π]). (nq,)
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").random_configuration(seed=1).shape
+            (6,)
+        """
+        from appell.algorithms import configuration
+
+        return configuration.random(self, seed)
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> np.ndarray:
+        """Coordinates q ⊕ dv reached from q at the constant speeds dv after one second. (..., nq)
+
+        For joints that turn freely in space this is not a sum: dv are quasi-velocities (`docs/conventions.md`), and
+        quaternions stay unit.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.integrate([0.0] * 6, [0.1] * 6).tolist()
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        """
+        from appell.algorithms import configuration
+
+        return configuration.integrate(self, q, dv)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
+        """Constant speeds that lead from q0 to q1 in one second: integrate(q0, difference(q0, q1)) = q1. (..., nv)
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.difference([0.0] * 6, [0.1] * 6).tolist()
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        """
+        from appell.algorithms import configuration
+
+        return configuration.difference(self, q0, q1)
 
     def passive_forces(self, qd: ArrayLike) -> np.ndarray:
         """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). [N m, N]

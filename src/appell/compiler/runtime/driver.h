@@ -71,6 +71,7 @@ static inline void store(const lanes *restrict y, ptrdiff_t step, ptrdiff_t pitc
             for (int j = 0; j < NY; j++) p[l * step + j * pitch] = y[j][l];
 }
 
+const ptrdiff_t appell_cost = COST;
 const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
     + (NX + NY + 3 * PADDED + SHARED) * sizeof(real);
 

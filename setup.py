@@ -1,0 +1,24 @@
+"""The optional extension; everything else is in pyproject.toml. Without a C compiler the package installs without it."""
+
+from setuptools import Extension, setup
+
+
+def extensions() -> list[Extension]:
+    try:
+        import numpy
+    except ImportError:
+        return []
+    return [
+        Extension(
+            "appell._native.boundary",
+            sources=["src/appell/_native/boundary.c", "src/appell/_native/pool.c"],
+            depends=["src/appell/_native/pool.h"],
+            include_dirs=[numpy.get_include()],
+            extra_compile_args=["-std=c11", "-O2", "-pthread"],
+            extra_link_args=["-pthread"],
+            optional=True,
+        )
+    ]
+
+
+setup(ext_modules=extensions())

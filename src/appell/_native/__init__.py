@@ -1,0 +1,10 @@
+"""The call boundary in C, where it was built; `Kernel` is None where it was not."""
+
+from __future__ import annotations
+
+try:
+    from appell._native.boundary import Function, Kernel, cpu_features
+except ImportError:
+    Kernel = Function = cpu_features = None
+
+__all__ = ["Function", "Kernel", "cpu_features"]

@@ -1,0 +1,355 @@
+/* The call boundary: from NumPy arrays to compiled kernels and back, at little cost.
+
+   Kernel    the addresses of one compiled kernel (appell/compiler/simd.py says what they compute) with its sizes.
+   Function  a callable (inputs, gravity, external_forces, parameters, out, check). Plain arrays that need no conversion go
+             straight to the kernel; everything else goes to the general Python function it was made with, which also
+             finds the words when a number is not finite. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <numpy/arrayobject.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "pool.h"
+
+enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
+
+typedef int (*one_function)(const void *const *in, void *out, void *work);
+typedef int (*batch_function)(
+    const void *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, void *out, ptrdiff_t n, void *work);
+
+typedef struct {
+    PyObject_HEAD
+    one_function one;
+    batch_function batch;
+    size_t work;       /* bytes of scratch memory */
+    void *scratch;     /* for single states, which run under the interpreter's lock */
+    int type, inputs, dimensions, threads;
+    npy_intp size[INPUTS], shape[DIMENSIONS], entries, grain;
+    PyObject *library; /* keeps the code loaded */
+} Kernel;
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Kernel *kernel;
+    const char *in[INPUTS];
+    char *out;
+    ptrdiff_t step[INPUTS + 1], pitch[INPUTS + 1];
+} Job;
+
+static void *aligned(size_t bytes)
+{
+    void *memory = NULL;
+    return posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) ? NULL : memory;
+}
+
+static int run_piece(const void *given, ptrdiff_t first, ptrdiff_t last)
+{
+    const Job *job = given;
+    const Kernel *kernel = job->kernel;
+    const ptrdiff_t item = kernel->type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
+    const void *in[INPUTS];
+    void *work = aligned(kernel->work);
+    if (!work) return 2;
+    for (int k = 0; k < kernel->inputs; k++) in[k] = job->in[k] + first * job->step[k] * item;
+    void *out = job->out + first * job->step[kernel->inputs] * item;
+    const int status = kernel->batch(in, job->step, job->pitch, out, last - first, work);
+    free(work);
+    return status;
+}
+
+static int run_batch(const Job *job, ptrdiff_t n)
+{
+    const Kernel *kernel = job->kernel;
+    int status = 0;
+    Py_BEGIN_ALLOW_THREADS
+    const int threads = n <= kernel->grain ? 1 : kernel->threads > 0 ? kernel->threads : appell_cores();
+    ptrdiff_t grain = n / ((ptrdiff_t)threads * PORTIONS);
+    grain = grain < kernel->grain ? kernel->grain : grain;
+    if (threads == 1) grain = n;
+    status = n ? appell_split(run_piece, job, n, (grain + 63) / 64 * 64, threads) : 0;
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+/* ---- Kernel ----------------------------------------------------------------------------------------------------- */
+
+static int read_sizes(PyObject *tuple, npy_intp *sizes, int most, const char *what)
+{
+    const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+    if (count > most) {
+        PyErr_Format(PyExc_ValueError, "a kernel has at most %d %s, got %zd", most, what, count);
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        sizes[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
+        if (sizes[k] < 0) {
+            if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "negative size among the %s", what);
+            return -1;
+        }
+    }
+    return (int)count;
+}
+
+static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"library", "one", "batch", "work", "sizes", "shape", "single", "threads", "grain", NULL};
+    PyObject *library, *one, *batch, *sizes, *shape;
+    Py_ssize_t work, grain;
+    int single, threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!O!nO!O!pin:Kernel", names, &library, &PyLong_Type, &one,
+            &PyLong_Type, &batch, &work, &PyTuple_Type, &sizes, &PyTuple_Type, &shape, &single, &threads, &grain))
+        return NULL;
+    Kernel *self = (Kernel *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->one = (one_function)PyLong_AsVoidPtr(one);
+    self->batch = (batch_function)PyLong_AsVoidPtr(batch);
+    self->work = (size_t)work;
+    self->type = single ? NPY_FLOAT : NPY_DOUBLE;
+    self->threads = threads;
+    self->grain = grain > 0 ? grain : 1;
+    self->inputs = read_sizes(sizes, self->size, INPUTS, "inputs");
+    self->dimensions = self->inputs < 0 ? -1 : read_sizes(shape, self->shape, DIMENSIONS, "dimensions");
+    self->scratch = self->dimensions < 0 ? NULL : aligned(self->work);
+    if (PyErr_Occurred() || !self->scratch) {
+        Py_DECREF(self);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    self->entries = 1;
+    for (int k = 0; k < self->dimensions; k++) self->entries *= self->shape[k];
+    self->library = Py_NewRef(library);
+    return (PyObject *)self;
+}
+
+static void kernel_dealloc(Kernel *self)
+{
+    free(self->scratch);
+    Py_XDECREF(self->library);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Whether an array has the kernel's type and entries at multiples of their size. */
+static int fits(const Kernel *kernel, PyArrayObject *array, int dimensions, npy_intp size)
+{
+    if (PyArray_TYPE(array) != kernel->type || PyArray_NDIM(array) != dimensions || !PyArray_ISBEHAVED_RO(array)) return 0;
+    for (int k = 0; k < dimensions; k++)
+        if (PyArray_STRIDE(array, k) % PyArray_ITEMSIZE(array)) return 0;
+    return PyArray_DIM(array, dimensions - 1) == size;
+}
+
+static PyObject *kernel_run(Kernel *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 2 || !PyTuple_Check(arguments[0]) || !PyArray_Check(arguments[1]) ||
+        PyTuple_GET_SIZE(arguments[0]) != self->inputs)
+        return PyErr_Format(PyExc_TypeError, "run(inputs, out) takes a tuple of %d arrays and an array", self->inputs);
+    PyArrayObject *out = (PyArrayObject *)arguments[1];
+    const int dimensions = PyArray_NDIM(out);
+    const npy_intp n = dimensions == 2 ? PyArray_DIM(out, 0) : 1;
+    Job job = {.kernel = self, .out = PyArray_BYTES(out)};
+    int good = (dimensions == 1 || dimensions == 2) && fits(self, out, dimensions, self->entries) && PyArray_ISWRITEABLE(out);
+    for (int k = 0; good && k <= self->inputs; k++) {
+        PyObject *given = k < self->inputs ? PyTuple_GET_ITEM(arguments[0], k) : arguments[1];
+        PyArrayObject *array = (PyArrayObject *)given;
+        good = PyArray_Check(given) && (k == self->inputs || fits(self, array, dimensions, self->size[k])) &&
+            (dimensions == 1 || PyArray_DIM(array, 0) == n);
+        if (!good) break;
+        const npy_intp item = PyArray_ITEMSIZE(array);
+        job.pitch[k] = PyArray_STRIDE(array, dimensions - 1) / item;
+        job.step[k] = dimensions == 2 ? PyArray_STRIDE(array, 0) / item : 0;
+        if (dimensions == 1 && job.pitch[k] != 1 && PyArray_SIZE(array) > 1) good = 0;
+        if (k < self->inputs) job.in[k] = PyArray_BYTES(array);
+    }
+    if (!good) return PyErr_Format(PyExc_ValueError, "arrays do not have the shapes and types of this kernel");
+    const int status = dimensions == 1 ? self->one((const void *const *)job.in, job.out, self->scratch) : run_batch(&job, n);
+    if (status == 2) return PyErr_NoMemory();
+    return PyBool_FromLong(!status);
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))kernel_run, METH_FASTCALL,
+        "run(inputs, out): compute one state (1-D arrays, contiguous) or a batch (2-D); whether all numbers are finite."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject KernelType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "appell._native.boundary.Kernel",
+    .tp_doc = "One compiled kernel.",
+    .tp_basicsize = sizeof(Kernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = kernel_new,
+    .tp_dealloc = (destructor)kernel_dealloc,
+    .tp_methods = kernel_methods,
+};
+
+/* ---- Function --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Kernel *kernel;
+    PyObject *general;
+    int rows; /* whether batches are rows; others go the general way */
+} Function;
+
+enum { INPUTS_AT, GRAVITY_AT, FORCES_AT, PARAMETERS_AT, OUT_AT, CHECK_AT, ARGUMENTS };
+
+/* Whether this is an ordinary contiguous array of the kernel's type, with `dimensions` and `size` entries at the end. */
+static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, npy_intp size)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_TYPE(array) == kernel->type && PyArray_NDIM(array) == dimensions &&
+        PyArray_DIM(array, dimensions - 1) == size && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
+}
+
+/* The result, or NULL where the general function must answer. */
+static PyObject *quick_call(const Function *self, PyObject *const *arguments)
+{
+    const Kernel *kernel = self->kernel;
+    PyObject *inputs = arguments[INPUTS_AT], *out = arguments[OUT_AT];
+    if (arguments[GRAVITY_AT] != Py_None || arguments[FORCES_AT] != Py_None || arguments[PARAMETERS_AT] != Py_None ||
+        !PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != kernel->inputs || !kernel->inputs)
+        return NULL;
+    PyObject *first = PyTuple_GET_ITEM(inputs, 0);
+    if (!PyArray_CheckExact(first)) return NULL;
+    const int dimensions = PyArray_NDIM((PyArrayObject *)first);
+    if (dimensions != 1 && !(dimensions == 2 && self->rows)) return NULL;
+    const npy_intp n = dimensions == 2 ? PyArray_DIM((PyArrayObject *)first, 0) : 1;
+    Job job = {.kernel = kernel};
+    for (int k = 0; k < kernel->inputs; k++) {
+        PyObject *given = PyTuple_GET_ITEM(inputs, k);
+        if (!plain(kernel, given, dimensions, kernel->size[k])) return NULL;
+        if (dimensions == 2 && PyArray_DIM((PyArrayObject *)given, 0) != n) return NULL;
+        job.in[k] = PyArray_BYTES((PyArrayObject *)given);
+        job.step[k] = kernel->size[k];
+        job.pitch[k] = 1;
+    }
+    job.step[kernel->inputs] = kernel->entries;
+    job.pitch[kernel->inputs] = 1;
+    if (out == Py_None) {
+        npy_intp shape[DIMENSIONS + 1] = {n};
+        for (int k = 0; k < kernel->dimensions; k++) shape[k + dimensions - 1] = kernel->shape[k];
+        out = PyArray_SimpleNew(kernel->dimensions + dimensions - 1, shape, kernel->type);
+        if (!out) return NULL;
+    } else if (dimensions == 1 && kernel->dimensions == 1 && plain(kernel, out, 1, kernel->shape[0]) &&
+        PyArray_ISWRITEABLE((PyArrayObject *)out))
+        Py_INCREF(out);
+    else
+        return NULL;
+    job.out = PyArray_BYTES((PyArrayObject *)out);
+    const int status = dimensions == 1 ? kernel->one((const void *const *)job.in, job.out, kernel->scratch) : run_batch(&job, n);
+    if (status && (status == 2 || PyObject_IsTrue(arguments[CHECK_AT]))) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    return arguments[OUT_AT] == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+}
+
+static PyObject *function_call(PyObject *object, PyObject *const *arguments, size_t count, PyObject *keywords)
+{
+    const Function *self = (const Function *)object;
+    if (PyVectorcall_NARGS(count) == ARGUMENTS && !keywords) {
+        PyObject *result = quick_call(self, arguments);
+        if (result || PyErr_Occurred()) return result;
+    }
+    return PyObject_Vectorcall(self->general, arguments, count, keywords);
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"kernel", "general", "rows", NULL};
+    PyObject *kernel, *general;
+    int rows;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!Op:Function", names, &KernelType, &kernel, &general, &rows))
+        return NULL;
+    Function *self = (Function *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->vectorcall = function_call;
+    self->kernel = (Kernel *)Py_NewRef(kernel);
+    self->general = Py_NewRef(general);
+    self->rows = rows;
+    return (PyObject *)self;
+}
+
+static int function_traverse(Function *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->general);
+    return 0;
+}
+
+static int function_clear(Function *self)
+{
+    Py_CLEAR(self->general);
+    return 0;
+}
+
+static void function_dealloc(Function *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->kernel);
+    Py_XDECREF(self->general);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyTypeObject FunctionType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "appell._native.boundary.Function",
+    .tp_doc = "Function(kernel, general, rows): calls the kernel where it can, the general function where it must.",
+    .tp_basicsize = sizeof(Function),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+    .tp_vectorcall_offset = offsetof(Function, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = function_new,
+    .tp_traverse = (traverseproc)function_traverse,
+    .tp_clear = (inquiry)function_clear,
+    .tp_dealloc = (destructor)function_dealloc,
+};
+
+/* ---- module ----------------------------------------------------------------------------------------------------- */
+
+static PyObject *cpu_features(PyObject *module, PyObject *nothing)
+{
+    (void)module;
+    (void)nothing;
+    PyObject *names = PySet_New(NULL);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#define ADD(name) \
+    if (names && __builtin_cpu_supports(name)) { \
+        PyObject *text = PyUnicode_FromString(name); \
+        if (!text || PySet_Add(names, text)) Py_CLEAR(names); \
+        Py_XDECREF(text); \
+    }
+    ADD("avx2")
+    ADD("fma")
+    ADD("avx512f")
+    ADD("avx512dq")
+    ADD("avx512bw")
+    ADD("avx512vl")
+#endif
+    return names;
+}
+
+static PyMethodDef methods[] = {
+    {"cpu_features", cpu_features, METH_NOARGS, "Instruction sets that processor and operating system support."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "appell._native.boundary", .m_doc = "Calls of compiled kernels.", .m_size = -1, .m_methods = methods};
+
+PyMODINIT_FUNC PyInit_boundary(void)
+{
+    import_array();
+    if (PyType_Ready(&KernelType) || PyType_Ready(&FunctionType)) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    if (PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) ||
+        PyModule_AddObjectRef(module, "Function", (PyObject *)&FunctionType)) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,68 @@
+"""`appell.compile`: a robot with a choice of precision, threads, layout and run-time parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from appell.compiler.evaluate import Evaluator
+from appell.compiler.options import Options
+from appell.dynamics import Dynamics
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from appell.model.robot import Robot
+
+
+class CompiledRobot(Dynamics):
+    """The functions of a robot as native code; made by `appell.compile`. They are documented in `Dynamics`.
+
+    Attributes:
+        robot: where it comes from.
+        options: the choices it was made with.
+    """
+
+    def __init__(self, robot: Robot, options: Options) -> None:
+        self.robot, self.options = robot, options
+        self.functions = Evaluator(robot.tree, options)
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
+        return self.functions.parameters.copy()
+
+    def __repr__(self) -> str:
+        changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
+        listed = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"CompiledRobot({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed})"
+
+
+def compile(  # noqa: A001 (the public name)
+    robot: Robot,
+    target: str = "cpu",
+    dtype: str = "float64",
+    threads: int | None = None,
+    parameters: str = "baked",
+    layout: str = "rows",
+) -> CompiledRobot:
+    """The same functions as native code, under your control. A function is compiled when it is first called.
+
+    `Robot` compiles by itself what is called often; this compiles at once (so that equal calls give equal bits from the
+    first one on) and offers:
+
+    Args:
+        target: `"cpu"`.
+        dtype: `"float64"` or `"float32"`, of the arithmetic and of the results.
+        threads: the most that a batch is split over; None for every core that the process may use.
+        parameters: `"baked"` makes the robot's numbers constants, which is fastest; `"runtime"` makes inertial parameters an
+            input of every function (`parameters=`, batches allowed) and needs no new code for another payload.
+        layout: `"rows"`: arrays (..., n); `"columns"`: arrays (n, ...), which are read and written fastest.
+
+    Example:
+        >>> import appell, numpy as np
+        >>> dyn = appell.compile(appell.load("puma560"), layout="columns")
+        >>> q = np.zeros((6, 1000))
+        >>> dyn.inverse_dynamics(q, q, q).shape
+        (6, 1000)
+    """
+    return CompiledRobot(robot, Options(target, dtype, threads, parameters, layout))

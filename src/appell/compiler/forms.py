@@ -1,0 +1,94 @@
+"""The forms in which a function can be written, and which one a robot gets.
+
+A form knows the two C functions that every driver calls, `<prefix>_angles` and `<prefix>_body` (see `emit`), in any dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from appell.compiler.c import functions_text
+from appell.compiler.emit import Dialect, Plan, plan, write
+from appell.compiler.listing import listing
+from appell.compiler.trace import trace
+
+if TYPE_CHECKING:
+    from appell.compiler.request import Request
+    from appell.model.tree import Tree
+
+
+class Form(Protocol):
+    """A function of a robot, ready to be written.
+
+    Attributes:
+        sizes: entries of each input; they follow each other in x.
+        size_out: entries of the result, y.
+        angle_count: places of a, s and c.
+        shared: places of w.
+        cost: operations of one state, roughly; decides how batches are split over threads.
+        functions_used: names of operations that are no operators.
+    """
+
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+    @property
+    def size_out(self) -> int: ...
+    @property
+    def angle_count(self) -> int: ...
+    @property
+    def shared(self) -> int: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def functions_used(self) -> frozenset[str]: ...
+
+    def data(self, dialect: Dialect) -> str:
+        """Constants that the functions read, in scalars of the dialect."""
+        ...
+
+    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
+        """`<prefix>_angles` and `<prefix>_body`."""
+        ...
+
+
+@dataclass(frozen=True)
+class StraightLine:
+    """Every operation is a statement, every number of the robot a constant: the fastest code for short recursions."""
+
+    planned: Plan
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.planned.listed.sizes
+
+    @property
+    def size_out(self) -> int:
+        return len(self.planned.listed.outputs)
+
+    @property
+    def angle_count(self) -> int:
+        return len(self.planned.angles)
+
+    @property
+    def shared(self) -> int:
+        return len(self.planned.shared)
+
+    @property
+    def cost(self) -> int:
+        return len(self.planned.listed.operations)
+
+    @property
+    def functions_used(self) -> frozenset[str]:
+        return frozenset(operation.name for operation in self.planned.listed.operations)
+
+    def data(self, dialect: Dialect) -> str:
+        return ""
+
+    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
+        return functions_text(write(self.planned, dialect), dialect.type, prefix, attribute)
+
+
+def choose(tree: Tree, request: Request) -> Form:
+    """The form of a function of this robot."""
+    return StraightLine(plan(listing(trace(tree, request).graph)))

@@ -1,0 +1,87 @@
+"""Compiled code in memory: kernels out of shared libraries."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import appell._native as native
+from appell.errors import CompileError
+
+if TYPE_CHECKING:
+    from appell.compiler.evaluate import Kernel
+    from appell.compiler.trace import Signature
+
+PORTION = 500_000
+"""Operations times states that are worth waking a thread for, about 20 microseconds of work."""
+
+
+def load_kernel(path: Path, signature: Signature, dtype: str, threads: int | None) -> Kernel:
+    """The kernel in a shared library.
+
+    Args:
+        threads: the most a batch is split over; None for every core that the process may use.
+    """
+    try:
+        library = ctypes.CDLL(os.fspath(path))
+        one, batch = (ctypes.cast(library[name], ctypes.c_void_p).value for name in ("appell_one", "appell_batch"))
+        work, cost = (ctypes.c_ssize_t.in_dll(library, name).value for name in ("appell_work", "appell_cost"))
+    except (OSError, AttributeError, ValueError) as error:
+        raise CompileError(f"the compiled kernel {path.name} cannot be loaded: {error}") from error
+    sizes = tuple(size for _, size in signature.inputs)
+    if native.Kernel is None:
+        tell_once()
+        return CtypesKernel(library, work, dtype)
+    return native.Kernel(
+        library, one, batch, work, sizes, signature.shape, dtype == "float32", threads or 0, PORTION // max(cost, 1)
+    )
+
+
+def load_code(code: bytes, signature: Signature, dtype: str, threads: int | None) -> Kernel:
+    """The kernel in the content of a shared library, for when there is no cache to keep it in."""
+    folder = tempfile.mkdtemp(prefix="appell-")
+    try:
+        path = Path(folder, "kernel.so")
+        path.write_bytes(code)
+        return load_kernel(path, signature, dtype, threads)
+    finally:  # what is loaded stays in memory
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@lru_cache(maxsize=1)
+def tell_once() -> None:
+    """Say that calls are slower than they could be."""
+    warnings.warn(
+        "appell was installed without its C extension (no C compiler at that time): calls are slower and use one thread. "
+        "Install it again where a C compiler is found.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class CtypesKernel:
+    """A compiled kernel called through ctypes: what the C extension does, with more ceremony and on one thread."""
+
+    def __init__(self, library: ctypes.CDLL, work: int, dtype: str) -> None:
+        self.one, self.batch = library.appell_one, library.appell_batch
+        self.work, self.item = work, np.dtype(dtype).itemsize
+
+    def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> bool:
+        scratch = ctypes.create_string_buffer(self.work + 64)
+        work = ctypes.c_void_p(-(-ctypes.addressof(scratch) // 64) * 64)
+        pointers = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
+        if out.ndim == 1:
+            return not self.one(pointers, ctypes.c_void_p(out.ctypes.data), work)
+        strides = [(array.strides[0] // self.item, array.strides[1] // self.item) for array in (*inputs, out)]
+        steps, pitches = ((ctypes.c_ssize_t * len(strides))(*values) for values in zip(*strides, strict=True))
+        return not self.batch(
+            pointers, steps, pitches, ctypes.c_void_p(out.ctypes.data), ctypes.c_ssize_t(len(out)), work
+        )

@@ -1,0 +1,46 @@
+"""Inertial parameters of a robot as one vector.
+
+Per link, in the order of the tree, ten numbers at the origin and along the axes of the body that the link's joint carries,
+with everything that is fixed to that body:
+
+    [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]        [kg, kg m, kg m²]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from appell.algebra import Inertia, Mat3, Scalar, Sym3, Vec3, euler_tensor
+from appell.model.tree import Tree
+
+PER_LINK = 10
+"""Numbers a link."""
+
+
+def parameters(tree: Tree) -> list[Scalar]:
+    """The parameters of all links."""
+    entries: list[Scalar] = []
+    for link in tree.links:
+        R = tree.frames[link.body].R.T  # the frames of a link and of the body that its joint carries share their origin
+        mass, gamma, J = link.inertia
+        tensor = _conjugate(R, J).complement()
+        entries += [mass, *(R @ gamma), tensor.xx, tensor.xy, tensor.yy, tensor.xz, tensor.yz, tensor.zz]
+    return entries
+
+
+def with_parameters(tree: Tree, entries: Sequence[Scalar]) -> Tree:
+    """The same robot with these parameters, which may be symbols."""
+    links = []
+    for i, link in enumerate(tree.links):
+        R = tree.frames[link.body].R
+        mass, mcx, mcy, mcz, xx, xy, yy, xz, yz, zz = entries[PER_LINK * i : PER_LINK * (i + 1)]
+        J = _conjugate(R, euler_tensor(Sym3(xx, xy, xz, yy, yz, zz)))
+        links.append(replace(link, inertia=Inertia(mass, R @ Vec3(mcx, mcy, mcz), J)))
+    return replace(tree, links=tuple(links))
+
+
+def _conjugate(R: Mat3, A: Sym3) -> Sym3:
+    """R A R^T."""
+    B = R.dot(A.full()).dot(R.T)
+    return Sym3(B.xx, B.xy, B.xz, B.yy, B.yz, B.zz)
