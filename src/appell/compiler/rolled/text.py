@@ -104,7 +104,7 @@ class _Writer:
     def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str) -> None:
         self.rolled, self.prefix, self.type = rolled, prefix, dialect.type
         self.dialect = replace(
-            dialect, load="i{}", sine="s[i + {}]", cosine="c[i + {}]", store=f"const {dialect.type} o{{0}} = {{1}};"
+            dialect, load="i{}".format, sine="s[i + {}]", cosine="c[i + {}]", store=f"const {dialect.type} o{{0}} = {{1}};"
         )
         self.splat = dialect.splat
         offsets, total = {}, 0
@@ -143,7 +143,7 @@ class _Writer:
     def sweep(self, sweep: TracedSweep) -> list[str]:
         T, width = self.type, len(sweep.alive)
         every = range(width)
-        start = [self.splat.format(repr(x)) for x in sweep.start]
+        start = [self.splat.format(self.dialect.literal(x)) for x in sweep.start]
         slot = f"w[LINKS * ROW + slot * {width} + {{}}]"
         lines = ["(void)x; (void)s; (void)c; (void)w; (void)y;"]
         lines += [f"{T} b{k} = {start[k]};" for k in every]
