@@ -2,7 +2,7 @@
 
 from appell.algebra.angle import Angle
 from appell.algebra.inertia import NO_MASS, Inertia, euler_tensor
-from appell.algebra.rotation import Rotation, Turn
+from appell.algebra.rotation import Cosines, Rotation, Turn, of_quaternion
 from appell.algebra.scalar import Scalar, cos, is_zero, sin, sqrt
 from appell.algebra.vec3 import (
     IDENTITY,
@@ -19,6 +19,6 @@ from appell.algebra.vec3 import (
 )
 
 __all__ = [
-    "IDENTITY", "NO_MASS", "ZERO", "Angle", "Inertia", "Mat3", "Rotation", "Scalar", "Sym3", "Turn", "Vec3", "X", "Y", "Z",
-    "acceleration_tensor", "cos", "euler_tensor", "is_zero", "moment_of_tensor", "sin", "skew", "sqrt",
+    "IDENTITY", "NO_MASS", "ZERO", "Angle", "Cosines", "Inertia", "Mat3", "Rotation", "Scalar", "Sym3", "Turn", "Vec3", "X", "Y", "Z",
+    "acceleration_tensor", "cos", "euler_tensor", "is_zero", "moment_of_tensor", "of_quaternion", "sin", "skew", "sqrt",
 ]  # fmt: skip

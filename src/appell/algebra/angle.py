@@ -31,3 +31,7 @@ class Angle(NamedTuple):
 def nearest_quarters(radians: float) -> int:
     """How many right angles are nearest to this angle."""
     return round(radians / RIGHT)
+
+
+NONE = Angle(0.0, 1.0, 0.0)
+"""No turn."""

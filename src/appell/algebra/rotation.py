@@ -20,13 +20,40 @@ class Turn(NamedTuple):
     cos: Scalar
     sin: Scalar
 
+    @property
+    def T(self) -> Turn:
+        return Turn(self.axis, self.cos, -self.sin)
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        return _TURN_VECTOR[self.axis](self.cos, self.sin, v)
+
+    def conjugate(self, A: Sym3) -> Sym3:
+        return _turn_tensor(self, A)
+
+
+class Cosines(NamedTuple):
+    """A rotation by its nine direction cosines, columns are the axes of the turned frame."""
+
+    matrix: Mat3
+
+    @property
+    def T(self) -> Cosines:
+        return Cosines(self.matrix.T)
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        return self.matrix @ v
+
+    def conjugate(self, A: Sym3) -> Sym3:
+        R = self.matrix
+        return R.dot(R.dot(A.full()).T).upper()
+
 
 class Rotation:
-    """Turns applied from left to right: `Rotation(Turn(x), Turn(z))` is Rx Rz."""
+    """Factors from left to right: `Rotation(Turn(x), Turn(z))` is Rx Rz."""
 
     __slots__ = ("turns",)
 
-    def __init__(self, *turns: Turn) -> None:
+    def __init__(self, *turns: Turn | Cosines) -> None:
         self.turns = turns
 
     def __mul__(self, other: Rotation) -> Rotation:
@@ -35,18 +62,18 @@ class Rotation:
     @property
     def T(self) -> Rotation:
         """The inverse rotation."""
-        return Rotation(*(Turn(t.axis, t.cos, -t.sin) for t in reversed(self.turns)))
+        return Rotation(*(turn.T for turn in reversed(self.turns)))
 
     def __matmul__(self, v: Vec3) -> Vec3:
         """R v."""
         for turn in reversed(self.turns):
-            v = _TURN_VECTOR[turn.axis](turn.cos, turn.sin, v)
+            v = turn @ v
         return v
 
     def conjugate(self, A: Sym3) -> Sym3:
         """R A R^T."""
         for turn in reversed(self.turns):
-            A = _turn_tensor(turn, A)
+            A = turn.conjugate(A)
         return A
 
     def conjugate_general(self, A: Mat3) -> Mat3:
@@ -101,3 +128,18 @@ def _turn_tensor(turn: Turn, A: Sym3) -> Sym3:
         aa: getattr(A, aa),
     }
     return Sym3(turned["xx"], turned["xy"], turned["xz"], turned["yy"], turned["yz"], turned["zz"])
+
+
+def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:
+    """The rotation of a unit quaternion."""
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return Rotation(
+        Cosines(Mat3(
+            1.0 - (yy + zz), xy - wz, xz + wy,
+            xy + wz, 1.0 - (xx + zz), yz - wx,
+            xz - wy, yz + wx, 1.0 - (xx + yy),
+        ))
+    )  # fmt: skip

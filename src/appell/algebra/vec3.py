@@ -110,6 +110,10 @@ class Mat3:
         """The matrix product self other."""
         return Mat3.from_columns(*(self @ column for column in other.columns))
 
+    def upper(self) -> Sym3:
+        """A tensor that is symmetric by its meaning, read off its upper triangle."""
+        return Sym3(self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)
+
     def axial(self) -> Vec3:
         """The vector t whose skew tensor is A - A^T."""
         return Vec3(self.zy - self.yz, self.xz - self.zx, self.yx - self.xy)

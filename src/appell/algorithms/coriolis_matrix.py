@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Sym3, Vec3, skew
+from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Vec3, skew
 from appell.algorithms.registry import algorithm
 from appell.algorithms.world import WorldMotion, world_motion
 from appell.model.joints import Twist
@@ -98,7 +98,7 @@ def own_body(link: Link, motion: WorldMotion) -> Moving:
     gamma = arm + p * m
     at_origin = v - omega.cross(p)
     K = at_origin.outer(gamma) + skew(omega).dot(J)
-    return Moving(Inertia(m, gamma, Sym3(J.xx, J.xy, J.xz, J.yy, J.yz, J.zz)), at_origin * m + omega.cross(gamma), K)
+    return Moving(Inertia(m, gamma, J.upper()), at_origin * m + omega.cross(gamma), K)
 
 
 def unit_twists(link: Link, motion: WorldMotion) -> list[tuple[Twist, Twist]]:

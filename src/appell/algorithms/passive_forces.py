@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.compiler.arrays import as_batch
-from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,7 +21,7 @@ def passive_forces(robot: Robot, qd: ArrayLike) -> np.ndarray:
     joints = {joint.name: joint for joint in robot.joints}
     for link in robot.tree.links:
         joint = joints[link.name]
-        for k in range(link.v, link.v + KINDS[joint.kind].nv):
+        for k in range(link.v, link.v + link.kind.nv):
             own = link.multiplier * speeds[:, k]
             forces[:, k] -= link.multiplier * (joint.damping * own + joint.friction * np.sign(own))
     return forces.reshape(*lead, robot.nv)

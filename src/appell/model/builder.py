@@ -113,7 +113,7 @@ class RobotBuilder:
             raise ArgumentError(choices(f"axis {where}", axis, AXES))
         direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
-        bounds = limits if isinstance(limits, Limits) else Limits(*(float(value) for value in limits))
+        bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
         losses = damping, friction, rotor_inertia, gear_ratio
         damping, friction, rotor_inertia, gear_ratio = _numbers(f"damping, friction or rotor {where}", losses, 4)
         self._bodies.setdefault(parent)
@@ -145,6 +145,12 @@ def _numbers(label: str, values: Sequence[float], count: int) -> tuple:
     if array.shape != (count,):
         raise ArgumentError(f"{label} has shape {array.shape}, expected ({count},).")
     return tuple(array.tolist())
+
+
+def _limits(where: str, values: Sequence[float]) -> Limits:
+    if len(values) not in (0, 2, 3, 4):
+        raise ArgumentError(f"limits {where} have {len(values)} entries, expected (lower, upper[, velocity[, effort]]).")
+    return Limits(*_numbers(f"limits {where}", values, len(values)))
 
 
 def _tensor(name: str, inertia: Sequence) -> Six:

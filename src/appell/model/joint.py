@@ -38,6 +38,7 @@ class Joint:
         damping: viscous friction. [N m s/rad, N s/m]
         friction: Coulomb friction. [N m, N]
         rotor_inertia, gear_ratio: of the motor; the joint feels `armature = gear_ratio² rotor_inertia`. [kg m²]
+        pitch: advance of a helical joint per radian. [m/rad]
         line: line of the description file it came from, 0 where unknown.
     """
 
@@ -53,6 +54,7 @@ class Joint:
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     mimic: Mimic | None = None
+    pitch: float = 0.0
     line: int = field(default=0, compare=False, repr=False)
 
     @property

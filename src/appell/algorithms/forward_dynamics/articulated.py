@@ -45,9 +45,9 @@ class ArticulatedInertia(NamedTuple):
         """I - U U^T / d. Without armature the rows along the freed direction are zero, and are made so exactly."""
         f, n = U.force * inverse, U.moment * inverse
         left = ArticulatedInertia(
-            self.A - _symmetric_part(f.outer(U.force)),
+            self.A - f.outer(U.force).upper(),
             self.B - f.outer(U.moment),
-            self.C - _symmetric_part(n.outer(U.moment)),
+            self.C - n.outer(U.moment).upper(),
         )
         return left.masked(_kept(unit.linear), _kept(unit.angular)) if rigid else left
 
@@ -66,7 +66,7 @@ class ArticulatedInertia(NamedTuple):
         """The same seen from the parent's frame and origin: a_child = a - s~ α, n = n_child + s x f."""
         A, B, C, S = R.conjugate(self.A), R.conjugate_general(self.B), R.conjugate(self.C), skew(s)
         moved = B - A.full().dot(S)
-        return ArticulatedInertia(A, moved, C + _symmetric_part(S.dot(moved) - B.T.dot(S)))
+        return ArticulatedInertia(A, moved, C + (S.dot(moved) - B.T.dot(S)).upper())
 
 
 class Freed(NamedTuple):
@@ -229,11 +229,6 @@ def _along(row: list[tuple[int, float]], accelerations: list[list[Scalar]]) -> S
     """One coupling's equation, applied to joint accelerations."""
     (i, a), (k, b) = row
     return accelerations[i][0] * a + accelerations[k][0] * b
-
-
-def _symmetric_part(A: Mat3) -> Sym3:
-    """A tensor that is symmetric by its meaning, read off its upper triangle."""
-    return Sym3(A.xx, A.xy, A.xz, A.yy, A.yz, A.zz)
 
 
 def _kept(direction: Vec3) -> Vec3:

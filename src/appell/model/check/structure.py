@@ -35,7 +35,9 @@ def check_joints(robot: Robot) -> Iterator[Problem]:
             what = _unknown("joint type", joint.kind, KINDS)
             yield _of(joint, "joint-type", what, "Use one of these, or several joints in a row.")
         for end, name in (("parent", joint.parent), ("child", joint.child)):
-            if name and name not in bodies:
+            if not name:
+                yield _of(joint, "missing", f"the joint names no {end} link", "Name it.")
+            elif name not in bodies:
                 yield _of(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
 
 
@@ -78,7 +80,7 @@ def check_mimic(robot: Robot) -> Iterator[Problem]:
     """Every mimic joint follows a moving joint and in the end an independent one."""
     joints = {joint.name: joint for joint in robot.joints}
     for joint in robot.joints:
-        if joint.mimic is None or not joint.mimic.joint or _nv(joint) == 0:
+        if joint.mimic is None or _nv(joint) == 0:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
 
 from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Vec3
+
+if TYPE_CHECKING:
+    from appell.model.joint import Joint
+    from appell.model.pose import Triple
 
 
 class Twist(NamedTuple):
@@ -27,13 +33,19 @@ class JointKind(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     limited: ClassVar[bool] = True  # whether a position range makes sense
+    axial: ClassVar[bool] = True  # whether the joint has an axis, which becomes z of the child's frame
+    symmetric: ClassVar[bool] = True  # whether turning the child's frame about z leaves the meaning of the speeds
 
     @abstractmethod
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         """Rotation of the child and position of its origin in the frame before the joint.
 
-        `offset` is a constant turn about z, after the joint's own motion. The position does not depend on it.
+        `offset` is a constant turn about z, before the joint's own motion.
         """
+
+    def parts(self, joint: Joint) -> tuple[tuple[JointKind, Triple], ...]:
+        """The kinds of joint that it is made of, one after the other, each with its axis: usually itself alone."""
+        return ((self, joint.axis),) if self.nv else ()
 
     @abstractmethod
     def subspace(self) -> tuple[Twist, ...]:
@@ -53,3 +65,23 @@ class JointKind(ABC):
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The part of the child's mass properties that the joint does not move: it may as well belong to the parent."""
         return NO_MASS
+
+    # --- configurations, over arrays (..., nq) and (..., nv) ---------------------------------------------------------------
+
+    def neutral(self) -> np.ndarray:
+        """The coordinates at which the child stands in the joint's frame."""
+        return np.zeros(self.nq)
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """The coordinates after moving at the constant speeds dv for one second."""
+        return q + dv
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The constant speeds that lead from q0 to q1 in one second."""
+        return q1 - q0
+
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
+        """Coordinates drawn evenly between the limits; unlimited ones from [-π, π]."""
+        low = lower if np.isfinite(lower) else min(-np.pi, upper - 2 * np.pi)
+        high = upper if np.isfinite(upper) else max(np.pi, low + 2 * np.pi)
+        return rng.uniform(low, high, self.nq)

@@ -9,6 +9,7 @@ from typing import Any
 
 from appell.errors import ArgumentError, ModelError, choices
 from appell.model.check.problem import Problem, sorted_by_place
+from appell.model.floating_base import with_floating_base
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
 from appell.model.loaders.reading import Reading
@@ -17,7 +18,7 @@ from appell.model.robot import Robot
 
 ROUNDING = 1e-12
 LOADERS = ("named", "urdf", "mjcf", "yourdfpy_object")
-BASES = {"fixed"}
+BASES = {"fixed": lambda robot: robot, "floating": with_floating_base}
 MIMIC = {"couple": True, "ignore": False}
 """Whether a mimic joint follows its leader, for each value of the argument."""
 
@@ -28,7 +29,8 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
     Args:
         source: path of a URDF or MJCF file, its text, a `yourdfpy.URDF`, or a name of `appell.robots.names()`. A file
             that has the name of a built-in robot is reached as `"./name"`.
-        base: `"fixed"`: the root link stands still.
+        base: `"fixed"` (the root link stands still) or `"floating"` (it moves freely: a joint `root_joint` from a new
+            body `world` carries it, and its seven coordinates and six speeds come first).
         mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` gives them coordinates of their own.
 
     Raises:
@@ -48,14 +50,12 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
 
     if mimic not in MIMIC:
         raise ArgumentError(choices("mimic", mimic, MIMIC))
-    if base == "floating":
-        raise ModelError("base='floating' is not supported: only fixed bases are in this version. Use base='fixed'.")
     if base not in BASES:
         raise ArgumentError(choices("base", base, BASES))
     reading = read(source)
     robot = replace(reading.robot, coupled=MIMIC[mimic])
     settle(problems_of(replace(reading, robot=robot)))
-    return replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
+    return BASES[base](replace(robot, joints=tuple(map(_with_unit_axis, robot.joints))))
 
 
 def read(given: Any) -> Reading:

@@ -146,7 +146,7 @@ def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     dynamics = node.child("dynamics")
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
-        name, kind, _link_name(node, "parent"), _link_name(node, "child"), _pose(node),
+        name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
         axis=_triple(node.child("axis").triple("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
@@ -156,14 +156,6 @@ def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
         mimic=_mimic(node.child("mimic")) if moves else None,
         line=node.line,
     )  # fmt: skip
-
-
-def _link_name(joint: Node, end: str) -> str:
-    link = joint.child(end)
-    if not link:
-        joint.note("missing", f"the joint has no <{end}>", f'Add <{end} link="..."/>.')
-        return ""
-    return link.required("link")
 
 
 def _limits(node: Node) -> Limits:
@@ -179,7 +171,7 @@ def _limits(node: Node) -> Limits:
 def _mimic(node: Node) -> Mimic | None:
     if not node:
         return None
-    return Mimic(node.required("joint"), node.number("multiplier", 1.0), node.number("offset", 0.0))
+    return Mimic(node.text("joint"), node.number("multiplier", 1.0), node.number("offset", 0.0))
 
 
 def _rotors(root: Node) -> dict[str, tuple[float, float]]:

@@ -1,0 +1,61 @@
+"""Free motion in space: a body that flies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, X, Y, Z, of_quaternion
+from appell.model.joints import quaternion
+from appell.model.joints.kind import JointKind, Twist
+
+
+class Floating(JointKind):
+    """q is the position and a unit quaternion, x y z qx qy qz qw; qd is the twist along the child's axes, linear first."""
+
+    name = "floating"
+    nq, nv = 7, 6
+    limited = axial = symmetric = False
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(Turn(2, offset.cos, offset.sin))
+        return before * of_quaternion(*q[3:]), before @ Vec3(*q[:3])
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
+
+    def neutral(self) -> np.ndarray:
+        return np.concatenate([np.zeros(3), quaternion.IDENTITY])
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        v, w = dv[..., :3], dv[..., 3:]
+        turned = quaternion.normalised(quaternion.product(q[..., 3:], quaternion.exponential(w)))
+        return np.concatenate([q[..., :3] + quaternion.rotate(q[..., 3:], _screw(w, v)), turned], axis=-1)
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        back = quaternion.conjugate(q0[..., 3:])
+        w = quaternion.logarithm(quaternion.product(back, q1[..., 3:]))
+        return np.concatenate([_unscrew(w, quaternion.rotate(back, q1[..., :3] - q0[..., :3])), w], axis=-1)
+
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
+        return np.concatenate([rng.uniform(-1.0, 1.0, 3), quaternion.random(rng)])
+
+
+def _screw(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Displacement after one second of the constant body twist (v, w): v + (1-cos θ)/θ² w x v + (θ-sin θ)/θ³ w x (w x v)."""
+    angle = np.linalg.norm(w, axis=-1, keepdims=True)
+    small = angle < 1e-3
+    t = np.where(small, 1.0, angle)
+    first = np.where(small, 0.5 - angle**2 / 24, (1 - np.cos(t)) / t**2)
+    second = np.where(small, 1 / 6 - angle**2 / 120, (t - np.sin(t)) / t**3)
+    return v + first * np.cross(w, v) + second * np.cross(w, np.cross(w, v))
+
+
+def _unscrew(w: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The inverse of `_screw`: p - w x p/2 + (1/θ² - (1+cos θ)/(2 θ sin θ)) w x (w x p)."""
+    angle = np.linalg.norm(w, axis=-1, keepdims=True)
+    small = angle < 1e-3
+    t = np.where(small, 1.0, angle)
+    factor = np.where(small, 1 / 12 + angle**2 / 720, 1 / t**2 - 0.5 / (t * np.tan(t / 2)))
+    return p - 0.5 * np.cross(w, p) + factor * np.cross(w, np.cross(w, p))

@@ -1,0 +1,38 @@
+"""A screw: translation along the axis in proportion to the rotation about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Vec3, Z
+from appell.model.joints.kind import JointKind, Twist
+from appell.model.joints.revolute import turn_about_z
+
+if TYPE_CHECKING:
+    from appell.model.joint import Joint
+    from appell.model.pose import Triple
+
+
+@dataclass(frozen=True)
+class Helical(JointKind):
+    """q is an angle [rad]; the child moves `pitch` metres along the axis for every radian."""
+
+    pitch: float = 0.0
+
+    name = "helical"
+    nq = nv = 1
+
+    def parts(self, joint: Joint) -> tuple[tuple[JointKind, Triple], ...]:
+        return ((Helical(joint.pitch), joint.axis),)
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(turn_about_z(q[0], offset)), Z * (q[0] * self.pitch)
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return (Twist(Z, Z * self.pitch),)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The second moment along the axis."""
+        return Inertia(0.0, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))

@@ -1,0 +1,55 @@
+"""Motion in the plane at right angles to the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z
+from appell.algebra.angle import NONE
+from appell.model.joints.kind import JointKind, Twist
+from appell.model.joints.revolute import turn_about_z
+
+
+class Planar(JointKind):
+    """q is x, y [m] and the angle θ [rad]; qd is the velocity along the child's own x and y, and the angular velocity."""
+
+    name = "planar"
+    nq = nv = 3
+    limited = symmetric = False
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(Turn(2, offset.cos, offset.sin))
+        return before * Rotation(turn_about_z(q[2], NONE)), before @ Vec3(q[0], q[1], 0.0)
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return Twist(ZERO, X), Twist(ZERO, Y), Twist(Z, ZERO)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The second moment along the axis."""
+        return Inertia(0.0, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        a, b = _arc(dv[..., 2])
+        x, y = a * dv[..., 0] - b * dv[..., 1], b * dv[..., 0] + a * dv[..., 1]
+        c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
+        return np.stack([q[..., 0] + c * x - s * y, q[..., 1] + s * x + c * y, q[..., 2] + dv[..., 2]], axis=-1)
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        turn = q1[..., 2] - q0[..., 2]
+        c, s = np.cos(q0[..., 2]), np.sin(q0[..., 2])
+        dx, dy = q1[..., 0] - q0[..., 0], q1[..., 1] - q0[..., 1]
+        x, y = c * dx + s * dy, c * dy - s * dx
+        a, b = _arc(turn)
+        size = a * a + b * b
+        return np.stack([(a * x + b * y) / size, (a * y - b * x) / size, turn], axis=-1)
+
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
+        return np.array([*rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi)])
+
+
+def _arc(turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sin θ/θ and (1 - cos θ)/θ."""
+    half = 0.5 * turn
+    return np.sinc(turn / np.pi), half * np.sinc(half / np.pi) ** 2

@@ -1,0 +1,41 @@
+"""Rotation about a point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z, of_quaternion
+from appell.model.joints import quaternion
+from appell.model.joints.kind import JointKind, Twist
+
+
+class Spherical(JointKind):
+    """q is a unit quaternion (x, y, z, w); qd is the angular velocity along the child's axes [rad/s]."""
+
+    name = "spherical"
+    nq, nv = 4, 3
+    limited = axial = symmetric = False
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(Turn(2, offset.cos, offset.sin)) * of_quaternion(*q), ZERO
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return Twist(X, ZERO), Twist(Y, ZERO), Twist(Z, ZERO)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """Mass at the centre."""
+        return Inertia(inertia.mass, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+    def neutral(self) -> np.ndarray:
+        return quaternion.IDENTITY
+
+    def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        return quaternion.normalised(quaternion.product(q, quaternion.exponential(dv)))
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return quaternion.logarithm(quaternion.product(quaternion.conjugate(q0), q1))
+
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
+        return quaternion.random(rng)

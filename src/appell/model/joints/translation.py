@@ -1,0 +1,32 @@
+"""Translation in space without rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, X, Y, Z
+from appell.model.joints.kind import JointKind, Twist
+
+
+class Translation(JointKind):
+    """q is the position x, y, z [m] in the joint's frame."""
+
+    name = "translation"
+    nq = nv = 3
+    limited = axial = symmetric = False
+
+    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(Turn(2, offset.cos, offset.sin))
+        return before, before @ Vec3(*q)
+
+    def subspace(self) -> tuple[Twist, ...]:
+        return Twist(ZERO, X), Twist(ZERO, Y), Twist(ZERO, Z)
+
+    def unfelt(self, inertia: Inertia) -> Inertia:
+        """The second moment: a translation does not turn the child."""
+        return Inertia(0.0, ZERO, inertia.J)
+
+    def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
+        return rng.uniform(-1.0, 1.0, 3)
