@@ -50,7 +50,7 @@ class Dynamics:
             >>> import appell
             >>> robot = appell.load("puma560")
             >>> robot.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6).round(3).tolist()
-            [0.0, -63.532, -0.135, 0.0, 0.025, 0.0]
+            [0.0, -68.691, 0.509, 0.0, 0.0, 0.0]
         """
         return self.functions["inverse_dynamics", method]((q, qd, qdd), gravity, external_forces, parameters, out, check)
 
@@ -144,7 +144,7 @@ class Dynamics:
         Example:
             >>> import appell
             >>> round(appell.load("puma560").potential_energy([0.0] * 6).item(), 6)
-            -3.571231
+            26.983103
         """
         return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
 
@@ -180,7 +180,7 @@ class Dynamics:
         Example:
             >>> import appell
             >>> appell.load("puma560").pose([0.0] * 6, "link6")[:3, 3].round(3).tolist()
-            [0.412, 0.15, -0.433]
+            [0.412, 0.15, 0.433]
         """
         return self.functions["pose", None, frame, "LOCAL_WORLD_ALIGNED"]((q,), None, None, None, out, check)
 
