@@ -89,12 +89,11 @@ ROBOTS = [
 def test_equations_give_the_numbers_of_the_robot(robot, symbols):
     closed = appell.equations(robot, symbols=symbols)
     states = random_states(robot, 4)
-    arguments = [[*closed.q, *closed.qd, *closed.values]]
     terms = (closed.M, closed.velocity_forces, closed.gravity)
-    evaluate = sympy.lambdify(*arguments, [list(term) for term in terms], "math")
+    evaluate = sympy.lambdify([*closed.q, *closed.qd, *closed.values], [list(term) for term in terms], "math")
     rest = robot.bias(states.q, states.qd) - robot.gravity(states.q)
     for k in range(4):
-        M, forces, gravity = evaluate([*states.q[k], *states.qd[k], *closed.values.values()])
+        M, forces, gravity = evaluate(*states.q[k], *states.qd[k], *closed.values.values())
         expected = robot.mass_matrix(states.q[k])
         assert_close(np.reshape(M, expected.shape).astype(float), expected, tolerance=1e-12, what="M")
         size = max(abs(robot.bias(states.q[k], states.qd[k])).max(), abs(rest).max(), 1e-3)
@@ -111,7 +110,9 @@ def test_algorithms_run_on_sympy_symbols_themselves(function, method):
     expected = {"mass_matrix": closed.M, "gravity": closed.gravity}[function]
     actual = sympy.Matrix(find(function, method)[2](robot.tree, list(closed.q)))
     difference = (actual - expected).subs({q1: sympy.Rational(3, 7), q2: sympy.Rational(-5, 3)})
-    assert max(abs(entry) for entry in difference.evalf(30)) < 1e-14 * float(max(abs(x) for x in expected.subs({q1: 0, q2: 1})))
+    assert max(abs(entry) for entry in difference.evalf(30)) < 1e-14 * float(
+        max(abs(x) for x in expected.subs({q1: 0, q2: 1}))
+    )
 
 
 def test_coriolis_forces_agree_with_the_derivatives_of_the_inertia_matrix(textbook_arm):
@@ -134,13 +135,21 @@ def test_latex_names_the_terms_and_dots_the_speeds(textbook_arm):
     text = textbook_arm.latex()
     assert text.startswith(r"\begin{aligned}")
     assert text.endswith(r"\end{aligned}")
-    for part in (r"\mathbf{M} &=", r"\mathbf{g} &=", r"\dot{q}_{2}", "l_{c2}", "m_{1}", r"\cos{\left(q_{1} + q_{2} \right)}"):
+    for part in (
+        r"\mathbf{M} &=",
+        r"\mathbf{g} &=",
+        r"\dot{q}_{2}",
+        "l_{c2}",
+        "m_{1}",
+        r"\cos{\left(q_{1} + q_{2} \right)}",
+    ):
         assert part in text
     assert textbook_arm._repr_latex_() == f"$\\displaystyle {text}$"
 
 
 @pytest.mark.parametrize(
-    ("name", "latex"), [("q1", "q_{1}"), ("qd12", r"\dot{q}_{12}"), ("lc2x", "l_{c2x}"), ("I1zz", "I_{1zz}"), ("g", "g")]
+    ("name", "latex"),
+    [("q1", "q_{1}"), ("qd12", r"\dot{q}_{12}"), ("lc2x", "l_{c2x}"), ("I1zz", "I_{1zz}"), ("g", "g")],
 )
 def test_latex_of_a_name(name, latex):
     assert latex_name(name) == latex
