@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from exact import gradient, rate
-from helpers import LARGE_TREES, SMALL_TREES, assert_close, over, random_states
+from helpers import LARGE_TREES, MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
 
 from appell.model.robot import Robot
 
@@ -16,7 +16,7 @@ def largest(M: np.ndarray) -> float:
     return float(np.abs(M).max())
 
 
-@over(SMALL_TREES + LARGE_TREES)
+@over(SMALL_TREES + MEDIUM_TREES + LARGE_TREES)
 def test_Mdot_minus_2C_is_skew(robot: Robot) -> None:
     q, qd, _ = random_states(robot)
     N = rate(robot, "mass_matrix")(q, qd) - 2 * robot.coriolis_matrix(q, qd)
@@ -33,7 +33,7 @@ def test_is_made_of_the_christoffel_symbols_of_M(robot: Robot) -> None:
     assert_close(robot.coriolis_matrix(q, qd), expected, tolerance=TOLERANCE, scale=largest(robot.mass_matrix(q)))
 
 
-@over(SMALL_TREES + LARGE_TREES)
+@over(SMALL_TREES + MEDIUM_TREES)
 def test_is_symmetric_in_the_two_speeds(robot: Robot) -> None:
     """C(q, a) b = C(q, b) a."""
     q, a, b = random_states(robot)

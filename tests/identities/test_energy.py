@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from exact import gradient, rate
-from helpers import LARGE_TREES, SMALL_TREES, assert_close, over, random_states
+from helpers import MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
 
 from appell.model.robot import Robot
 
 TOLERANCE = 1e-11
-EVERY = SMALL_TREES + LARGE_TREES
+EVERY = SMALL_TREES + MEDIUM_TREES
 
 
 @over(EVERY)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from exact import gradient
-from helpers import LARGE_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
+from helpers import LARGE_TREES, MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
 
 from appell.model.robot import Robot
 
 TOLERANCE = 1e-11
-EVERY = SMALL_TREES + LARGE_TREES
+UP_TO_MEDIUM = SMALL_TREES + MEDIUM_TREES
+EVERY = UP_TO_MEDIUM + LARGE_TREES
 
 
 @over(EVERY)
@@ -31,7 +34,7 @@ def test_forward_of_inverse_is_the_identity(robot: Robot, method: str) -> None:
     assert_close(robot.forward_dynamics(q, qd, tau, method=method), qdd, tolerance=TOLERANCE)
 
 
-@over(EVERY)
+@over(UP_TO_MEDIUM)
 @pytest.mark.parametrize("method", METHODS["forward_dynamics"])
 def test_inverse_of_forward_is_the_identity(robot: Robot, method: str) -> None:
     q, qd, tau = random_states(robot)
@@ -54,7 +57,7 @@ def test_bias_is_coriolis_plus_gravity(robot: Robot) -> None:
     assert_close(robot.bias(q, qd), expected, tolerance=TOLERANCE)
 
 
-@over(EVERY)
+@over(UP_TO_MEDIUM)
 def test_gravity_is_bias_at_rest(robot: Robot) -> None:
     q, qd, _ = random_states(robot)
     assert_close(robot.gravity(q), robot.bias(q, 0 * qd))
@@ -68,7 +71,7 @@ def test_slope_of_tau_in_qdd_is_the_mass_matrix(robot: Robot, method: str) -> No
     assert_close(robot.mass_matrix(state.q), slope, tolerance=TOLERANCE)
 
 
-@over(EVERY)
+@over(UP_TO_MEDIUM)
 @pytest.mark.parametrize("method", METHODS["mass_matrix"])
 def test_mass_matrix_is_symmetric_positive_definite(robot: Robot, method: str) -> None:
     M = robot.mass_matrix(random_states(robot).q, method=method)
@@ -91,8 +94,6 @@ def test_gravity_of_a_call_replaces_the_robots_own(robot: Robot) -> None:
 
 @over(SMALL_TREES)
 def test_rotor_inertia_adds_to_the_diagonal(robot: Robot) -> None:
-    from dataclasses import replace
-
     bare = replace(robot, joints=tuple(replace(joint, rotor_inertia=0.0) for joint in robot.joints))
     q = random_states(robot).q
     rotors = np.zeros(robot.nv)

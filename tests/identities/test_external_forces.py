@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import LARGE_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
+from helpers import MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
 
 from appell.model.robot import Robot
 
 TOLERANCE = 1e-11
-EVERY = SMALL_TREES + LARGE_TREES
+EVERY = SMALL_TREES + MEDIUM_TREES
 
 
 def wrenches(robot: Robot, count: int) -> dict[str, np.ndarray]:
