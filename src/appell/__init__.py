@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelWarning,
         SimulationError,
     )
+    from appell.exporters import export
     from appell.model import catalogue as robots
     from appell.model.builder import RobotBuilder
     from appell.model.check import check
@@ -30,7 +31,7 @@ _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
     "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
     "CompiledRobot": "compiler.api", "compile": "compiler.api",
-    "Counts": "compiler.count", "count_operations": "compiler.count",
+    "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
 }  # fmt: skip
