@@ -170,6 +170,14 @@ def test_a_joint_that_mimics_another_kind_is_refused():
         appell.equations(robot)
 
 
+@pytest.mark.parametrize("kind", ["helical", "spherical"])
+def test_joints_without_closed_form_are_refused(kind):
+    robot = appell.robots.random_chain(2, seed=1)
+    robot = replace(robot, joints=(robot.joints[0], replace(robot.joints[1], kind=kind, pitch=0.1)))
+    with pytest.raises(appell.ArgumentError, match=rf"joint 'joint2' is {kind}: .*revolute"):
+        appell.equations(robot)
+
+
 def test_without_sympy_the_remedy_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(appell.AppellError, match=r"pip install 'appell\[symbolic\]'"):

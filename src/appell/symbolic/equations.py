@@ -112,9 +112,9 @@ def _coordinates(tree: Tree, parameters: list[str]) -> tuple[Space, list[Any], l
     """The space of all expressions, and q and qd in it."""
     turning = {link.v: _turns(link) for link in tree.links if link.leads}
     for link in tree.links:
-        if link.kind.nv != 1 or _turns(link) != turning[link.v]:
+        if _turns(link) != turning[link.v]:
             raise ArgumentError(
-                f"joint {link.name!r}: closed equations need joints of one degree that mimic only joints of their kind. "
+                f"joint {link.name!r}: closed equations need joints that mimic joints of their own kind. "
                 "Load the robot with mimic='ignore' or use its numeric functions."
             )
     names = [f"q{v + 1}" for v in range(tree.nv)]
@@ -126,8 +126,16 @@ def _coordinates(tree: Tree, parameters: list[str]) -> tuple[Space, list[Any], l
 
 
 def _turns(link: Link) -> bool:
-    """Whether the joint's coordinate is an angle."""
-    return any(not is_zero(entry) for unit in link.kind.subspace() for entry in unit.angular)
+    """Whether the joint's coordinate is an angle; joints that are neither turns nor slides are refused."""
+    units = link.kind.subspace()
+    turns = any(not is_zero(x) for unit in units for x in unit.angular)
+    slides = any(not is_zero(x) for unit in units for x in unit.linear)
+    if len(units) != 1 or turns == slides:
+        raise ArgumentError(
+            f"joint {link.name!r} is {link.kind.name}: closed equations need revolute, continuous and prismatic joints. "
+            "Use the robot's numeric functions."
+        )
+    return turns
 
 
 def _assembled(space: Space, parameters: Parameters | None, nv: int, M, forces, gravity) -> Equations:

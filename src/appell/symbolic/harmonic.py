@@ -102,7 +102,9 @@ class JointAngle:
     def __add__(self, phase: float) -> JointAngle:
         return JointAngle(self.space, self.wave, self.phase + phase)
 
-    def __mul__(self, factor: float) -> JointAngle:
+    def __mul__(self, factor: float) -> JointAngle | float:
+        if factor == 0:
+            return 0.0
         ratio = Fraction(factor).limit_denominator(10_000)
         return JointAngle(self.space, tuple(k * ratio for k in self.wave), self.phase * factor)
 
