@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from appell.model.tree import Tree
 
 
+State = tuple[tuple[float, ...], tuple[float, ...]]
+"""Coordinates and speeds."""
+
+
 @dataclass(frozen=True)
 class Robot(Dynamics):
     """A tree of bodies joined by joints, in the order of the description.
@@ -36,6 +40,7 @@ class Robot(Dynamics):
         bodies, joints: the description.
         gravity_vector: acceleration of free fall in the world frame. [m/s²]
         coupled: whether mimic joints follow their leader (True) or move on their own.
+        initial_state: coordinates and speeds at which a motion of interest begins, where the description has one.
 
     Example:
         >>> import appell
@@ -51,6 +56,7 @@ class Robot(Dynamics):
     joints: tuple[Joint, ...]
     gravity_vector: Triple = (0.0, 0.0, -9.81)
     coupled: bool = True
+    initial_state: State | None = None
     source: str = field(default="", compare=False, repr=False)
 
     # --- where it comes from ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from appell.errors import ArgumentError, choices
 from appell.model.catalogue.random import random_chain, random_tree
 from appell.model.robot import Robot
 
-ROBOTS = ("puma560", "mata_two_body", "planar2r")
+ROBOTS = ("puma560", "mata_two_body", "planar2r", "shafei_tree")
 """Each is a module here with a function of the same name."""
 
 
@@ -37,9 +37,18 @@ def build(name: str) -> Robot:
         >>> robots.build("planar2r").nv
         2
     """
+    return getattr(_module(name), name)()
+
+
+def virtual_bodies(name: str) -> frozenset[str]:
+    """Bodies of the built-in robot that rightly have no mass although they move: what its module lists in VIRTUAL."""
+    return getattr(_module(name), "VIRTUAL", frozenset())
+
+
+def _module(name: str):
     if name not in ROBOTS:
         raise ArgumentError(choices("built-in robot", name, ROBOTS))
-    return getattr(import_module(f"{__name__}.{name}"), name)()
+    return import_module(f"{__name__}.{name}")
 
 
 __all__ = ["build", "names", "random_chain", "random_tree"]

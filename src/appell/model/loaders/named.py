@@ -14,4 +14,4 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Reading:
     """The robot of that name."""
-    return Reading(catalogue.build(source.given))
+    return Reading(catalogue.build(source.given), virtual=catalogue.virtual_bodies(source.given))

@@ -97,6 +97,7 @@ _DECODERS: dict[str, Decoder] = {
     "Triple": _tuple_of(_number, 3),
     "Six": _tuple_of(_number, 6),
     "tuple[float, ...]": _tuple_of(_number),
+    "State | None": _tuple_of(_tuple_of(_number), 2),
     "tuple[float, float, float, float] | None": _tuple_of(_number, 4),
     "Pose": _record(Pose),
     "Limits": _record(Limits),
