@@ -121,6 +121,6 @@ def test_repaired_robot_has_consistent_masses(path):
         warnings.simplefilter("ignore", appell.ModelWarning)
         repaired = appell.check(path, fix=True)
     assert {problem.kind for problem in appell.check(repaired)} <= {"limits"}
-    right = {body for body in quietly(path).bodies} & set(repaired.bodies)
+    right = set(quietly(path).bodies) & set(repaired.bodies)
     wrong = {problem.where for problem in appell.check(path) if problem.where.startswith("link")}
     assert len(right) == len(repaired.bodies) - len(wrong)  # what was right is untouched

@@ -97,15 +97,16 @@ class RobotBuilder:
         friction: float = 0.0,
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
+        pitch: float = 0.0,
         mimic: Mimic | None = None,
     ) -> RobotBuilder:
-        """Add a joint of any kind.
+        """Add a joint of any kind (`appell.model.joints.KINDS`).
 
         Args:
             axis: `"x"`, `"-y"`, ... or a unit vector, in the joint's frame.
             xyz, rpy: where the child's frame stands in the parent's at q = 0. [m, rad]
             limits: (lower, upper[, velocity[, effort]]).
-            damping, friction, rotor_inertia, gear_ratio: as of `Joint`.
+            damping, friction, rotor_inertia, gear_ratio, pitch: as of `Joint`.
             mimic: the joint it follows.
         """
         where = f"of joint {name!r}"
@@ -114,13 +115,14 @@ class RobotBuilder:
         direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
         bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
-        losses = damping, friction, rotor_inertia, gear_ratio
-        damping, friction, rotor_inertia, gear_ratio = _numbers(f"damping, friction or rotor {where}", losses, 4)
+        numbers = damping, friction, rotor_inertia, gear_ratio, pitch
+        damping, friction, rotor_inertia, gear_ratio, pitch = _numbers(f"damping, rotor or pitch {where}", numbers, 5)
         self._bodies.setdefault(parent)
         self._bodies.setdefault(child)
         self._joints.append(
             Joint(
-                name, kind, parent, child, origin, direction, bounds, damping, friction, rotor_inertia, gear_ratio, mimic
+                name, kind, parent, child, origin, direction, bounds,
+                damping, friction, rotor_inertia, gear_ratio, mimic, pitch,
             )
         )  # fmt: skip
         return self
@@ -149,7 +151,9 @@ def _numbers(label: str, values: Sequence[float], count: int) -> tuple:
 
 def _limits(where: str, values: Sequence[float]) -> Limits:
     if len(values) not in (0, 2, 3, 4):
-        raise ArgumentError(f"limits {where} have {len(values)} entries, expected (lower, upper[, velocity[, effort]]).")
+        raise ArgumentError(
+            f"limits {where} have {len(values)} entries, expected (lower, upper[, velocity[, effort]])."
+        )
     return Limits(*_numbers(f"limits {where}", values, len(values)))
 
 

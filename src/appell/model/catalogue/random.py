@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from appell.errors import ArgumentError, choices
 from appell.model.body import Body
 from appell.model.joint import Joint, Limits
+from appell.model.joints import KINDS as ALL_KINDS
 from appell.model.pose import Pose
 from appell.model.robot import Robot
 
@@ -43,6 +45,11 @@ def random_tree(n: int, seed: int = 0, kinds: Sequence[str] = KINDS, branching: 
 
 
 def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching: float) -> Robot:
+    if n < 0:
+        raise ArgumentError(f"n is {n}, expected a number of joints >= 0.")
+    for kind in kinds:
+        if kind not in ALL_KINDS:
+            raise ArgumentError(choices("joint kind", kind, ALL_KINDS))
     rng = np.random.default_rng([seed, n])
     bodies = [Body("base")]
     joints = []
@@ -59,6 +66,7 @@ def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching:
                 limits=Limits(-3.0, 3.0, 10.0, 100.0) if kind in ("revolute", "prismatic") else Limits(),
                 damping=float(rng.uniform(0.0, 0.5)) if moves else 0.0,
                 friction=float(rng.uniform(0.0, 0.5)) if moves else 0.0,
+                pitch=float(rng.uniform(0.05, 0.2)) if kind == "helical" else 0.0,
             )
         )  # fmt: skip
         bodies.append(_random_body(rng, f"link{i}"))

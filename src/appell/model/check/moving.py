@@ -19,25 +19,26 @@ def check_moving_links(robot: Robot) -> Iterator[Problem]:
     found = pivots(robot)
     own = _own_mass(robot)
     for leader, joints in _groups(robot).items():
-        value = sum(factor**2 * found[joint.name].value for joint, factor in joints)
-        rounding = sum(factor**2 * found[joint.name].rounding for joint, factor in joints)
-        if value <= rounding:
-            yield _singular(leader, value, rounding, found[leader.name].mass)
-            continue
-        for joint, _ in joints:
-            if not own[joint.child] and not joint.armature:
-                what = f"the link moves with joint {joint.name!r} but has no mass"
-                yield Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
+        for each in zip(*(found[joint.name] for joint, _ in joints), strict=True):
+            value = sum(factor**2 * pivot.value for pivot, (_, factor) in zip(each, joints, strict=True))
+            rounding = sum(factor**2 * pivot.rounding for pivot, (_, factor) in zip(each, joints, strict=True))
+            if value <= rounding:
+                yield _singular(leader, value, rounding)
+                break
+        else:
+            yield from (_massless(joint) for joint, _ in joints if not own[joint.child] and not joint.armature)
 
 
-def _singular(joint: Joint, value: float, rounding: float, mass: float) -> Problem:
+def _singular(joint: Joint, value: float, rounding: float) -> Problem:
     meets = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
-    what = (
-        f"link {joint.child!r} moves, but its motion meets {meets} (it carries {mass:g} kg): "
-        "the inertia matrix is not positive definite"
-    )
+    what = f"link {joint.child!r} moves, but its motion meets {meets}: the inertia matrix is not positive definite"
     fix = "Give the link mass and inertia, or the joint a rotor inertia, or make the joint fixed."
     return Problem("singular", f"joint {joint.name!r}", what, fix, joint.line)
+
+
+def _massless(joint: Joint) -> Problem:
+    what = f"the link moves with joint {joint.name!r} but has no mass"
+    return Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
 
 
 def _groups(robot: Robot) -> dict[Joint, list[tuple[Joint, float]]]:

@@ -25,8 +25,8 @@ def check_finite(robot: Robot) -> Iterator[Problem]:
         where = f"joint {joint.name!r}"
         fields += [(where, joint.line, "origin", joint.origin.xyz + joint.origin.rpy)]
         fields += [(where, joint.line, "axis", joint.axis)]
-        dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio)
-        fields += [(where, joint.line, "damping, friction or rotor", dynamics)]
+        dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio, joint.pitch)
+        fields += [(where, joint.line, "damping, friction, rotor or pitch", dynamics)]
         if joint.mimic is not None:
             fields += [(where, joint.line, "mimic", (joint.mimic.multiplier, joint.mimic.offset))]
     for where, line, what, values in fields:
@@ -39,7 +39,7 @@ def check_axes(robot: Robot) -> Iterator[Problem]:
     """The axis of a moving joint is a unit vector."""
     for joint in robot.joints:
         length = math.hypot(*joint.axis)
-        if not _moves(joint) or not math.isfinite(length):
+        if not has_axis(joint) or not math.isfinite(length):
             continue
         if length == 0.0:
             yield _of(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
@@ -78,8 +78,9 @@ def check_friction(robot: Robot) -> Iterator[Problem]:
             yield _of(joint, "negative-mass", what, "Give a positive value.")
 
 
-def _moves(joint: Joint) -> bool:
-    return joint.kind in KINDS and KINDS[joint.kind].nv > 0
+def has_axis(joint: Joint) -> bool:
+    """Whether the joint moves about or along its axis."""
+    return joint.kind in KINDS and KINDS[joint.kind].nv > 0 and KINDS[joint.kind].axial
 
 
 def _of(joint: Joint, kind: str, what: str, fix: str) -> Problem:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
+from appell.model.framing import axes_along
 from appell.model.joint import Joint
-from appell.model.joints import KINDS
+from appell.model.joints import KINDS, JointKind
 from appell.model.robot import Robot
 
 RELATIVE = 1e-11
@@ -23,40 +25,80 @@ LENGTH = 1e-9
 
 
 class Pivot(NamedTuple):
-    """The inertia a joint meets, the size below which it is rounding, and the mass that hangs on the joint."""
+    """The inertia that one degree of freedom meets, and the size below which it is rounding."""
 
     value: float
     rounding: float
+
+
+class Carried(NamedTuple):
+    """What hangs on a frame: its articulated inertia, the same before the last joint was released, and its mass."""
+
+    A: np.ndarray
+    before: np.ndarray
     mass: float
 
+    def moved(self, R: np.ndarray, p: np.ndarray) -> Carried:
+        """Seen from a frame in which this one has rotation R and origin p."""
+        X = np.zeros((6, 6))
+        X[:3, :3] = X[3:, 3:] = R.T
+        X[3:, :3] = -R.T @ _skew(p)
+        return Carried(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
 
-def pivots(robot: Robot) -> dict[str, Pivot]:
+
+def general_configuration(robot: Robot) -> dict[str, np.ndarray]:
+    """Coordinates of every moving joint, all different and none special."""
+    rng = np.random.default_rng(0)
+    moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
+    return {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving}
+
+
+def pivots(robot: Robot) -> dict[str, tuple[Pivot, ...]]:
     """Pivots of all moving joints by name. Joints coupled by mimic are not released for those above them."""
-    inertia = dict(zip((body.name for body in robot.bodies), _spatial_inertias(robot), strict=True))
-    before = dict(inertia)  # the same sums, each term taken before the joint below was released
-    mass = {body.name: abs(body.mass) for body in robot.bodies}
+    masses = {body.name: abs(body.mass) for body in robot.bodies}
+    carried = {
+        body.name: Carried(inertia, inertia, masses[body.name])
+        for body, inertia in zip(robot.bodies, _spatial_inertias(robot), strict=True)
+    }
     followers = [joint for joint in robot.joints if robot.coupled and joint.mimic is not None and KINDS[joint.kind].nv]
     coupled = {name for joint in followers if joint.mimic for name in (joint.name, joint.mimic.joint)}
-    rng = np.random.default_rng(0)
-    found: dict[str, Pivot] = {}
+    q = general_configuration(robot)
+    found: dict[str, tuple[Pivot, ...]] = {}
     for joint in reversed(_outward(robot)):
-        A, B, m = inertia.pop(joint.child), before.pop(joint.child), mass.pop(joint.child)
-        q = 0.0
-        released = A
-        if KINDS[joint.kind].nv:
-            q = float(rng.uniform(0.3, 1.2))
-            s, reach = _motion(joint)
-            U = A @ s
-            pivot = float(s @ U) + joint.armature
-            rounding = RELATIVE * float(s @ np.abs(B) @ np.abs(s)) + (LENGTH * reach) ** 2 * m
-            found[joint.name] = Pivot(pivot, rounding, m)
-            if joint.name not in coupled and pivot > rounding:
-                released = A - np.outer(U, U) / pivot
-        X = _to_child(joint, q)
-        inertia[joint.parent] = inertia[joint.parent] + X.T @ released @ X
-        before[joint.parent] = before[joint.parent] + X.T @ A @ X
-        mass[joint.parent] += m
+        load = carried.pop(joint.child)
+        if joint.name in q:
+            load, found[joint.name] = _through_joint(joint, q[joint.name], load, release=joint.name not in coupled)
+        load = load.moved(joint.origin.rotation, np.array(joint.origin.xyz))
+        parent = carried[joint.parent]
+        carried[joint.parent] = Carried(*(a + b for a, b in zip(parent, load, strict=True)))
     return found
+
+
+def _through_joint(joint: Joint, q: np.ndarray, load: Carried, release: bool) -> tuple[Carried, tuple[Pivot, ...]]:
+    """What the joint carries as its parent feels it, and the pivots of its degrees of freedom."""
+    load = Carried(load.A, load.A, load.mass)
+    found: list[Pivot] = []
+    last = KINDS[joint.kind].nq
+    for kind, axis in reversed(KINDS[joint.kind].parts(joint)):
+        axes = axes_along(axis) if kind.axial else np.eye(3)
+        for s in _motions(kind, axes):
+            U = load.A @ s
+            size = np.abs(s) @ np.abs(load.before) @ np.abs(s)
+            pivot = Pivot(
+                float(s @ U) + joint.armature, float(RELATIVE * size + LENGTH**2 * (s[:3] @ s[:3]) * load.mass)
+            )
+            found.append(pivot)
+            if release and pivot.value > pivot.rounding:
+                load = load._replace(A=load.A - np.outer(U, U) / pivot.value)
+        R, p = kind.placement(q[last - kind.nq : last].tolist(), Angle.of(0.0))
+        load = load.moved(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
+        last -= kind.nq
+    return load, tuple(found)
+
+
+def _motions(kind: JointKind, axes: np.ndarray) -> list[np.ndarray]:
+    """Unit motions of a joint in the child's frame."""
+    return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.subspace()]
 
 
 def _outward(robot: Robot) -> list[Joint]:
@@ -81,31 +123,6 @@ def _spatial_inertias(robot: Robot) -> np.ndarray:
     spatial[:, 3:, :3] = -m * c
     spatial[:, 3:, 3:] = m * np.eye(3)
     return spatial
-
-
-def _motion(joint: Joint) -> tuple[np.ndarray, float]:
-    """Unit motion of the joint in the child's frame; whether it turns (1) or slides (0)."""
-    (twist,) = KINDS[joint.kind].subspace()
-    axis = np.array(joint.axis) / np.linalg.norm(joint.axis)
-    turns, slides = float(twist.angular.z), float(twist.linear.z)
-    return np.concatenate([turns * axis, slides * axis]), turns
-
-
-def _to_child(joint: Joint, q: float) -> np.ndarray:
-    """The matrix that turns a motion vector at the parent's origin into one at the child's, with the joint at q."""
-    R, p = joint.origin.rotation, np.array(joint.origin.xyz)
-    if KINDS[joint.kind].nv:
-        s, turns = _motion(joint)
-        axis = s[:3] + s[3:]
-        if turns:
-            K = _skew(axis)
-            R = R @ (np.eye(3) + np.sin(q) * K + (1 - np.cos(q)) * (K @ K))
-        else:
-            p = p + R @ axis * q
-    X = np.zeros((6, 6))
-    X[:3, :3] = X[3:, 3:] = R.T
-    X[3:, :3] = -R.T @ _skew(p)
-    return X
 
 
 def _skew(v: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from appell.errors import ModelWarning
 from appell.model.body import Body
 from appell.model.check import STRUCTURAL, inspect, settle
 from appell.model.check.mass import LENGTH, second_moments, tensors
+from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
@@ -80,7 +81,7 @@ def nearest_body(body: Body, solid: bool = False) -> Body:
 def nearest_joint(joint: Joint) -> Joint:
     """The joint with a unit axis, ordered limits and no negative losses."""
     length = math.hypot(*joint.axis)
-    if KINDS[joint.kind].nv and abs(length - 1.0) > 1e-12:
+    if has_axis(joint) and abs(length - 1.0) > 1e-12:
         x, y, z = (value / length for value in joint.axis)
         joint = replace(joint, axis=(x, y, z))
     limits = joint.limits

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from appell.errors import ArgumentError, ModelError, choices
+from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem, sorted_by_place
 from appell.model.floating_base import with_floating_base
 from appell.model.joint import Joint
-from appell.model.joints import KINDS
 from appell.model.loaders.reading import Reading
 from appell.model.loaders.source import Source, open_source
 from appell.model.robot import Robot
@@ -73,7 +73,7 @@ def read(given: Any) -> Reading:
 def _with_unit_axis(joint: Joint) -> Joint:
     """The joint with its axis of length 1; an axis that is so up to rounding keeps its numbers."""
     length = math.hypot(*joint.axis)
-    if abs(length - 1.0) <= ROUNDING or not KINDS[joint.kind].nv:
+    if abs(length - 1.0) <= ROUNDING or not has_axis(joint):
         return joint
     x, y, z = (value / length for value in joint.axis)
     return replace(joint, axis=(x, y, z))

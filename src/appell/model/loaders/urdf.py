@@ -154,6 +154,7 @@ def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
         rotor_inertia=rotor_inertia,
         gear_ratio=gear_ratio,
         mimic=_mimic(node.child("mimic")) if moves else None,
+        pitch=node.child("appell").number("pitch"),
         line=node.line,
     )  # fmt: skip
 

@@ -39,8 +39,12 @@ def root_tag(data: bytes, label: str, encoding: str | None = None) -> str:
         parser.Parse(data, True)
     except _Found:
         pass
+    except ModelError:
+        raise
     except expat.ExpatError as error:
         raise xml_error(label, error.lineno, f"not XML: {expat.errors.messages[error.code]}") from None
+    except (LookupError, ValueError) as error:
+        raise xml_error(label, 1, f"not XML: {error}", "Save it as UTF-8.") from None
     return local_name(found[0])
 
 
