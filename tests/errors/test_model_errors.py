@@ -233,7 +233,8 @@ def test_ten_megabytes_of_links_load_in_seconds():
         )
         parts.append(
             f"<link name='l{i}'>\n{MASS}\n{drawing}</link>\n<joint name='j{i}' type='{kind}'>\n"
-            f"<origin xyz='0.1 0.2 0' rpy='0 0 1'/><parent link='l{i - 1}'/>\n<child link='l{i}'/>\n<axis xyz='0 1 0'/>\n</joint>"
+            f"<origin xyz='0.1 0.2 0' rpy='0 0 1'/><parent link='l{i - 1}'/>\n"
+            f"<child link='l{i}'/>\n<axis xyz='0 1 0'/>\n</joint>"
         )
         size += len(parts[-1])
     text = "\n".join([*parts, "</robot>"])

@@ -87,7 +87,7 @@ def test_what_is_read():
     assert [robot.joint(name).kind for name in ("slide", "pitch")] == ["prismatic", "continuous"]
     assert robot.joint("hinge").limits.effort == 5.0
     assert robot.joint("hinge").limits.upper == math.inf
-    assert robot.joint("yaw").line == 7
+    assert robot.joint("slide").line == 9
     assert robot.body("other").mass == 2.0
     assert_close(np.array(robot.body("other").inertia), np.array([0.3, 0.01, 0.02, 0.4, 0.03, 0.5]), tolerance=1e-14)
     (sphere,) = robot.body("shoulder").visuals

@@ -58,17 +58,14 @@ def robots(draw) -> Robot:
         kind = draw(st.sampled_from(sorted(KINDS)))
         axis = (0.0, 0.0, 1.0) if kind == "fixed" else draw(st.sampled_from([(1.0, 0.0, 0.0), (0.0, -0.6, 0.8)]))
         leaders = [joint.name for joint in joints if joint.kind != "fixed"]
-        mimic = (
-            draw(st.builds(Mimic, st.sampled_from(leaders), positive, finite))
-            if leaders and draw(st.booleans())
-            else None
-        )
+        follows = leaders and kind != "fixed" and draw(st.booleans())
+        mimic = draw(st.builds(Mimic, st.sampled_from(leaders), positive, finite)) if follows else None
         joints.append(
             Joint(
                 labels[count + i], kind, bodies[draw(st.integers(0, i - 1))].name, labels[i], draw(poses), axis,
                 draw(limits) if kind in ("revolute", "prismatic") else Limits(),
                 draw(positive), draw(positive), draw(positive), draw(positive),
-                mimic if kind != "fixed" else None,
+                mimic,
                 draw(finite) if kind == "helical" else 0.0,
             )
         )  # fmt: skip

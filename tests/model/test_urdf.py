@@ -40,8 +40,8 @@ def test_defaults_of_a_joint():
 
 def test_everything_of_a_joint():
     robot = appell.load(arm(
-        "<origin xyz='1 -2 3e-1' rpy='0.1 0.2 -.3'/><axis xyz='0 0 -1'/><limit lower='-1' upper='2' effort='30' velocity='4'/>"
-        "<dynamics damping='0.5' friction='0.25'/>"
+        "<origin xyz='1 -2 3e-1' rpy='0.1 0.2 -.3'/><axis xyz='0 0 -1'/>"
+        "<limit lower='-1' upper='2' effort='30' velocity='4'/><dynamics damping='0.5' friction='0.25'/>"
     ))  # fmt: skip
     joint = robot.joint("elbow")
     assert joint.origin.xyz == (1.0, -2.0, 0.3)

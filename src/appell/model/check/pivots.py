@@ -38,6 +38,9 @@ class Carried(NamedTuple):
     before: np.ndarray
     mass: float
 
+    def together_with(self, other: Carried) -> Carried:
+        return Carried(self.A + other.A, self.before + other.before, self.mass + other.mass)
+
     def moved(self, R: np.ndarray, p: np.ndarray) -> Carried:
         """Seen from a frame in which this one has rotation R and origin p."""
         X = np.zeros((6, 6))
@@ -69,8 +72,7 @@ def pivots(robot: Robot) -> dict[str, tuple[Pivot, ...]]:
         if joint.name in q:
             load, found[joint.name] = _through_joint(joint, q[joint.name], load, release=joint.name not in coupled)
         load = load.moved(joint.origin.rotation, np.array(joint.origin.xyz))
-        parent = carried[joint.parent]
-        carried[joint.parent] = Carried(*(a + b for a, b in zip(parent, load, strict=True)))
+        carried[joint.parent] = carried[joint.parent].together_with(load)
     return found
 
 
