@@ -52,7 +52,9 @@ class Dynamics:
             >>> robot.inverse_dynamics([0.0] * 6, [0.0] * 6, [0.0] * 6).round(3).tolist()
             [0.0, -68.691, 0.509, 0.0, 0.0, 0.0]
         """
-        return self.functions["inverse_dynamics", method]((q, qd, qdd), gravity, external_forces, parameters, out, check)
+        return self.functions["inverse_dynamics", method](
+            (q, qd, qdd), gravity, external_forces, parameters, out, check
+        )
 
     def forward_dynamics(
         self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
@@ -74,10 +76,12 @@ class Dynamics:
             >>> bool(abs(robot.forward_dynamics([0.1] * 6, [0.0] * 6, tau)).max() < 1e-12)
             True
         """
-        return self.functions["forward_dynamics", method]((q, qd, tau), gravity, external_forces, parameters, out, check)
+        return self.functions["forward_dynamics", method](
+            (q, qd, tau), gravity, external_forces, parameters, out, check
+        )
 
     def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """Generalised inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
+        """Inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
 
         Args:
             q: coordinates (..., nq).
@@ -94,7 +98,9 @@ class Dynamics:
         """
         return self.functions["mass_matrix", method]((q,), None, None, parameters, out, check)
 
-    def bias(self, q, qd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True) -> np.ndarray:
+    def bias(
+        self, q, qd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
+    ) -> np.ndarray:
         """Forces at zero acceleration, C(q, qd) qd + g(q). [N m, N]
 
         Example:

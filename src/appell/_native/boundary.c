@@ -13,7 +13,7 @@
 
 #include "pool.h"
 
-enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
+enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4, NO_MEMORY = 2 };
 
 typedef int (*one_function)(const void *const *in, void *out, void *work);
 typedef int (*batch_function)(
@@ -45,31 +45,36 @@ static void *aligned(size_t bytes)
     return posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) ? NULL : memory;
 }
 
-static int run_piece(const void *given, ptrdiff_t first, ptrdiff_t last)
+static int run_states(const Job *job, ptrdiff_t first, ptrdiff_t last, void *work)
 {
-    const Job *job = given;
     const Kernel *kernel = job->kernel;
     const ptrdiff_t item = kernel->type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
     const void *in[INPUTS];
-    void *work = aligned(kernel->work);
-    if (!work) return 2;
     for (int k = 0; k < kernel->inputs; k++) in[k] = job->in[k] + first * job->step[k] * item;
     void *out = job->out + first * job->step[kernel->inputs] * item;
-    const int status = kernel->batch(in, job->step, job->pitch, out, last - first, work);
+    return kernel->batch(in, job->step, job->pitch, out, last - first, work);
+}
+
+static int run_piece(const void *given, ptrdiff_t first, ptrdiff_t last)
+{
+    const Job *job = given;
+    void *work = aligned(job->kernel->work);
+    if (!work) return NO_MEMORY;
+    const int status = run_states(job, first, last, work);
     free(work);
     return status;
 }
 
+/* Small batches run at once; others let Python go on and are split over threads. */
 static int run_batch(const Job *job, ptrdiff_t n)
 {
     const Kernel *kernel = job->kernel;
-    int status = 0;
+    if (n <= kernel->grain) return run_states(job, 0, n, kernel->scratch);
+    int status;
     Py_BEGIN_ALLOW_THREADS
-    const int threads = n <= kernel->grain ? 1 : kernel->threads > 0 ? kernel->threads : appell_cores();
-    ptrdiff_t grain = n / ((ptrdiff_t)threads * PORTIONS);
-    grain = grain < kernel->grain ? kernel->grain : grain;
-    if (threads == 1) grain = n;
-    status = n ? appell_split(run_piece, job, n, (grain + 63) / 64 * 64, threads) : 0;
+    const int threads = kernel->threads > 0 ? kernel->threads : appell_cores();
+    const ptrdiff_t even = n / ((ptrdiff_t)threads * PORTIONS), grain = even < kernel->grain ? kernel->grain : even;
+    status = appell_split(run_piece, job, n, threads == 1 ? n : (grain + 63) / 64 * 64, threads);
     Py_END_ALLOW_THREADS
     return status;
 }
@@ -163,7 +168,7 @@ static PyObject *kernel_run(Kernel *self, PyObject *const *arguments, Py_ssize_t
     }
     if (!good) return PyErr_Format(PyExc_ValueError, "arrays do not have the shapes and types of this kernel");
     const int status = dimensions == 1 ? self->one((const void *const *)job.in, job.out, self->scratch) : run_batch(&job, n);
-    if (status == 2) return PyErr_NoMemory();
+    if (status & NO_MEMORY) return PyErr_NoMemory();
     return PyBool_FromLong(!status);
 }
 
@@ -240,7 +245,7 @@ static PyObject *quick_call(const Function *self, PyObject *const *arguments)
         return NULL;
     job.out = PyArray_BYTES((PyArrayObject *)out);
     const int status = dimensions == 1 ? kernel->one((const void *const *)job.in, job.out, kernel->scratch) : run_batch(&job, n);
-    if (status && (status == 2 || PyObject_IsTrue(arguments[CHECK_AT]))) {
+    if (status && ((status & NO_MEMORY) || PyObject_IsTrue(arguments[CHECK_AT]))) {
         Py_DECREF(out);
         return NULL;
     }

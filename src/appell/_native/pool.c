@@ -41,7 +41,7 @@ static void take_portions(void)
         const ptrdiff_t first = atomic_fetch_add(&pool.next, pool.grain);
         if (first >= pool.n) return;
         const ptrdiff_t last = pool.n - first < pool.grain ? pool.n : first + pool.grain;
-        if (pool.piece(pool.job, first, last)) atomic_store(&pool.status, 1);
+        atomic_fetch_or(&pool.status, pool.piece(pool.job, first, last));
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The work on states first .. last - 1; returns nonzero where a number is not finite. */
+/* The work on states first .. last - 1; returns bits that are collected over all portions. */
 typedef int (*appell_piece)(const void *job, ptrdiff_t first, ptrdiff_t last);
 
 /* Runs piece over n states in portions of `grain`, on at most `threads` threads. */

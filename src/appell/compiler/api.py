@@ -37,7 +37,7 @@ class CompiledRobot(Dynamics):
         return f"CompiledRobot({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed})"
 
 
-def compile(  # noqa: A001 (the public name)
+def compile(
     robot: Robot,
     target: str = "cpu",
     dtype: str = "float64",

@@ -44,9 +44,7 @@ def as_batch(
             f"batch dimensions do not fit together: {told}. All but the {place} dimension must broadcast."
         ) from None
     count = math.prod(lead)
-    return [
-        np.broadcast_to(array, (*lead, array.shape[-1])).reshape(count, array.shape[-1]) for array in arrays
-    ], lead
+    return [np.broadcast_to(array, (*lead, array.shape[-1])).reshape(count, array.shape[-1]) for array in arrays], lead
 
 
 def stacked(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
@@ -71,9 +69,7 @@ def _as_numbers(name: str, size: int, value: ArrayLike, dtype, columns: bool) ->
         array = array.reshape(1)
     if array.ndim == 0 or array.shape[0 if columns else -1] != size:
         shape, place = (f"({size}, ...)", "first") if columns else (f"(..., {size})", "last")
-        raise ArgumentError(
-            f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}."
-        )
+        raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}.")
     return np.moveaxis(array, 0, -1) if columns else array
 
 

@@ -54,10 +54,13 @@ class Builder:
         code = self.compiler.build(self.source(request), self.target)
         path = cache.store(cache.default_folder(), self.key(request), code)
         dtype, threads = self.options.dtype, self.options.threads
-        return load_code(code, signature, dtype, threads) if path is None else load_kernel(path, signature, dtype, threads)
+        return (
+            load_code(code, signature, dtype, threads) if path is None else load_kernel(path, signature, dtype, threads)
+        )
 
     def source(self, request: Request) -> str:
         """C source of a kernel."""
         form = choose(self.tree, request)
-        title = f"{request.function} of a robot with {self.tree.nv} degrees of freedom, {self.options.dtype}, {self.target.name}"
-        return kernel_source(form, self.options.dtype, self.target.lanes(self.options.dtype), title)
+        dtype = self.options.dtype
+        title = f"{request.function} of a robot with {self.tree.nv} degrees of freedom: {dtype}, {self.target.name}"
+        return kernel_source(form, dtype, self.target.lanes(dtype), title)

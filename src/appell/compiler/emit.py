@@ -22,8 +22,9 @@ OPERATORS = {
 }  # fmt: skip
 """What every dialect writes alike."""
 
-PART = 3000
-"""Statements per function: compilers need more than linear time (docs/decisions/0003)."""
+WHOLE, PART = 3000, 1000
+"""Bodies of more statements than the first are cut into parts of the second: compilers need more than linear time, and code
+that has lost its registers anyway runs faster in parts (docs/decisions/0004)."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,17 @@ class Code:
     shared: int
 
 
-def plan(listed: Listing, part: int = PART) -> Plan:
-    """Hoist the angles and cut the rest into parts of bounded size."""
+def plan(listed: Listing, part: int | None = None) -> Plan:
+    """Hoist the angles and cut the rest into parts, of a measured size unless one is given."""
     angles = hoisted_angles(listed)
     free = {k for k, operation in enumerate(listed.operations) if _is_free(operation, angles)}
     body = _needed(listed, listed.outputs, free)
+    part = part or (PART if len(body) > WHOLE else WHOLE)
     pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
     return Plan(listed, angles, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
 
 
-def emit(listed: Listing, dialect: Dialect, part: int = PART) -> Code:
+def emit(listed: Listing, dialect: Dialect, part: int | None = None) -> Code:
     """Statements of a listing in a dialect."""
     return write(plan(listed, part), dialect)
 

@@ -36,8 +36,8 @@ CALL = 32
 class Kernel(Protocol):
     """Anything that computes a function.
 
-    `run` takes contiguous vectors for one state or arrays (N, size) with any strides for a batch, writes the result's entries
-    into `out`, (entries,) or (N, entries), and says whether all numbers are finite.
+    `run` takes contiguous vectors for one state or arrays (N, size) with any strides for a batch, writes the result's
+    entries into `out`, (entries,) or (N, entries), and says whether all numbers are finite.
     """
 
     def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray, /) -> bool: ...
@@ -55,8 +55,8 @@ class Ready:
 class Evaluator(dict[tuple, Callable[..., Any]]):
     """The functions of one robot: `evaluator[function, method](inputs, gravity, external_forces, parameters, out, check)`.
 
-    Keys are the leading fields of a `Request`, `(function, method)` or `(function, method, frame, reference)`. Functions are made
-    when they are first asked for and then kept, so that a call costs one look-up in a dictionary.
+    Keys are `(function, method)` or `(function, method, frame, reference)` of a `Request`. Functions are made when they are
+    first asked for and then kept, so that a call costs one look-up in a dictionary.
     """
 
     def __init__(self, tree: Tree, options: Options) -> None:
@@ -113,8 +113,8 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
         if compiler is None:
             if native_wanted():
                 warn_once(
-                    "no C compiler was found (looked for $CC, cc, clang and the package ziglang): results are right but slow. "
-                    "Install one, for instance with: pip install appell[compiler]"
+                    "no C compiler was found (looked for $CC, cc, clang and the package ziglang): results are right but "
+                    "slow. Install one, for instance with: pip install appell[compiler]"
                 )
             return None
         return Builder(self.tree, self.options, compiler)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from appell.compiler.c import functions_text
 from appell.compiler.emit import Dialect, Plan, plan, write
 from appell.compiler.listing import listing
+from appell.compiler.rolled.programs import rolled
+from appell.compiler.simplify import simplify
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
@@ -90,5 +92,5 @@ class StraightLine:
 
 
 def choose(tree: Tree, request: Request) -> Form:
-    """The form of a function of this robot."""
-    return StraightLine(plan(listing(trace(tree, request).graph)))
+    """The form of a function of this robot: rolled where the recursion is long, else straight-line."""
+    return rolled(tree, request) or StraightLine(plan(simplify(listing(trace(tree, request).graph))))

@@ -32,7 +32,7 @@ def load_kernel(path: Path, signature: Signature, dtype: str, threads: int | Non
     """
     try:
         library = ctypes.CDLL(os.fspath(path))
-        one, batch = (ctypes.cast(library[name], ctypes.c_void_p).value for name in ("appell_one", "appell_batch"))
+        one, batch = (ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in ("appell_one", "appell_batch"))
         work, cost = (ctypes.c_ssize_t.in_dll(library, name).value for name in ("appell_work", "appell_cost"))
     except (OSError, AttributeError, ValueError) as error:
         raise CompileError(f"the compiled kernel {path.name} cannot be loaded: {error}") from error

@@ -36,7 +36,12 @@ class Compiler:
             command = [*self.command, *FLAGS, *target.flags, str(path), "-o", str(product), "-lm"]
             try:
                 done = subprocess.run(
-                    command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=TIME_LIMIT
+                    command,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    stdin=subprocess.DEVNULL,
+                    timeout=TIME_LIMIT,
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise CompileError(f"the C compiler {self.command[0]!r} could not be run: {error}") from error

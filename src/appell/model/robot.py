@@ -209,7 +209,7 @@ class Robot(Dynamics):
     # --- how its functions are evaluated (they are documented in Dynamics) --------------------------------------------
 
     @cached_property
-    def functions(self) -> Evaluator:
+    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
         from appell.compiler.evaluate import Evaluator
         from appell.compiler.options import Options
 

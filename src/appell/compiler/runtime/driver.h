@@ -78,12 +78,12 @@ const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
 int appell_one(const real *const *in, real *out, void *work)
 {
     real *x = work, *y = x + NX;
-    real zero = 0;
+    int bad = 0;
     for (int k = 0, first = 0; k < INPUTS; first += sizes[k++]) memcpy(x + first, in[k], sizes[k] * sizeof(real));
     scalar_state(x, y, y + NY);
     memcpy(out, y, NY * sizeof(real));
-    for (int j = 0; j < NX + NY; j++) zero += x[j] * 0;
-    return zero != 0;
+    for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
+    return bad;
 }
 
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
