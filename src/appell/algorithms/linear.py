@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra import Scalar, is_zero
+from appell.errors import ModelError
 from appell.model.tree import Tree
 
 
@@ -22,13 +23,23 @@ def elimination_order(tree: Tree) -> list[int]:
     return sorted(last, key=lambda v: last[v], reverse=True)
 
 
+def reciprocal(pivot: Scalar, where: str) -> Scalar:
+    """1 / pivot, refused where the pivot is zero for every state."""
+    if is_zero(pivot):
+        raise ModelError(
+            f"the mass matrix is singular: {where} moves nothing that has mass, inertia or a rotor. Give the links that "
+            "it carries their inertia, or the joint its rotor inertia; appell.check names such joints."
+        )
+    return 1.0 / pivot
+
+
 def solve(M: Sequence[Sequence[Scalar]], b: Sequence[Scalar], order: Sequence[int]) -> list[Scalar]:
     """x with M x = b, eliminating the unknowns in the given order."""
     A = [list(row) for row in M]
     x = list(b)
     factors: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
     for step, k in enumerate(order):
-        inverse = 1.0 / A[k][k]
+        inverse = reciprocal(A[k][k], f"degree of freedom {k}")
         left = [i for i in order[step + 1 :] if not is_zero(A[k][i])]
         column = [(i, A[k][i] * inverse) for i in left]
         for n, (i, factor) in enumerate(column):

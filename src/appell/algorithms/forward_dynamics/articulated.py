@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Vec3, is_zero, skew
 from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.linear import solve
+from appell.algorithms.linear import reciprocal, solve
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
 from appell.model.tree import BASE, Link, Placement, Tree, Wrench
@@ -133,10 +133,11 @@ def factorise(tree: Tree, places: list[Placement]) -> Factors:
 
 def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[Freed], ArticulatedInertia]:
     """Free the link's joint, degree by degree; the inertia that is left is felt through the freed joint."""
+    where = f"joint {link.name!r}" + ("" if link.leads else " (freed from its leader; method 'gibbs' leaves it coupled)")
     freed = []
     for unit in link.kind.subspace():
         U = inertia @ unit
-        inverse = 1.0 / (unit.angular @ U.moment + unit.linear @ U.force + link.armature)
+        inverse = reciprocal(unit.angular @ U.moment + unit.linear @ U.force + link.armature, where)
         freed.append(Freed(unit, U, inverse))
         inertia = inertia.without(unit, U, inverse, rigid=is_zero(link.armature))
     return freed, inertia
