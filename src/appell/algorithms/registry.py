@@ -24,7 +24,8 @@ class Quantity:
     Attributes:
         inputs: names of its arguments; `q` has nq entries, every other one nv.
         shape: of one result; "v" stands for nv.
-        default: the method that is used unless another is named; the first registered if empty.
+        default: the method that is used unless another is named.
+        long: a degree of freedom and the default for robots of more degrees, where another method is faster.
         forces: whether external forces enter.
         gravity: whether gravity enters.
         frame: whether it is of a frame of the robot (name and reference frame are then arguments).
@@ -33,7 +34,8 @@ class Quantity:
     name: str
     inputs: tuple[str, ...]
     shape: tuple[str | int, ...]
-    default: str = ""
+    default: str
+    long: tuple[int, str] | None = None
     forces: bool = False
     gravity: bool = True
     frame: bool = False
@@ -49,8 +51,8 @@ QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         Quantity("inverse_dynamics", ("q", "qd", "qdd"), ("v",), "mata2002", forces=True),
-        Quantity("forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", forces=True),
-        Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", gravity=False),
+        Quantity("forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", (8, "articulated"), forces=True),
+        Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), gravity=False),
         Quantity("bias", ("q", "qd"), ("v",), "mata2002", forces=True),
         Quantity("gravity", ("q",), ("v",), "mata2002"),
         Quantity("coriolis_matrix", ("q", "qd"), ("v", "v"), "gibbs", gravity=False),
@@ -88,14 +90,17 @@ def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable
     return register
 
 
-def find(quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
-    """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones."""
+def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Quantity, str, Algorithm]:
+    """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones.
+
+    Without a method, the default one for a robot of so many degrees of freedom.
+    """
     for module in _MODULES:
         import_module(f"appell.algorithms.{module}")
     if quantity not in QUANTITIES:
         raise ArgumentError(choices("function", quantity, QUANTITIES))
     found = QUANTITIES[quantity]
-    name = method or found.default
+    name = method or (found.long[1] if found.long and degrees > found.long[0] else found.default)
     if name not in found.methods:
         raise ArgumentError(choices(f"method of {quantity}", name, found.methods))
     return found, name, found.methods[name]

@@ -80,7 +80,7 @@ class Subject:
         functions = []
         for name, request in requests.items():
             expected = signature(robot.tree, request)
-            _, method, _ = find(request.function, request.method)
+            _, method, _ = find(request.function, request.method, robot.nv)
             form = choose(robot.tree, request)
             functions.append(Exported(name, request, method, expected.inputs, expected.shape, form))
         return cls(robot, prefix, dtype, tuple(functions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Sym3
 from appell.algorithms.forward_dynamics.articulated import (
@@ -18,8 +19,12 @@ from appell.algorithms.forward_dynamics.articulated import (
 from appell.algorithms.inverse_dynamics.inward import joint_forces, step_inward
 from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, step_outward
 from appell.algorithms.mass_matrix.composite_body import Composite, moments_at, point_at
+from appell.algorithms.registry import find
+from appell.compiler.request import Request
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
+from appell.compiler.rolled.text import Rolled
 from appell.model.joints import Twist
+from appell.model.lumping import lumped
 from appell.model.tree import Tree, Wrench
 
 NO_WRENCH = Wrench(ZERO, ZERO)
@@ -88,11 +93,38 @@ def mass_matrix(tree: Tree) -> Program:
     return Program(("q",), (Sweep(True, Composite(0.0, ZERO, NO_TENSOR), composites),), climb)
 
 
-PROGRAMS: dict[tuple[str, str], Callable[[Tree], Program]] = {
-    ("inverse_dynamics", "mata2002"): inverse_dynamics,
-    ("bias", "mata2002"): lambda tree: inverse_dynamics(tree, ("q", "qd")),
-    ("gravity", "mata2002"): lambda tree: inverse_dynamics(tree, ("q",)),
-    ("forward_dynamics", "articulated"): forward_dynamics,
-    ("mass_matrix", "composite"): mass_matrix,
+class Choice(NamedTuple):
+    """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
+
+    Measured on general chains and on floating humanoids, docs/decisions/0005.
+    """
+
+    make: Callable[[Tree], Program]
+    limit: int
+
+
+PROGRAMS: dict[tuple[str, str], Choice] = {
+    ("inverse_dynamics", "mata2002"): Choice(inverse_dynamics, 2600),
+    ("bias", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2600),
+    ("gravity", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q",)), 2600),
+    ("forward_dynamics", "articulated"): Choice(forward_dynamics, 15000),
+    ("mass_matrix", "composite"): Choice(mass_matrix, 8000),
 }
-"""Function and method; a long robot uses these whatever the default method of the function is."""
+"""Function and method of every rolled form."""
+
+ALWAYS_SHORT = 8
+"""Robots of so few links are not worth a look at the rolled form."""
+
+
+def rolled(tree: Tree, request: Request) -> Rolled | None:
+    """The rolled form of a request, or None where straight-line code is faster or there is no such form."""
+    _, method, _ = find(request.function, request.method, tree.nv)
+    choice = PROGRAMS.get((request.function, method))
+    if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
+        return None
+    coupled = not all(link.leads for link in tree.links)
+    if coupled and request.function in ("forward_dynamics", "mass_matrix"):
+        return None
+    tree = lumped(tree)
+    form = Rolled.of(tree, choice.make(tree))
+    return form if form.cost > choice.limit else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Scalar, is_zero
 from appell.compiler.listing import Listing, listing
@@ -49,6 +49,14 @@ class TracedSweep:
     steps: tuple[TracedStep, ...]
 
 
+class TracedClimb(NamedTuple):
+    """A climb for one group: its start for every degree of freedom, the step to the parent, a meeting."""
+
+    begin: tuple[TracedStep, ...]
+    carry: TracedStep
+    meet: TracedStep
+
+
 class Tracer:
     """Traces the sweeps of a program one after the other, remembering what each group keeps."""
 
@@ -77,25 +85,30 @@ class Tracer:
             steps.append(inputs.trace(outputs))
         return TracedSweep(sweep.inward, tuple(start[k] for k in slots), slots, tuple(steps))
 
-    def climb(self, climb: Climb) -> list[tuple[TracedStep, TracedStep, TracedStep]]:
-        """For every group: the start of the walk with the diagonal element, a step to the parent, a meeting."""
-        traced = []
-        for g, group in enumerate(self.groups):
-            begin, carry, meet = _Inputs(), _Inputs(), _Inputs()
-            visit = self._visit(group, g, begin)
-            (wrench,) = climb.begin(visit)
-            own = climb.meet(visit, wrench)[0] + climb.diagonal(visit)
-            first = [("carried", k, x) for k, x in enumerate(pack(wrench))] + [("result", 0, own)]
-            seen = unpack(wrench, [carry.symbol("carried", k) for k in range(len(pack(wrench)))])
-            moved = climb.carry(self._visit(group, g, carry), seen)
-            met = unpack(wrench, [meet.symbol("carried", k) for k in range(len(pack(wrench)))])
-            element = climb.meet(self._visit(group, g, meet), met)[0]
-            traced.append((
-                begin.trace(first),
-                carry.trace([("carried", k, x) for k, x in enumerate(pack(moved))]),
-                meet.trace([("result", 0, element)]),
-            ))  # fmt: skip
-        return traced
+    def climb(self, climb: Climb) -> list[TracedClimb]:
+        """The walk to the base for every group."""
+        return [self._climb(climb, group, g) for g, group in enumerate(self.groups)]
+
+    def _climb(self, climb: Climb, group: Group, g: int) -> TracedClimb:
+        begins = []
+        for row in range(group.like.kind.nv):
+            inputs = _Inputs()
+            visit = self._visit(group, g, inputs)
+            carried = climb.begin(visit)[row]
+            own = climb.meet(visit, carried)[: row + 1]
+            own[row] = own[row] + climb.diagonal(visit)
+            begins.append(inputs.trace([*_all("carried", pack(carried)), *_all("result", own)]))
+        carry, meet = _Inputs(), _Inputs()
+        moved = climb.carry(self._visit(group, g, carry), self._carried(climb, g, carry))
+        elements = climb.meet(self._visit(group, g, meet), self._carried(climb, g, meet))
+        return TracedClimb(
+            tuple(begins), carry.trace(_all("carried", pack(moved))), meet.trace(_all("result", elements))
+        )
+
+    def _carried(self, climb: Climb, g: int, inputs: _Inputs) -> Value:
+        """What a walk carries, as symbols."""
+        form = climb.begin(self._visit(self.groups[g], g, _Inputs()))[0]
+        return unpack(form, [inputs.symbol("carried", k) for k in range(len(pack(form)))])
 
     def _left(self, group: Group, g: int, sweep: Sweep, alive: list[bool]) -> tuple[Left, _Inputs]:
         inputs = _Inputs()
@@ -151,6 +164,10 @@ class _Inputs:
         results = casadi.cse(casadi.vertcat(*(casadi.SX(x) for _, _, x in outputs)))
         graph = casadi.Function("step", [casadi.vertcat(*self.symbols.values())], [casadi.densify(results)])
         return TracedStep(tuple(self.symbols), listing(graph), tuple((kind, k) for kind, k, _ in outputs))
+
+
+def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:
+    return [(target, k, value) for k, value in enumerate(values)]
 
 
 def table(tree: Tree) -> list[list[float]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from appell.compiler.emit import Dialect, emit
 from appell.compiler.rolled.groups import Group, groups, numbers
-from appell.compiler.rolled.steps import TracedStep, TracedSweep, Tracer, table
+from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer, table
 from appell.compiler.rolled.sweep import Program
 from appell.model.tree import BASE, Tree
 
@@ -33,7 +33,7 @@ class Rolled:
     program: Program
     groups: tuple[Group, ...]
     sweeps: tuple[TracedSweep, ...]
-    climb: tuple[tuple[TracedStep, TracedStep, TracedStep], ...]
+    climb: tuple[TracedClimb, ...]
     row: int
 
     @classmethod
@@ -72,13 +72,30 @@ class Rolled:
             )
         }
 
-    def data(self, dialect: Dialect, text: str) -> str:
-        """The constants that the text of the functions reads."""
+    @property
+    def cost(self) -> int:
+        """Operations of one state, roughly."""
+        steps = [step for sweep in self.sweeps for step in sweep.steps[:1]]
+        own = len(self.tree.links) * sum(len(step.listed.operations) for step in steps)
+        pairs = sum(len(self.tree.ancestors(i)) for i in range(len(self.tree.links))) if self.climb else 0
+        return own + 30 * pairs
+
+    @property
+    def functions_used(self) -> frozenset[str]:
+        steps = [step for sweep in self.sweeps for step in sweep.steps]
+        return frozenset(operation.name for step in steps for operation in step.listed.operations) - {"sin", "cos"}
+
+    def data(self, dialect: Dialect) -> str:
+        """The constants that the functions read."""
+        text = self.functions(dialect, "any")
         links, branches = self.tree.links, self.branches
+        rows_before = [sum(len(begin) for begin, _, _ in self.climb[:g]) for g in range(len(self.groups))]
         group = {i: g for g, each in enumerate(self.groups) for i in each.members}
         rows = ",\n".join("    {" + ", ".join(map(dialect.literal, row)) + "}" for row in table(self.tree))
         integers = {
             "group_of": [group[i] for i in range(len(links))],
+            "begin_of": [rows_before[group[i]] for i in range(len(links))],
+            "degrees_of": [link.kind.nv for link in links],
             "parent_of": [link.parent for link in links],
             "q_of": [link.q for link in links],
             "v_of": [link.v for link in links],
@@ -95,16 +112,22 @@ class Rolled:
             "",
         ))  # fmt: skip
 
-    def functions(self, dialect: Dialect, prefix: str) -> str:
+    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
         """`<prefix>_angles` and `<prefix>_body`."""
-        return _Writer(self, dialect, prefix).text()
+        return _Writer(self, dialect, prefix, attribute).text()
 
 
 class _Writer:
-    def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str) -> None:
-        self.rolled, self.prefix, self.type = rolled, prefix, dialect.type
+    """Writes one rolled function in one dialect."""
+
+    def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str, attribute: str) -> None:
+        self.rolled, self.prefix, self.type, self.attribute = rolled, prefix, dialect.type, attribute
         self.dialect = replace(
-            dialect, load="i{}".format, sine="s[i + {}]", cosine="c[i + {}]", store=f"const {dialect.type} o{{0}} = {{1}};"
+            dialect,
+            load="i{}".format,
+            sine="s[i + {}]",
+            cosine="c[i + {}]",
+            store=f"const {dialect.type} o{{0}} = {{1}};",
         )
         self.splat = dialect.splat
         offsets, total = {}, 0
@@ -117,13 +140,13 @@ class _Writer:
         given = f"const {T} *restrict x, const {T} *restrict s, const {T} *restrict c, {T} *restrict w, {T} *restrict y"
         parts = [self.angles()]
         for n, sweep in enumerate(self.rolled.sweeps):
-            parts.append(_function(f"{self.prefix}_sweep{n}({given})", self.sweep(sweep)))
+            parts.append(self.function(f"{self.prefix}_sweep{n}({given})", self.sweep(sweep)))
         calls = [f"{self.prefix}_sweep{n}(x, s, c, w, y);" for n in range(len(self.rolled.sweeps))]
         if self.rolled.climb:
-            parts.append(_function(f"{self.prefix}_climb({given})", self.climb()))
+            parts.append(self.function(f"{self.prefix}_climb({given})", self.climb()))
             calls.append(f"{self.prefix}_climb(x, s, c, w, y);")
         zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = {self.splat.format('0')};"]
-        parts.append(_function(f"{self.prefix}_body({given})", [*(zero if self.accumulates else ()), *calls]))
+        parts.append(self.function(f"{self.prefix}_body({given})", [*(zero if self.accumulates else ()), *calls]))
         return "\n".join(parts)
 
     @property
@@ -138,7 +161,9 @@ class _Writer:
             code = emit(step.listed, self.dialect)
             cases.append([*self.loads(step, code.angles), *(code.angles or (f"a[0] = {self.splat.format('0')};",))])
         lines += _indented(_switch("group_of[i]", cases))
-        return _function(f"{self.prefix}_angles(const {self.type} *restrict x, {self.type} *restrict a)", [*lines, "}"])
+        return self.function(
+            f"{self.prefix}_angles(const {self.type} *restrict x, {self.type} *restrict a)", [*lines, "}"]
+        )
 
     def sweep(self, sweep: TracedSweep) -> list[str]:
         T, width = self.type, len(sweep.alive)
@@ -173,27 +198,33 @@ class _Writer:
         return [*lines, *_indented(inner), "}"]
 
     def climb(self) -> list[str]:
-        T, nv = self.type, self.rolled.tree.nv
-        begin, carry, meet = zip(*self.rolled.climb, strict=True)
-        width = sum(1 for kind, _ in carry[0].targets if kind == "carried")
-        element = f"y[v_of[i] * {nv} + v_of[j]] = y[v_of[j] * {nv} + v_of[i]]"
-        lines = ["(void)x; (void)s; (void)c; (void)w;", "for (int j = 0; j < LINKS; j++) {"]
-        inner = [
+        nv, (begins, carries, meets) = self.rolled.tree.nv, zip(*self.rolled.climb, strict=True)
+        width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
+        element = f"y[(v_of[i] + {{0}}) * {nv} + v_of[j] + r] = y[(v_of[j] + r) * {nv} + v_of[i] + {{0}}]"
+        starts = [self.step(step, element, adds=False) for begin in begins for step in begin]
+        walk = [
             "int i = j;",
             "const real *restrict t = table[i];",
             "(void)t;",
-            f"{T} {', '.join(f'b{k}' for k in range(width))};",
+            f"{self.type} {', '.join(f'b{k}' for k in range(width))};",
+            *_switch("begin_of[j] + r", starts),
+            "while (parent_of[i] >= 0) {",
+            *_indented(_switch("group_of[i]", [self.step(step, element, adds=False) for step in carries])),
+            "    i = parent_of[i];",
+            "    t = table[i];",
+            *_indented(_switch("group_of[i]", [self.step(step, element, adds=False) for step in meets])),
+            "}",
         ]
-        inner += _switch("group_of[i]", [self.step(step, element, only_first=True) for step in begin])
-        inner += ["while (parent_of[i] >= 0) {"]
-        inner += _indented(_switch("group_of[i]", [self.step(step, element) for step in carry]))
-        inner += ["    i = parent_of[i];", "    t = table[i];"]
-        inner += _indented(_switch("group_of[i]", [self.step(step, element, only_first=True) for step in meet]))
-        inner += ["}"]
-        return [*lines, *_indented(inner), "}"]
+        return [
+            "(void)x; (void)s; (void)c; (void)w;",
+            "for (int j = 0; j < LINKS; j++)",
+            "    for (int r = 0; r < degrees_of[j]; r++) {",
+            *_indented(_indented(walk)),
+            "    }",
+        ]
 
-    def step(self, step: TracedStep, result: str, only_first: bool = False) -> list[str]:
-        """Loads, operations and stores of one step for the link `i`."""
+    def step(self, step: TracedStep, result: str, adds: bool = True) -> list[str]:
+        """Loads, operations and stores of one step for the link `i`; several links may add to one entry of a result."""
         code = emit(step.listed, self.dialect, part=1 << 30)
         (statements,) = code.parts
         lines = [*self.loads(step, statements), *statements]
@@ -203,9 +234,12 @@ class _Writer:
             elif kind == "kept":
                 lines.append(f"w[i * ROW + {k}] = o{n};")
             else:
-                place = result if only_first else result.format(k)
-                lines.append(f"{place} {'+=' if self.accumulates and not only_first else '='} o{n};")
+                lines.append(f"{result.format(k)} {'+=' if self.accumulates and adds else '='} o{n};")
         return lines
+
+    def function(self, head: str, lines: Iterable[str]) -> str:
+        body = "\n".join(_indented(lines))
+        return f"{self.attribute + ' ' if self.attribute else ''}static void {head}\n{{\n{body}\n}}\n"
 
     def loads(self, step: TracedStep, statements: Iterable[str]) -> list[str]:
         """Declarations of the inputs that the statements use."""
@@ -245,8 +279,3 @@ def _switch(selector: str, cases: list[list[str]]) -> list[str]:
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
-
-
-def _function(head: str, lines: Iterable[str]) -> str:
-    body = "\n".join(_indented(lines))
-    return f"static void {head}\n{{\n{body}\n}}\n"
