@@ -218,6 +218,13 @@ def test_options(options, kind, message):
         appell.load(SOUND, **options)
 
 
+def test_a_floating_root_must_meet_inertia():
+    """Its turn about the axis of the only joint moves nothing that has mass."""
+    with pytest.raises(appell.ModelError, match=r"joint 'root_joint': link 'a' moves, but its motion meets no inertia"):
+        appell.load(SOUND, base="floating")
+    assert appell.load(SOUND.replace("<link name='a'/>", f"<link name='a'>{MASS}</link>"), base="floating").nv == 7
+
+
 # --- large files --------------------------------------------------------------------------------------------------------
 
 

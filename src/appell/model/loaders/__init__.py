@@ -9,7 +9,7 @@ from typing import Any
 
 from appell.errors import ArgumentError, ModelError, choices
 from appell.model.check.numbers import has_axis
-from appell.model.check.problem import Problem, sorted_by_place
+from appell.model.check.problem import ERROR, Problem, sorted_by_place
 from appell.model.floating_base import with_floating_base
 from appell.model.joint import Joint
 from appell.model.loaders.reading import Reading
@@ -46,7 +46,7 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
         >>> appell.load(f"<robot name='r'><link name='base'/><link name='bob'>{mass}</link>{joint}</robot>").joint_names
         ('pivot',)
     """
-    from appell.model.check import settle
+    from appell.model.check import inspect, settle
 
     if mimic not in MIMIC:
         raise ArgumentError(choices("mimic", mimic, MIMIC))
@@ -55,7 +55,11 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
     reading = read(source)
     robot = replace(reading.robot, coupled=MIMIC[mimic])
     settle(problems_of(replace(reading, robot=robot)))
-    return BASES[base](replace(robot, joints=tuple(map(_with_unit_axis, robot.joints))))
+    robot = replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
+    based = BASES[base](robot)
+    if based is not robot:  # a root that moves must meet inertia too
+        settle([problem for problem in inspect(based) if problem.severity == ERROR])
+    return based
 
 
 def read(given: Any) -> Reading:
