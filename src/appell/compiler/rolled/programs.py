@@ -21,8 +21,8 @@ from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, ste
 from appell.algorithms.mass_matrix.composite_body import Composite, moments_at, point_at
 from appell.algorithms.registry import find
 from appell.compiler.request import Request
+from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
-from appell.compiler.rolled.text import Rolled
 from appell.model.joints import Twist
 from appell.model.lumping import lumped
 from appell.model.tree import Tree, Wrench

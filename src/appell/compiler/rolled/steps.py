@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Scalar, is_zero
 from appell.compiler.listing import Listing, listing
-from appell.compiler.rolled.groups import Group, numbers
+from appell.compiler.rolled.groups import Group
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Value, Visit, pack, unpack
 
 if TYPE_CHECKING:
@@ -168,8 +168,3 @@ class _Inputs:
 
 def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:
     return [(target, k, value) for k, value in enumerate(values)]
-
-
-def table(tree: Tree) -> list[list[float]]:
-    """Numbers of all links."""
-    return [numbers(link) for link in tree.links]

@@ -9,115 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from appell.compiler.emit import Dialect, emit
-from appell.compiler.rolled.groups import Group, groups, numbers
-from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer, table
-from appell.compiler.rolled.sweep import Program
-from appell.model.tree import BASE, Tree
+from appell.compiler.rolled.steps import TracedStep, TracedSweep
+
+if TYPE_CHECKING:
+    from appell.compiler.rolled.form import Rolled
 
 
-@dataclass(frozen=True)
-class Rolled:
-    """A function of a robot in rolled form, ready to be written in any dialect.
-
-    Attributes:
-        sizes: entries of each input.
-        size_out: entries of the result.
-        angle_count: sines and cosines needed, one place a link.
-        shared: values of scratch memory.
-    """
-
-    tree: Tree
-    program: Program
-    groups: tuple[Group, ...]
-    sweeps: tuple[TracedSweep, ...]
-    climb: tuple[TracedClimb, ...]
-    row: int
-
-    @classmethod
-    def of(cls, tree: Tree, program: Program) -> Rolled:
-        found = groups(tree)
-        tracer = Tracer(tree, program, found)
-        sweeps = tuple(tracer.sweep(sweep) for sweep in program.sweeps)
-        climb = tuple(tracer.climb(program.climb)) if program.climb else ()
-        return cls(tree, program, tuple(found), sweeps, climb, max(tracer.size))
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(self.tree.nq if name == "q" else self.tree.nv for name in self.program.inputs)
-
-    @property
-    def size_out(self) -> int:
-        return self.tree.nv**2 if self.program.climb else self.tree.nv
-
-    @property
-    def angle_count(self) -> int:
-        return len(self.tree.links)
-
-    @property
-    def shared(self) -> int:
-        width = max((len(sweep.alive) for sweep in self.sweeps), default=0)
-        return len(self.tree.links) * self.row + len(self.branches) * width
-
-    @property
-    def branches(self) -> dict[int, int]:
-        """Links that do not hand on only to the next link in order, and the slot where carried values wait."""
-        links = self.tree.links
-        return {
-            p: k
-            for k, p in enumerate(
-                sorted({link.parent for i, link in enumerate(links) if link.parent not in (BASE, i - 1)})
-            )
-        }
-
-    @property
-    def cost(self) -> int:
-        """Operations of one state, roughly."""
-        steps = [step for sweep in self.sweeps for step in sweep.steps[:1]]
-        own = len(self.tree.links) * sum(len(step.listed.operations) for step in steps)
-        pairs = sum(len(self.tree.ancestors(i)) for i in range(len(self.tree.links))) if self.climb else 0
-        return own + 30 * pairs
-
-    @property
-    def functions_used(self) -> frozenset[str]:
-        steps = [step for sweep in self.sweeps for step in sweep.steps]
-        return frozenset(operation.name for step in steps for operation in step.listed.operations) - {"sin", "cos"}
-
-    def data(self, dialect: Dialect) -> str:
-        """The constants that the functions read."""
-        text = self.functions(dialect, "any")
-        links, branches = self.tree.links, self.branches
-        rows_before = [sum(len(begin) for begin, _, _ in self.climb[:g]) for g in range(len(self.groups))]
-        group = {i: g for g, each in enumerate(self.groups) for i in each.members}
-        rows = ",\n".join("    {" + ", ".join(map(dialect.literal, row)) + "}" for row in table(self.tree))
-        integers = {
-            "group_of": [group[i] for i in range(len(links))],
-            "begin_of": [rows_before[group[i]] for i in range(len(links))],
-            "degrees_of": [link.kind.nv for link in links],
-            "parent_of": [link.parent for link in links],
-            "q_of": [link.q for link in links],
-            "v_of": [link.v for link in links],
-            "slot_of": [branches.get(i, -1) for i in range(len(links))],
-        }
-        return "\n".join((
-            f"enum {{ LINKS = {len(links)}, ROW = {self.row} }};",
-            f"static const real table[LINKS][{len(numbers(links[0]))}] = {{\n{rows}\n}};",
-            *(
-                f"static const int {name}[LINKS] = {{{', '.join(map(str, values))}}};"
-                for name, values in integers.items()
-                if name in text
-            ),
-            "",
-        ))  # fmt: skip
-
-    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
-        """`<prefix>_angles` and `<prefix>_body`."""
-        return _Writer(self, dialect, prefix, attribute).text()
-
-
-class _Writer:
+class Writer:
     """Writes one rolled function in one dialect."""
 
     def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str, attribute: str) -> None:
@@ -131,7 +33,7 @@ class _Writer:
         )
         self.splat = dialect.splat
         offsets, total = {}, 0
-        for name, size in zip(rolled.program.inputs, rolled.sizes, strict=True):
+        for name, size in zip(rolled.inputs, rolled.sizes, strict=True):
             offsets[name], total = total, total + size
         self.offsets = offsets
 
@@ -146,13 +48,10 @@ class _Writer:
             parts.append(self.function(f"{self.prefix}_climb({given})", self.climb()))
             calls.append(f"{self.prefix}_climb(x, s, c, w, y);")
         zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = {self.splat.format('0')};"]
-        parts.append(self.function(f"{self.prefix}_body({given})", [*(zero if self.accumulates else ()), *calls]))
+        parts.append(
+            self.function(f"{self.prefix}_body({given})", [*(zero if self.rolled.accumulates else ()), *calls])
+        )
         return "\n".join(parts)
-
-    @property
-    def accumulates(self) -> bool:
-        """Whether several links write to one entry of the result, or not all entries are written."""
-        return bool(self.rolled.climb) or not all(link.leads for link in self.rolled.tree.links)
 
     def angles(self) -> str:
         lines = ["for (int i = 0; i < LINKS; i++, a++) {", "    const real *restrict t = table[i];", "    (void)t;"]
@@ -198,7 +97,7 @@ class _Writer:
         return [*lines, *_indented(inner), "}"]
 
     def climb(self) -> list[str]:
-        nv, (begins, carries, meets) = self.rolled.tree.nv, zip(*self.rolled.climb, strict=True)
+        nv, (begins, carries, meets) = self.rolled.nv, zip(*self.rolled.climb, strict=True)
         width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
         element = f"y[(v_of[i] + {{0}}) * {nv} + v_of[j] + r] = y[(v_of[j] + r) * {nv} + v_of[i] + {{0}}]"
         starts = [self.step(step, element, adds=False) for begin in begins for step in begin]
@@ -234,12 +133,12 @@ class _Writer:
             elif kind == "kept":
                 lines.append(f"w[i * ROW + {k}] = o{n};")
             else:
-                lines.append(f"{result.format(k)} {'+=' if self.accumulates and adds else '='} o{n};")
+                lines.append(f"{result.format(k)} {'+=' if self.rolled.accumulates and adds else '='} o{n};")
         return lines
 
     def function(self, head: str, lines: Iterable[str]) -> str:
         body = "\n".join(_indented(lines))
-        return f"{self.attribute + ' ' if self.attribute else ''}static void {head}\n{{\n{body}\n}}\n"
+        return f"static {self.attribute}void {head}\n{{\n{body}\n}}\n"
 
     def loads(self, step: TracedStep, statements: Iterable[str]) -> list[str]:
         """Declarations of the inputs that the statements use."""
