@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from appell.compiler.evaluate import Evaluator
 from appell.compiler.options import Options
+from appell.compiler.targets import TARGETS
 from appell.dynamics import Dynamics
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class CompiledRobot(Dynamics):
 
     def __init__(self, robot: Robot, options: Options) -> None:
         self.robot, self.options = robot, options
-        self.functions = Evaluator(robot.tree, options)
+        self.functions = TARGETS[options.target](robot.tree, options)
 
     @property
     def parameters(self) -> np.ndarray:
@@ -51,7 +51,9 @@ def compile(
     first one on) and offers:
 
     Args:
-        target: `"cpu"`.
+        target: `"cpu"`, or `"cuda"`: one thread of a GPU is one state. CuPy, PyTorch and JAX arrays are then used in place, on
+            the caller's stream, and results are arrays of the same kind; NumPy arrays are copied there and back. Looking for
+            NaN and infinity waits for the GPU: pass `check=False` to stay asynchronous.
         dtype: `"float64"` or `"float32"`, of the arithmetic and of the results.
         threads: the most that a batch is split over; None for every core that the process may use.
         parameters: `"baked"` makes the robot's numbers constants, which is fastest; `"runtime"` makes inertial parameters an

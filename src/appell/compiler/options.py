@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from appell.errors import ArgumentError, choices
 
 CHOICES = {
-    "target": ("cpu",),
+    "target": ("cpu", "cuda"),
     "dtype": ("float64", "float32"),
     "parameters": ("baked", "runtime"),
     "layout": ("rows", "columns"),

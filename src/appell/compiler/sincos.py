@@ -96,11 +96,11 @@ def sincos_text(dtype: str) -> str:
     return TEMPLATE.format(
         limit=numbers.limit, magic=numbers.magic + f, shift=numbers.sign_shift, one=f"1.0{f}", half=f"0.5{f}",
         two_over_pi=f"0x1.45f306dc9c883p-1{f}", A=A, B=B, C=C, D=D,
-        sine=_horner(numbers.sine, f), cosine=_horner(numbers.cosine, f),
+        sine=horner(numbers.sine, f), cosine=horner(numbers.cosine, f),
     )  # fmt: skip
 
 
-def _horner(coefficients: tuple[str, ...], f: str) -> str:
+def horner(coefficients: tuple[str, ...], f: str) -> str:
     """c0 + z (c1 + z (...)) as text."""
     text = coefficients[-1] + f
     for coefficient in reversed(coefficients[:-1]):

@@ -1,0 +1,34 @@
+"""Where compiled functions can run. To add a target: write its evaluator and list it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from appell.compiler.evaluate import Evaluator
+from appell.compiler.fingerprint import digest, request_digest, tree_digest
+from appell.compiler.forms import Form, choose
+from appell.compiler.options import Options
+from appell.compiler.request import Request
+from appell.compiler.trace import Signature, signature
+from appell.model.parameters import parameters
+
+if TYPE_CHECKING:
+    from appell.model.tree import Tree
+
+
+def on_gpu(tree: Tree, options: Options) -> Any:
+    """Functions that take and give arrays on a GPU."""
+    import numpy as np
+
+    from appell.gpu.evaluate import CudaEvaluator
+
+    robot = tree_digest(tree)
+
+    def provide(request: Request) -> tuple[str, Signature, Callable[[], Form]]:
+        return digest(robot, request_digest(tree, request)), signature(tree, request), lambda: choose(tree, request)
+
+    return CudaEvaluator(provide, options, np.array(parameters(tree), dtype=options.dtype))
+
+
+TARGETS: dict[str, Callable[[Tree, Options], Any]] = {"cpu": Evaluator, "cuda": on_gpu}

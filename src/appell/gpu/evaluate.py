@@ -1,0 +1,151 @@
+"""Numbers for requests on the GPU: the counterpart of `appell.compiler.evaluate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from appell.compiler.arrays import as_batch as host_batch
+from appell.compiler.arrays import refuse_bad_result, refuse_non_finite, result_array
+from appell.compiler.forms import Form
+from appell.compiler.options import Options
+from appell.compiler.request import Request
+from appell.compiler.trace import Signature
+from appell.errors import ArgumentError
+from appell.gpu.arrays import as_batch, entered, kind_of
+from appell.gpu.device import cupy, telling
+from appell.gpu.kernel import CudaKernel, build
+
+Provider = Callable[[Request], tuple[str, Signature, Callable[[], Form]]]
+"""For a request: a name of what it computes, what it takes and gives, and its form (made only when it is needed)."""
+
+PIECE = 1 / 4
+"""Part of the free memory that one piece of a batch from the host may take."""
+
+
+class CudaEvaluator(dict[tuple, Callable[..., Any]]):
+    """The functions of one robot, called as those of `appell.compiler.evaluate.Evaluator`."""
+
+    def __init__(self, provide: Provider, options: Options, parameters: np.ndarray) -> None:
+        super().__init__()
+        cupy()  # a machine without a GPU is told at once
+        self.provide, self.options, self.parameters = provide, options, parameters
+        self.kernels: dict[tuple[int, Request], CudaKernel] = {}
+
+    def __missing__(self, key: tuple) -> Callable[..., Any]:
+        self[key] = found = CudaFunction(self, key)
+        return found
+
+    def kernel(self, request: Request) -> CudaKernel:
+        """The kernel of a request on the current device."""
+        place = (cupy().cuda.Device().id, request)
+        if place not in self.kernels:
+            key, signature, form = self.provide(request)
+            self.kernels[place] = build(key, form, signature, self.options.dtype, request.function)
+        return self.kernels[place]
+
+
+class CudaFunction:
+    """One function of a robot for every kind of array."""
+
+    def __init__(self, evaluator: CudaEvaluator, key: tuple) -> None:
+        self.evaluator = evaluator
+        function, method, *rest = key
+        frame, reference = rest or (None, "LOCAL_WORLD_ALIGNED")
+        runtime = evaluator.options.parameters == "runtime" and frame is None
+        self.request = Request(function, method, frame=frame, reference=reference, parameters=runtime)
+
+    def __call__(
+        self,
+        inputs: tuple[Any, ...],
+        gravity: Any | None = None,
+        external_forces: Mapping[str, Any] | None = None,
+        parameters: Any | None = None,
+        out: Any | None = None,
+        check: bool = True,
+    ) -> Any:
+        request, values = self._completed(inputs, gravity, external_forces, parameters)
+        kind = kind_of(values)
+        if kind is None:
+            return self._from_host(request, values, out, check)
+        if out is not None and kind_of((out,)) is None:
+            raise ArgumentError("out is an array on the host, but the inputs are on the GPU. Pass a GPU array.")
+        with kind.stream(), telling(request.function):
+            target = None if out is None else entered("out", out, self.evaluator.options.dtype)
+            result = self._on_device(request, values, target, check)
+            return kind.leave(result) if out is None else out
+
+    def _on_device(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
+        """Compute on the current stream; the finite check waits for it."""
+        cp, options = cupy(), self.evaluator.options
+        kernel = self.evaluator.kernel(request)
+        columns = options.layout == "columns"
+        arrays, lead = as_batch(kernel.signature.inputs, values, options.dtype, columns)
+        count, entries = math.prod(lead), kernel.signature.entries
+        shape = (*kernel.signature.shape, *lead) if columns else (*lead, *kernel.signature.shape)
+        result = cp.empty(shape, options.dtype) if out is None else out
+        if result.shape != shape:
+            raise ArgumentError(f"out has shape {result.shape}, expected {shape}.")
+        direct = result.flags.c_contiguous and not any(cp.may_share_memory(result, array) for array in arrays)
+        flat = result if direct else cp.empty(shape, options.dtype)
+        bad = cp.zeros(1, cp.int32) if check else None
+        kernel.run(arrays, flat.reshape(entries, count).T if columns else flat.reshape(count, entries), bad)
+        if flat is not result:
+            result[...] = flat
+        if bad is not None and int(bad[0]):
+            for (name, _), array in zip(kernel.signature.inputs, arrays, strict=True):
+                refuse_non_finite(name, array.get())
+            refuse_bad_result(request.function, result.get())
+        return result
+
+    def _from_host(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
+        """NumPy in, NumPy out, in pieces that fit the card."""
+        cp, options = cupy(), self.evaluator.options
+        columns = options.layout == "columns"
+        kernel = self.evaluator.kernel(request)
+        arrays, lead = host_batch(kernel.signature.inputs, values, options.dtype, check, columns)
+        shape = (*kernel.signature.shape, *lead) if columns else (*lead, *kernel.signature.shape)
+        result = result_array(out, shape, options.dtype)
+        count, entries = math.prod(lead), kernel.signature.entries
+        flat = np.empty((count, entries), options.dtype)
+        bytes_of_state = flat.itemsize * (entries + sum(size for _, size in kernel.signature.inputs))
+        with telling(request.function):
+            piece = max(1, int(cp.cuda.Device().mem_info[0] * PIECE) // bytes_of_state)
+            for start in range(0, count, piece):
+                part = [cp.asarray(np.ascontiguousarray(array[start : start + piece])) for array in arrays]
+                target = cp.empty((min(piece, count - start), entries), options.dtype)
+                kernel.run(part, target, None)
+                target.get(out=flat[start : start + piece])
+        result[...] = (flat.T if columns else flat).reshape(shape)
+        if check:
+            refuse_bad_result(request.function, result)
+        return result if shape or out is not None else result[()]
+
+    def _completed(self, inputs, gravity, external_forces, parameters) -> tuple[Request, list[Any]]:
+        """The request with the options of this call, and all its values."""
+        request, values, options = self.request, list(inputs), self.evaluator.options
+        if gravity is not None:
+            request = replace(request, gravity=True)
+            values.append(gravity)
+        if external_forces:
+            request = replace(request, forces=tuple(external_forces))
+            values.append(_joined(external_forces, options))
+        if parameters is not None:
+            request = replace(request, parameters=True)
+        if request.parameters:
+            values.append(self.evaluator.parameters if parameters is None else parameters)
+        return request, values
+
+
+def _joined(external_forces: Mapping[str, Any], options: Options) -> Any:
+    """Wrenches of all frames one after the other."""
+    cp = cupy()
+    columns = options.layout == "columns"
+    named = [(f"external_forces[{name!r}]", 6) for name in external_forces]
+    arrays, lead = as_batch(named, list(external_forces.values()), options.dtype, columns)
+    joined = cp.concatenate(arrays, axis=-1).reshape(*lead, -1)
+    return cp.moveaxis(joined, -1, 0) if columns else joined
