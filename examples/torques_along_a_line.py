@@ -19,5 +19,6 @@ velocity = robot.bias(q, qd) - gravity
 inertia = tau - gravity - velocity
 
 print(f"{'joint':8} {'largest':>9} {'gravity':>9} {'velocity':>9} {'inertia':>9}  [N m]")
-for name, *parts in zip(robot.joint_names, *(abs(term).max(axis=0) for term in (tau, gravity, velocity, inertia)), strict=True):
+largest = np.abs([tau, gravity, velocity, inertia]).max(axis=1)
+for name, parts in zip(robot.joint_names, largest.T, strict=True):
     print(f"{name:8} " + " ".join(f"{part:9.3f}" for part in parts))
