@@ -65,23 +65,23 @@ TEMPLATE = """\
 /* Lanes whose angle is too large for sincos_lanes, or not a number. */
 static inline bits far_lanes(lanes x)
 {{
-    return ~((lanes)((bits)x & ~SIGN) <= {limit});
+    return ~((lanes)((words)x & ~SIGN) <= {limit});
 }}
 
 static inline void sincos_lanes(lanes x, lanes *s, lanes *c)
 {{
     const lanes t = x * {two_over_pi} + {magic};
     const lanes k = t - {magic};
-    const bits quarter = (bits)t;
-    const bits swap = -(quarter & 1);
+    const words quarter = (words)t;
+    const words swap = -(quarter & 1);
     const lanes r1 = x - k * {A};
     const lanes r2 = r1 - k * {B};
     const lanes r3 = r2 - k * {C};
     const lanes lost = (k * {B} - (r1 - r2)) + (k * {C} - (r2 - r3)) + k * {D};
     const lanes r = r3 - lost;
     const lanes z = r * r;
-    const bits sine = (bits)(r + r * z * ({sine})) | ((bits)r & SIGN);
-    const bits cosine = (bits)({one} + z * (z * ({cosine}) - {half}));
+    const words sine = (words)(r + r * z * ({sine})) | ((words)r & SIGN);
+    const words cosine = (words)({one} + z * (z * ({cosine}) - {half}));
     *s = (lanes)(((sine & ~swap) | (cosine & swap)) ^ ((quarter << {shift}) & SIGN));
     *c = (lanes)(((cosine & ~swap) | (sine & swap)) ^ (((quarter + 1) << {shift}) & SIGN));
 }}

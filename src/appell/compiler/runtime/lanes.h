@@ -6,8 +6,9 @@
 typedef REAL real;
 typedef REAL lanes __attribute__((vector_size(LANES * sizeof(REAL))));
 typedef INTEGER bits __attribute__((vector_size(LANES * sizeof(REAL))));
+typedef unsigned INTEGER words __attribute__((vector_size(LANES * sizeof(REAL))));
 
-#define SIGN ((INTEGER)((unsigned INTEGER)1 << (8 * sizeof(REAL) - 1)))
+#define SIGN ((unsigned INTEGER)1 << (8 * sizeof(REAL) - 1))
 
 static inline int any_lane(bits mask)
 {

@@ -1,0 +1,205 @@
+/* kinetic energy */
+#define REAL double
+#define INTEGER long long
+#define LIMIT 1e6
+#define SINE sin
+#define COSINE cos
+#define LANES 4
+#define EVERY(p, step) (p)[0 * (step)], (p)[1 * (step)], (p)[2 * (step)], (p)[3 * (step)]
+#define INPUTS 2
+#define NX 2
+#define NY 1
+#define ANGLES 0
+#define PADDED 0
+#define SHARED 0
+#define COST 6
+static const int sizes[] = {1, 1};
+/* Vectors of states. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef REAL real;
+typedef REAL lanes __attribute__((vector_size(LANES * sizeof(REAL))));
+typedef INTEGER bits __attribute__((vector_size(LANES * sizeof(REAL))));
+typedef unsigned INTEGER words __attribute__((vector_size(LANES * sizeof(REAL))));
+
+#define SIGN ((unsigned INTEGER)1 << (8 * sizeof(REAL) - 1))
+
+static inline int any_lane(bits mask)
+{
+    INTEGER found = 0;
+    for (int l = 0; l < LANES; l++) found |= mask[l];
+    return found != 0;
+}
+
+static inline lanes splat(real value)
+{
+    return value - (lanes){0};
+}
+
+/* Lanes whose angle is too large for sincos_lanes, or not a number. */
+static inline bits far_lanes(lanes x)
+{
+    return ~((lanes)((words)x & ~SIGN) <= 1e6);
+}
+
+static inline void sincos_lanes(lanes x, lanes *s, lanes *c)
+{
+    const lanes t = x * 0x1.45f306dc9c883p-1 + 0x1.8p+52;
+    const lanes k = t - 0x1.8p+52;
+    const words quarter = (words)t;
+    const words swap = -(quarter & 1);
+    const lanes r1 = x - k * 0x1.921fb544p+0;
+    const lanes r2 = r1 - k * 0x1.0b4611a6p-34;
+    const lanes r3 = r2 - k * 0x1.3198a2ep-69;
+    const lanes lost = (k * 0x1.0b4611a6p-34 - (r1 - r2)) + (k * 0x1.3198a2ep-69 - (r2 - r3)) + k * 0x1.b839a252049c1p-104;
+    const lanes r = r3 - lost;
+    const lanes z = r * r;
+    const words sine = (words)(r + r * z * (-0x1.5555555555548p-3 + z * (0x1.111111110f7d0p-7 + z * (-0x1.a01a019bfdeb7p-13 + z * (0x1.71de3567d0411p-19 + z * (-0x1.ae5e5a8f155c8p-26 + z * (0x1.5d8fd0f149a96p-33))))))) | ((words)r & SIGN);
+    const words cosine = (words)(1.0 + z * (z * (0x1.555555555554bp-5 + z * (-0x1.6c16c16c14f91p-10 + z * (0x1.a01a019c844b3p-16 + z * (-0x1.27e4f7eac19acp-22 + z * (0x1.1ee9d7b2afdcdp-29 + z * (-0x1.8fa498db48e5dp-37)))))) - 0.5));
+    *s = (lanes)(((sine & ~swap) | (cosine & swap)) ^ ((quarter << 62) & SIGN));
+    *c = (lanes)(((cosine & ~swap) | (sine & swap)) ^ (((quarter + 1) << 62) & SIGN));
+}
+
+
+static void scalar_angles(const real *restrict x, real *restrict a)
+{
+    (void)x; (void)a;
+}
+
+static __attribute__((noinline)) void scalar_part0(const real *restrict x, const real *restrict s, const real *restrict c, real *restrict w, real *restrict y)
+{
+    (void)x; (void)s; (void)c; (void)w; (void)y;
+    const real v3 = 0.75 * x[1];
+    const real v4 = x[1] * v3;
+    const real v5 = 0.5 * v4;
+    y[0] = v5;
+}
+
+static void scalar_body(const real *restrict x, const real *restrict s, const real *restrict c, real *restrict w, real *restrict y)
+{
+    scalar_part0(x, s, c, w, y);
+}
+
+static void vector_angles(const lanes *restrict x, lanes *restrict a)
+{
+    (void)x; (void)a;
+}
+
+static __attribute__((noinline)) void vector_part0(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
+{
+    (void)x; (void)s; (void)c; (void)w; (void)y;
+    const lanes v3 = 0.75 * x[1];
+    const lanes v4 = x[1] * v3;
+    const lanes v5 = 0.5 * v4;
+    y[0] = v5;
+}
+
+static void vector_body(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
+{
+    vector_part0(x, s, c, w, y);
+}
+
+/* One state. Sines and cosines are taken in vectors; angles that are too large for that go through libm. */
+static void scalar_sincos(const real *restrict a, real *restrict s, real *restrict c)
+{
+    for (int k = 0; k < PADDED; k += LANES) {
+        lanes x, sine, cosine;
+        memcpy(&x, a + k, sizeof x);
+        sincos_lanes(x, &sine, &cosine);
+        memcpy(s + k, &sine, sizeof x);
+        memcpy(c + k, &cosine, sizeof x);
+        if (any_lane(far_lanes(x)))
+            for (int l = 0; l < LANES; l++)
+                if (!(fabs((double)x[l]) <= LIMIT)) {
+                    s[k + l] = SINE(x[l]);
+                    c[k + l] = COSINE(x[l]);
+                }
+    }
+}
+
+static __attribute__((noinline)) void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
+{
+    real *a = work, *s = a + PADDED, *c = s + PADDED, *w = c + PADDED;
+    for (int k = ANGLES; k < PADDED; k++) a[k] = 0;
+    scalar_angles(x, a);
+    scalar_sincos(a, s, c);
+    scalar_body(x, s, c, w, y);
+}
+
+/* States whose angles are too large for vectors, one by one. */
+static __attribute__((noinline)) void repair(const lanes *x, lanes *y, bits far, real *work)
+{
+    real *state = work, *result = state + NX;
+    for (int l = 0; l < LANES; l++) {
+        if (!far[l]) continue;
+        for (int j = 0; j < NX; j++) state[j] = x[j][l];
+        scalar_state(state, result, result + NY);
+        for (int j = 0; j < NY; j++) y[j][l] = result[j];
+    }
+}
+
+static __attribute__((noinline)) void vector_states(const lanes *restrict x, lanes *restrict y, lanes *restrict work)
+{
+    lanes *a = work, *s = a + ANGLES, *c = s + ANGLES, *w = c + ANGLES;
+    bits far = {0};
+    vector_angles(x, a);
+    for (int k = 0; k < ANGLES; k++) {
+        far |= far_lanes(a[k]);
+        sincos_lanes(a[k], &s[k], &c[k]);
+    }
+    vector_body(x, s, c, w, y);
+    if (any_lane(far)) repair(x, y, far, (real *)(w + SHARED));
+}
+
+/* Entry j of state l is p[l * step + j * pitch]. Lanes beyond count repeat the last state. */
+static inline void load(const real *p, ptrdiff_t step, ptrdiff_t pitch, int size, int count, lanes *restrict x)
+{
+    if (count < LANES)
+        for (int j = 0; j < size; j++)
+            for (int l = 0; l < LANES; l++) x[j][l] = p[(l < count ? l : count - 1) * step + j * pitch];
+    else if (step == 1)
+        for (int j = 0; j < size; j++) memcpy(&x[j], p + j * pitch, sizeof(lanes));
+    else
+        for (int j = 0; j < size; j++, p += pitch) x[j] = (lanes){EVERY(p, step)};
+}
+
+static inline void store(const lanes *restrict y, ptrdiff_t step, ptrdiff_t pitch, int count, real *restrict p)
+{
+    if (count == LANES && step == 1)
+        for (int j = 0; j < NY; j++) memcpy(p + j * pitch, &y[j], sizeof(lanes));
+    else
+        for (int l = 0; l < count; l++)
+            for (int j = 0; j < NY; j++) p[l * step + j * pitch] = y[j][l];
+}
+
+const ptrdiff_t appell_cost = COST;
+const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
+    + (NX + NY + 3 * PADDED + SHARED) * sizeof(real);
+
+int appell_one(const real *const *in, real *out, void *work)
+{
+    real *x = work, *y = x + NX;
+    int bad = 0;
+    for (int k = 0, first = 0; k < INPUTS; first += sizes[k++]) memcpy(x + first, in[k], sizes[k] * sizeof(real));
+    scalar_state(x, y, y + NY);
+    memcpy(out, y, NY * sizeof(real));
+    for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
+    return bad;
+}
+
+int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
+{
+    lanes *x = work, *y = x + NX;
+    lanes zero = {0};
+    for (ptrdiff_t i = 0; i < n; i += LANES) {
+        const int count = n - i < LANES ? (int)(n - i) : LANES;
+        for (int k = 0, first = 0; k < INPUTS; first += sizes[k++])
+            load(in[k] + i * step[k], step[k], pitch[k], sizes[k], count, x + first);
+        vector_states(x, y, y + NY);
+        store(y, step[INPUTS], pitch[INPUTS], count, out + i * step[INPUTS]);
+        for (int j = 0; j < NX + NY; j++) zero += x[j] * 0;
+    }
+    return any_lane(zero != 0);
+}

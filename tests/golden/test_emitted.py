@@ -1,0 +1,53 @@
+"""The emitted text of a tiny robot, so that a change of the compiler shows as a change of its product.
+
+To accept a change: APPELL_UPDATE_GOLDEN=1 python -m pytest tests/golden
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import appell
+from appell.compiler.c import functions_text, scalar_dialect
+from appell.compiler.emit import emit, plan
+from appell.compiler.forms import StraightLine
+from appell.compiler.listing import listing
+from appell.compiler.request import Request
+from appell.compiler.simd import kernel_source, simd_dialect
+from appell.compiler.trace import trace
+
+FOLDER = Path(__file__).parent
+
+
+def pendulum() -> appell.Robot:
+    """One body on one joint: short enough to check the text by hand."""
+    return appell.Robot.from_dh([0.0], [0.0], [0.0], mass=[2.0], com=[[0.5, 0.0, 0.0]], inertia=[[0, 0, 0, 0, 0, 0.25]])
+
+
+def body(function: str, dialect) -> str:
+    found = listing(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).tree, Request(function)).graph)
+    return functions_text(emit(found, dialect), dialect.type, "state")
+
+
+TEXTS = {
+    "pendulum_scalar.c": lambda: body("inverse_dynamics", scalar_dialect("float64")),
+    "pendulum_scalar_float.c": lambda: body("inverse_dynamics", scalar_dialect("float32")),
+    "pendulum_lanes.c": lambda: body("forward_dynamics", simd_dialect("float64")),
+    "pendulum_kernel.c": lambda: kernel_source(
+        StraightLine(plan(listing(trace(pendulum().tree, Request("kinetic_energy")).graph))),
+        "float64",
+        4,
+        "kinetic energy",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_emitted_text(name):
+    path, text = FOLDER / name, TEXTS[name]()
+    if os.environ.get("APPELL_UPDATE_GOLDEN"):
+        path.write_text(text)
+    assert text == path.read_text()

@@ -1,0 +1,38 @@
+"""Kernels without the robot around them, for tests of the compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from appell.compiler.emit import plan
+from appell.compiler.forms import StraightLine
+from appell.compiler.isa import instruction_set
+from appell.compiler.library import load_code
+from appell.compiler.listing import Listing, Operation
+from appell.compiler.simd import kernel_source
+from appell.compiler.toolchain import find_compiler
+from appell.compiler.trace import Signature
+
+
+def kernel(listed: Listing, dtype: str = "float64", isa: str | None = None, part: int | None = None, threads: int = 1):
+    """The native kernel of a list of operations."""
+    compiler, target = find_compiler(), instruction_set(isa)
+    source = kernel_source(StraightLine(plan(listed, part)), dtype, target.lanes(dtype), "test")
+    signature = Signature(tuple((f"in{k}", size) for k, size in enumerate(listed.sizes)), (len(listed.outputs),))
+    return load_code(compiler.build(source, target), signature, dtype, threads)
+
+
+def listed(*operations: Operation, sizes: tuple[int, ...], outputs: tuple[int, ...]) -> Listing:
+    return Listing(sizes, operations, outputs)
+
+
+def inputs(count: int) -> list[Operation]:
+    return [Operation("input", (), k) for k in range(count)]
+
+
+def evaluate(function, *arrays: np.ndarray, outputs: int, dtype: str = "float64") -> np.ndarray:
+    """Rows (N, outputs) of a kernel for rows of inputs; results are poisoned before."""
+    given = tuple(np.ascontiguousarray(array, dtype=dtype) for array in arrays)
+    out = np.full((len(given[0]), outputs), np.nan, dtype=dtype)
+    function.run(given, out)
+    return out
