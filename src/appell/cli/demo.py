@@ -61,14 +61,14 @@ def cost_table(robot: Robot) -> Table:
     from appell.reproduce.cost import SIX, operations
 
     printed = {
-        "inverse_dynamics": mata2002.TABLE_1[mata2002.GIBBS_APPELL],
-        "mass_matrix": mata2002.TABLE_3["inertia matrix D"],
-        "bias": mata2002.TABLE_3["bias vector"],
-        "forward_dynamics": mata2002.TABLE_3["total"],
+        ("inverse_dynamics", "mata2002"): mata2002.TABLE_1[mata2002.GIBBS_APPELL],
+        mata2002.HESSIAN: mata2002.TABLE_3["inertia matrix D"],
+        mata2002.BIAS_VECTOR: mata2002.TABLE_3["bias vector"],
+        mata2002.FORWARD: mata2002.TABLE_3["total"],
     }
     rows = []
-    for function, paper in printed.items():
-        general, own = operations(function, None, SIX), count_operations(robot, function, compiled=True)
+    for (function, method), paper in printed.items():
+        general, own = operations(function, method, SIX), count_operations(robot, function, method, compiled=True)
         counts = ((paper.products_six, paper.sums_six), (general.mul, general.add), (own.mul, own.add))
         rows.append((function, *(f"{products:4} / {sums}" for products, sums in counts)))
     columns = ("function", "Mata 2002, any six joints", "appell, any six joints", "appell, this PUMA compiled")
