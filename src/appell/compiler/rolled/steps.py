@@ -9,6 +9,7 @@ from appell.algebra import Scalar, is_zero
 from appell.compiler.listing import Listing, listing
 from appell.compiler.rolled.groups import Group
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Value, Visit, pack, unpack
+from appell.compiler.simplify import simplify
 
 if TYPE_CHECKING:
     import casadi
@@ -163,7 +164,7 @@ class _Inputs:
 
         results = casadi.cse(casadi.vertcat(*(casadi.SX(x) for _, _, x in outputs)))
         graph = casadi.Function("step", [casadi.vertcat(*self.symbols.values())], [casadi.densify(results)])
-        return TracedStep(tuple(self.symbols), listing(graph), tuple((kind, k) for kind, k, _ in outputs))
+        return TracedStep(tuple(self.symbols), simplify(listing(graph)), tuple((kind, k) for kind, k, _ in outputs))
 
 
 def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:

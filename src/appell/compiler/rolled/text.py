@@ -65,36 +65,49 @@ class Writer:
         )
 
     def sweep(self, sweep: TracedSweep) -> list[str]:
-        T, width = self.type, len(sweep.alive)
-        every = range(width)
         start = [self.splat.format(self.dialect.literal(x)) for x in sweep.start]
-        slot = f"w[LINKS * ROW + slot * {width} + {{}}]"
+        restart = [f"b{k} = {x};" for k, x in enumerate(start)]
+        before, after = self.inward(sweep, restart) if sweep.inward else self.outward(sweep, restart)
+        inner = ["const real *restrict t = table[i];", "(void)t;"]
+        inner += [
+            *before,
+            *_switch("group_of[i]", [self.step(step, "y[v_of[i] + {}]") for step in sweep.steps]),
+            *after,
+        ]
         lines = ["(void)x; (void)s; (void)c; (void)w; (void)y;"]
-        lines += [f"{T} b{k} = {start[k]};" for k in every]
+        lines += [f"{self.type} {line}" for line in restart]
         if sweep.inward:
-            count = len(self.rolled.branches)
-            lines.append(f"for (int j = 0; j < {count * width}; j++) w[LINKS * ROW + j] = {self.splat.format('0')};")
-            lines.append("for (int i = LINKS - 1; i >= 0; i--) {")
-            before = ["const int slot = slot_of[i];", "if (slot >= 0) {"]
-            before += [f"    b{k} += {slot.format(k)};" for k in every] + ["}"]
-            after = [
-                "if (parent_of[i] != i - 1) {",
-                "    const int slot = parent_of[i] < 0 ? -1 : slot_of[parent_of[i]];",
-            ]
-            after += ["    if (slot >= 0) {", *(f"        {slot.format(k)} += b{k};" for k in every), "    }"]
-            after += [f"    b{k} = {start[k]};" for k in every] + ["}"]
+            waiting = len(self.rolled.branches) * len(sweep.alive)
+            zero = f"for (int j = 0; j < {waiting}; j++) w[LINKS * ROW + j] = {self.splat.format('0')};"
+            lines += [*([zero] if waiting else ()), "for (int i = LINKS - 1; i >= 0; i--) {"]
         else:
             lines.append("for (int i = 0; i < LINKS; i++) {")
-            before = ["if (parent_of[i] != i - 1) {", "    if (parent_of[i] < 0) {"]
-            before += [f"        b{k} = {start[k]};" for k in every]
-            before += ["    } else {", "        const int slot = slot_of[parent_of[i]];"]
-            before += [f"        b{k} = {slot.format(k)};" for k in every] + ["    }", "}"]
-            after = ["const int slot = slot_of[i];", "if (slot >= 0) {"]
-            after += [f"    {slot.format(k)} = b{k};" for k in every] + ["}"]
-        cases = [self.step(step, "y[v_of[i] + {}]") for step in sweep.steps]
-        inner = ["const real *restrict t = table[i];", "(void)t;", "{", *_indented(before), "}"]
-        inner += [*_switch("group_of[i]", cases), "{", *_indented(after), "}"]
         return [*lines, *_indented(inner), "}"]
+
+    def outward(self, sweep: TracedSweep, restart: list[str]) -> tuple[list[str], list[str]]:
+        """Before a step: what the parent carried, unless that was the link before. After it: kept where children wait."""
+        read, write = ([form.format(k) for k in range(len(sweep.alive))] for form in self.slot(sweep, "="))
+        root = ["if (parent_of[i] < 0) {", *_indented(restart), "}"]
+        if not self.rolled.branches:
+            return root, []
+        read = ["const int slot = slot_of[parent_of[i]];", *read]
+        other = ["else if (parent_of[i] != i - 1) {", *_indented(read), "}"]
+        return [*root, *other], ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *_indented(write), "}"]
+
+    def inward(self, sweep: TracedSweep, restart: list[str]) -> tuple[list[str], list[str]]:
+        """Before a step: what waits from other children is added. After it: handed to the parent."""
+        read, write = ([form.format(k) for k in range(len(sweep.alive))] for form in self.slot(sweep, "+="))
+        after = ["if (parent_of[i] != i - 1) {", *_indented(restart), "}"]
+        if not self.rolled.branches:
+            return [], after
+        before = ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *_indented(read), "}"]
+        hand = ["if (parent_of[i] >= 0 && parent_of[i] != i - 1) {", "    const int slot = slot_of[parent_of[i]];"]
+        return before, [*hand, *_indented(write), "}", *after]
+
+    def slot(self, sweep: TracedSweep, operator: str) -> tuple[str, str]:
+        """How a carried value is read from and written to a slot."""
+        place = f"w[LINKS * ROW + slot * {len(sweep.alive)} + {{0}}]"
+        return f"b{{0}} {operator} {place};", f"{place} {operator} b{{0}};"
 
     def climb(self) -> list[str]:
         nv, (begins, carries, meets) = self.rolled.nv, zip(*self.rolled.climb, strict=True)
