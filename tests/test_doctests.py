@@ -20,5 +20,11 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", ["appell", *MODULES])
 def test_examples_of_module(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("appell"):
+            raise
+        pytest.skip(f"{error.name} is not installed")
+    failed, _ = doctest.testmod(module)
     assert failed == 0
