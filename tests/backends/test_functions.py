@@ -52,11 +52,12 @@ def test_native_is_what_casadi_computes(name, method, key, dtype):
     expected = interpreted(robot, Request(name, method, False, (), *frame), values).astype(dtype)
     dyn = appell.compile(robot, dtype=dtype)
     out = np.full(expected.shape, np.nan, dtype)
-    result = dyn.functions[name, method, *frame](tuple(values), None, None, None, out, True)
+    function = dyn.functions[(name, method, *frame)]
+    result = function(tuple(values), None, None, None, out, True)
     assert result is out
     tolerance = 32 * np.finfo(dtype).eps * robot.nv * sensitivity(robot, name, values[0].astype(float))
     assert_close(result, expected, tolerance=tolerance)
-    single = dyn.functions[name, method, *frame](tuple(value[3] for value in values), None, None, None, None, True)
+    single = dyn.functions[(name, method, *frame)](tuple(value[3] for value in values), None, None, None, None, True)
     assert_close(single, expected[3], tolerance=tolerance, scale=float(np.abs(expected).max()))
 
 

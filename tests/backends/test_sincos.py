@@ -50,7 +50,8 @@ def angles(dtype: str) -> np.ndarray:
     quarters = rng.integers(-int(most / 1.5708), int(most / 1.5708), 40000)
     near = (quarters * HALF_PI).astype(dtype)
     x = np.concatenate([
-        rng.uniform(-most, most, 40000), rng.uniform(-4, 4, 40000), np.ldexp(rng.uniform(-1, 1, 5000), rng.integers(-300, 8, 5000)),
+        rng.uniform(-most, most, 40000), rng.uniform(-4, 4, 40000),
+        np.ldexp(rng.uniform(-1, 1, 5000), rng.integers(-300, 8, 5000)),
         near, np.nextafter(near, np.inf, dtype=dtype), np.nextafter(near, -np.inf, dtype=dtype),
         ((quarters + 0.5) * HALF_PI), [most, -most, 0.0, math.pi, math.pi / 2, math.pi / 4],
     ]).astype(dtype)  # fmt: skip
