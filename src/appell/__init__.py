@@ -20,11 +20,15 @@ if TYPE_CHECKING:
         SimulationError,
     )
     from appell.exporters import export
+    from appell.impact.record import Contact, Impact
+    from appell.impact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
     from appell.model import catalogue as robots
     from appell.model.builder import RobotBuilder
     from appell.model.check import check
     from appell.model.loaders import load
     from appell.model.robot import Robot
+    from appell.simulation.simulate import simulate
+    from appell.simulation.trajectory import Trajectory
     from appell.symbolic.equations import Equations, equations
 
 _HOME = {
@@ -34,6 +38,10 @@ _HOME = {
     "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
+    "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
+    "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
+    "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
+    "Sphere": "impact.surfaces",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

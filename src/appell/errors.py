@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 
 class AppellError(Exception):
     """Base of all errors of this library."""
@@ -38,7 +41,19 @@ class CompileError(AppellError, RuntimeError):
 
 
 class SimulationError(AppellError, RuntimeError):
-    """A simulation that cannot go on."""
+    """A simulation that cannot go on.
+
+    Attributes:
+        time: when. [s]
+        state: coordinates and speeds there, (nq + nv,).
+        quantity: the first number that was bad.
+    """
+
+    def __init__(self, message: str, *, time: float = math.nan, state: Any = None, quantity: str = "") -> None:
+        super().__init__(message)
+        self.time = time
+        self.state = state
+        self.quantity = quantity
 
 
 class IdentificationError(AppellError, RuntimeError):

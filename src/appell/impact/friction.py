@@ -1,0 +1,92 @@
+"""Coulomb friction: impulses in the tangent that resist sliding, at most μ times the normal impulse.
+
+Normal and tangential impulses depend on each other. They are found in turn: the normal ones from their complementarity
+problem with the tangential ones held, then the tangential ones, which take away as much energy as they can within the
+discs |f_t| <= μ f_n, with the normal ones held; until neither changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.impact.complementarity import solve_complementarity
+
+TURNS = 500
+SWEEPS = 2000
+SETTLED = 1e-14
+"""Most repetitions, and the relative change at which they end."""
+
+
+class Impulses(NamedTuple):
+    """Normal impulses (m,) and tangential ones (m, 2), along the tangents the problem was given in. [N s]"""
+
+    normal: np.ndarray
+    tangential: np.ndarray
+
+
+class Delassus(NamedTuple):
+    """How impulses change the velocities of the points: normal and tangential blocks of J M⁻¹ J^T."""
+
+    nn: np.ndarray
+    nt: np.ndarray
+    tt: np.ndarray
+
+    @classmethod
+    def of(cls, rows_n: np.ndarray, rows_t: np.ndarray, M: np.ndarray) -> Delassus:
+        """From J_n (m, nv) and J_t (2m, nv)."""
+        weighted = np.linalg.solve(M, np.concatenate([rows_n, rows_t]).T)
+        m = len(rows_n)
+        nn, tt = rows_n @ weighted[:, :m], rows_t @ weighted[:, m:]
+        return cls(0.5 * (nn + nn.T), rows_n @ weighted[:, m:], 0.5 * (tt + tt.T))
+
+
+def solve_with_friction(
+    G: Delassus, b_n: np.ndarray, u_t: np.ndarray, mu: np.ndarray, direction: np.ndarray | None = None
+) -> Impulses:
+    """Impulses (or forces) for velocities (or accelerations) without them.
+
+    Args:
+        b_n: normal velocity less the one that is wanted, (m,).
+        u_t: tangential velocity, (m, 2).
+        mu: coefficients of friction, (m,).
+        direction: where a contact is known to slide, a unit vector (m, 2): its friction is -μ f_n direction; NaN where it
+            is not known.
+    """
+    known = np.zeros(len(mu), dtype=bool) if direction is None else np.isfinite(direction).all(axis=-1)
+    way = np.zeros((len(mu), 2)) if direction is None else np.where(known[:, None], direction, 0.0)
+    f_t = np.zeros((len(mu), 2))
+    f_n = solve_complementarity(G.nn, b_n)
+    if not mu.any():
+        return Impulses(f_n, f_t)
+    for _ in range(TURNS):
+        before = np.concatenate([f_n, f_t.ravel()])
+        f_t = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known)
+        f_t[known] = -(mu * f_n)[known, None] * way[known]
+        f_n = solve_complementarity(G.nn, b_n + G.nt @ f_t.ravel())
+        after = np.concatenate([f_n, f_t.ravel()])
+        if np.abs(after - before).max() <= SETTLED * np.abs(after).max(initial=0.0):
+            break
+    return Impulses(f_n, _within(f_t, mu * f_n))
+
+
+def _resisting(G: np.ndarray, u: np.ndarray, radius: np.ndarray, f: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """min f^T G f / 2 + u · f over |f_i| <= radius_i, for the chosen contacts; by projection, contact after contact."""
+    f = _within(f, radius)
+    stiffness = [float(np.trace(G[2 * i : 2 * i + 2, 2 * i : 2 * i + 2])) for i in range(len(u))]
+    for _ in range(SWEEPS):
+        before = f.copy()
+        for i in np.flatnonzero(which):
+            if stiffness[i] > 0.0:
+                velocity = u[i] + G[2 * i : 2 * i + 2] @ f.ravel()
+                f[i] = _within((f[i] - velocity / stiffness[i])[None], radius[i : i + 1])[0]
+        if np.abs(f - before).max(initial=0.0) <= SETTLED * np.abs(f).max(initial=0.0):
+            break
+    return f
+
+
+def _within(f: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """The nearest vectors inside the discs."""
+    length = np.linalg.norm(f, axis=-1)
+    return f * np.where(length > radius, radius / np.where(length > 0.0, length, 1.0), 1.0)[:, None]

@@ -1,0 +1,122 @@
+"""Forces of walls on points that stay in contact, from the same equations as impulses.
+
+With accelerations in the place of velocities, and zero wanted of those along the normal,
+
+    M qdd = M qdd_free + Σ J_j^T (n_j f_j + t_j),     f_j >= 0,   g̈_j >= 0,   f_j g̈_j = 0,   |t_j| <= μ_j f_j.
+
+`push` solves this; it says which contacts go on. `hold` gives the forces of contacts that are known to go on, which
+stick or slide in a known direction; there f_j may have any sign and the equations are linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.impact.complementarity import minimum_norm
+from appell.impact.contacts import ContactMotion
+from appell.impact.friction import Delassus, solve_with_friction
+from appell.impact.law import rows_along, tangents
+
+SPEED = 1e-9
+"""Speeds below this are none. [m/s]"""
+SMALL = 1e-9
+"""Accelerations and forces below this share of the greatest (or of 1 m/s², 1 N) are none."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Contacts that go on.
+
+    Attributes:
+        index: their numbers, (m,).
+        sticks: those that do not slide, (m,).
+        direction: of sliding, for those that begin to slide from rest, (m, 3).
+    """
+
+    index: np.ndarray
+    sticks: np.ndarray
+    direction: np.ndarray
+
+
+FLIGHT = Mode(np.zeros(0, dtype=int), np.zeros(0, dtype=bool), np.zeros((0, 3)))
+"""No contact."""
+
+
+class Reaction(NamedTuple):
+    """Accelerations with the walls, normal forces (m,) and friction (m, 3) [N], and g̈ of the contacts (m,) [m/s²]."""
+
+    qdd: np.ndarray
+    normal: np.ndarray
+    friction: np.ndarray
+    opening: np.ndarray
+
+
+def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray) -> Reaction:
+    """Forces of walls that only push, on points at rest along the normal; qdd are the accelerations without them."""
+    axes = tangents(contacts.normal)
+    J_n, J_t = contacts.J_n, rows_along(axes, contacts.J)
+    free = J_n @ qdd + contacts.rate_bias
+    free_t = (J_t @ qdd).reshape(-1, 2) + np.einsum("cti,ci->ct", axes, contacts.acceleration)
+    way = np.einsum("cti,ci->ct", axes, slide_direction(contacts, np.full((len(free), 3), np.nan)))
+    forces = solve_with_friction(Delassus.of(J_n, J_t, M), free, free_t, mu, way)
+    added = np.linalg.solve(M, J_n.T @ forces.normal + J_t.T @ forces.tangential.ravel())
+    friction = np.einsum("ct,cti->ci", forces.tangential, axes)
+    return Reaction(qdd + added, forces.normal, friction, free + J_n @ added)
+
+
+def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> Reaction:
+    """Forces that keep the contacts of a mode closed, and those that stick in their place."""
+    J_n = contacts.J_n
+    way = slide_direction(contacts, mode.direction)
+    slides = np.where(mode.sticks, 0.0, mu)
+    pushes = J_n - slides[:, None] * np.einsum("ci,cij->cj", way, contacts.J)  # a unit of f_n brings its friction along
+    axes = tangents(contacts.normal[mode.sticks])
+    J_s = rows_along(axes, contacts.J[mode.sticks])
+    rows, columns = np.concatenate([J_n, J_s]), np.concatenate([pushes, J_s])
+    rest = np.einsum("cti,ci->ct", axes, contacts.acceleration[mode.sticks]).ravel()
+    weighted = np.linalg.solve(M, columns.T)
+    f = minimum_norm(rows @ weighted, -(rows @ qdd) - np.concatenate([contacts.rate_bias, rest]))
+    m = len(J_n)
+    friction = -(slides * f[:m])[:, None] * way
+    friction[mode.sticks] = np.einsum("ct,cti->ci", f[m:].reshape(-1, 2), axes)
+    after = qdd + weighted @ f
+    return Reaction(after, f[:m], friction, J_n @ after + contacts.rate_bias)
+
+
+def next_mode(reaction: Reaction, contacts: ContactMotion, mu: np.ndarray) -> Mode:
+    """The contacts that do not open, and whether they stick or slide."""
+    stays = reaction.opening <= SMALL * max(1.0, float(np.abs(contacts.rate_bias).max(initial=0.0)))
+    contacts, mu = contacts.some(stays), mu[stays]
+    force = np.linalg.norm(reaction.friction[stays], axis=-1)
+    still = np.linalg.norm(contacts.sliding, axis=-1) <= SPEED
+    sticks = (mu > 0.0) & still & (force < mu * reaction.normal[stays] - small(reaction.normal))
+    start = -reaction.friction[stays] / np.where(force > 0.0, force, 1.0)[:, None]
+    return Mode(contacts.index, sticks, start)
+
+
+def has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> bool:
+    """Whether a contact of the mode would have to pull, or to hold with more friction than it has."""
+    forces = hold(M, qdd, contacts, mu, mode)
+    limit = small(forces.normal)
+    grip = np.linalg.norm(forces.friction[mode.sticks], axis=-1)
+    if (grip > (mu * forces.normal)[mode.sticks] + limit).any():
+        return True
+    if forces.normal.min(initial=0.0) >= -limit:
+        return False
+    kept = next_mode(push(M, qdd, contacts, mu), contacts, mu)
+    return len(kept.index) < len(mode.index)  # dependent contacts may pull in one solution and not in another
+
+
+def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:
+    """Unit vectors (m, 3) of sliding; `at_rest` for points that do not slide."""
+    speed = np.linalg.norm(contacts.sliding, axis=-1)
+    moves = speed > SPEED
+    return np.where(moves[:, None], contacts.sliding / np.where(moves, speed, 1.0)[:, None], at_rest)
+
+
+def small(values: np.ndarray) -> float:
+    """A size that is nothing beside these."""
+    return SMALL * max(1.0, float(np.abs(values).max(initial=0.0)))

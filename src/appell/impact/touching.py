@@ -1,0 +1,127 @@
+"""A phase with walls around: free flight, or motion with some points in contact."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.impact.complementarity import minimum_norm
+from appell.impact.contacts import ContactMotion, Contacts
+from appell.impact.crossing import PIECES, TIME, first_crossing
+from appell.impact.law import rows_along, tangents
+from appell.impact.reaction import SPEED, Mode, has_ended, hold
+
+if TYPE_CHECKING:
+    from appell.simulation.phase import Step
+    from appell.simulation.plant import Plant
+
+ITERATIONS = 8
+
+
+class Touching:
+    """Motion in which the contacts of a mode stay closed and all others open.
+
+    Attributes:
+        mode: the contacts that stay closed; none in free flight.
+    """
+
+    def __init__(self, plant: Plant, pairs: Contacts, mode: Mode) -> None:
+        self.plant, self.pairs, self.mode = plant, pairs, mode
+        self.mu = pairs.of_walls([wall.friction for wall in pairs.walls])[mode.index]
+
+    @cached_property
+    def contacts(self) -> tuple[tuple[str, int], ...]:
+        return tuple((self.pairs.point(i), self.pairs.wall(i)) for i in self.mode.index.tolist())
+
+    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        qdd = self.plant.acceleration(t, q, qd)
+        if not self.contacts or not np.isfinite(qdd).all():
+            return qdd
+        return hold(self._mass(q), qdd, self._closed(q, qd), self.mu, self.mode).qdd
+
+    # --- when it ends -------------------------------------------------------------------------------------------------
+
+    def first_event(self, step: Step) -> float | None:
+        watched = np.ones(len(self.pairs), dtype=bool)
+        watched[self.mode.index] = False
+
+        def gaps(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            q, qd = self.plant.split(step.interpolant(times))
+            return self.pairs.gaps(q.T, qd.T)
+
+        crossing = first_crossing(gaps, step.start, step.end, watched)
+        release = self._release(step) if self.contacts else None
+        return min((time for time in (crossing, release) if time is not None), default=None)
+
+    def _release(self, step: Step) -> float | None:
+        """The first time at which a contact opens, or changes between sticking and sliding."""
+        sliding = self._closed(*self._state(step, step.start)).sliding
+
+        def ended(t: float) -> bool:
+            q, qd = self._state(step, t)
+            contacts = self._closed(q, qd)
+            turned = np.sum(contacts.sliding * sliding, axis=-1) < 0.0
+            moved = np.linalg.norm(sliding, axis=-1) > SPEED
+            if ((self.mu > 0.0) & ~self.mode.sticks & turned & moved).any():
+                return True
+            return has_ended(self._mass(q), self.plant.acceleration(t, q, qd), contacts, self.mu, self.mode)
+
+        times = np.linspace(step.start, step.end, PIECES + 1).tolist()
+        for a, b in zip(times, times[1:], strict=False):
+            if ended(b):
+                return _first_true(ended, a, b)
+        return None
+
+    # --- errors of the integrator -------------------------------------------------------------------------------------
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        apart = float(np.abs(self._closed(q, qd).gap).max()) if self.contacts else 0.0
+        return max(apart, self.plant.coordinates.drift(q))
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        q = self.plant.coordinates.tidied(q)
+        if not self.contacts:
+            return q, qd
+        q = brought_to_wall(self.plant, self.pairs, q, self.mode.index)
+        contacts = self._closed(q, qd)
+        stuck = rows_along(tangents(contacts.normal[self.mode.sticks]), contacts.J[self.mode.sticks])
+        rows = np.concatenate([contacts.J_n, stuck])
+        weighted = np.linalg.solve(self._mass(q), rows.T)
+        return q, qd - weighted @ minimum_norm(rows @ weighted, rows @ qd)
+
+    # --- in short -----------------------------------------------------------------------------------------------------
+
+    def _closed(self, q: np.ndarray, qd: np.ndarray) -> ContactMotion:
+        return self.pairs.motion(q, qd).some(self.mode.index)
+
+    def _mass(self, q: np.ndarray) -> np.ndarray:
+        return self.plant.dynamics.mass_matrix(q, check=False)
+
+    def _state(self, step: Step, t: float) -> tuple[np.ndarray, np.ndarray]:
+        return self.plant.split(step.interpolant(t))
+
+
+def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The nearest configuration (in the measure of M) at which these contacts have no gap; for small gaps."""
+    rest = np.zeros(plant.robot.nv)
+    for _ in range(ITERATIONS):
+        contacts = pairs.motion(q, rest).some(index)
+        if np.abs(contacts.gap).max(initial=0.0) <= 1e-15:
+            break
+        rows = contacts.J_n
+        weighted = np.linalg.solve(plant.dynamics.mass_matrix(q, check=False), rows.T)
+        q = plant.coordinates.moved(q, -weighted @ minimum_norm(rows @ weighted, contacts.gap))
+    return q
+
+
+def _first_true(test, a: float, b: float) -> float:
+    """The time between a, where the test fails, and b, where it holds, from which on it holds."""
+    while b - a > TIME * max(1.0, abs(b)):
+        middle = 0.5 * (a + b)
+        if test(middle):
+            b = middle
+        else:
+            a = middle
+    return b

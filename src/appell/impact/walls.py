@@ -1,0 +1,138 @@
+"""Walls around a robot: what happens at an instant, and how the motion goes on after it.
+
+At an instant at which points touch walls:
+1. All points that approach a wall they touch, all that will touch one within the window of simultaneity, and all that
+   rest on one are solved together (`appell.impact.law`). Points that this drives into a wall are an impact of their own, at
+   the same instant.
+2. An impact with e < 1 whose rebound would not rise above `FAINT` ends without rebound: this is how an endless sequence of
+   ever smaller impacts comes to its end.
+3. Points without velocity along the normal stay in contact if the wall would have to push them, and leave if not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.errors import SimulationError
+from appell.impact.contacts import ContactMotion, Contacts
+from appell.impact.crossing import GRAZE
+from appell.impact.law import Outcome, impact
+from appell.impact.reaction import FLIGHT, SPEED, Mode, next_mode, push
+from appell.impact.record import Impact
+from appell.impact.touching import Touching, brought_to_wall
+from appell.simulation.phase import Settled
+
+if TYPE_CHECKING:
+    from appell.simulation.plant import Plant
+
+CLOSED = 1e-9
+"""A gap up to this, of either sign, is none. [m]"""
+FAINT = 1e-9
+"""A rebound that rises less than this is none, unless e = 1. [m]"""
+ROUNDS = 200
+ELASTIC_ROUNDS = 100
+"""Most impacts at one instant, and after how many of them they lose their rebound."""
+
+
+class Walls:
+    """All walls and all points that may touch them.
+
+    Attributes:
+        window: gap up to which approaching points are taken to touch when another one does. [m]
+    """
+
+    def __init__(self, plant: Plant, pairs: Contacts, window: float) -> None:
+        self.plant, self.pairs, self.window = plant, pairs, max(window, CLOSED)
+        self.e = pairs.of_walls(pairs.restitution)
+        self.mu = pairs.of_walls([wall.friction for wall in pairs.walls])
+
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
+        impacts: list[Impact] = []
+        for round_ in range(ROUNDS):
+            contacts = self.pairs.motion(q, qd)
+            self._refuse_penetration(t, q, qd, contacts)
+            sunk = np.flatnonzero((contacts.gap < -0.5 * GRAZE) & (contacts.gap >= -CLOSED))
+            if len(sunk):
+                q = brought_to_wall(self.plant, self.pairs, q, sunk)
+                contacts = self.pairs.motion(q, qd)
+            involved = self._involved(contacts, sunk)
+            if not involved.any():
+                phase = Touching(self.plant, self.pairs, self._mode(t, q, qd, contacts))
+                return Settled(*phase.tidied(q, qd), phase, tuple(impacts))
+            e = self.e if round_ < ELASTIC_ROUNDS else np.zeros_like(self.e)
+            outcome = self._collide(t, q, qd, contacts.some(involved), e[involved])
+            impacts.append(self._record(t, q, qd, contacts.some(involved), outcome))
+            qd = outcome.qd
+        raise SimulationError(
+            f"at t = {t:.12g} s impacts of {', '.join(sorted({p for each in impacts for p in each.points}))} follow each other "
+            f"without end ({ROUNDS} at one instant). Give the walls room for the robot.",
+            time=t, state=np.concatenate([q, qd]), quantity="impacts",
+        )  # fmt: skip
+
+    def _involved(self, contacts: ContactMotion, sunk: np.ndarray) -> np.ndarray:
+        """Mask of the contacts that take part in an impact now; none if no point hits a wall."""
+        limit = np.full(len(contacts.gap), -SPEED)
+        limit[sunk] = 0.0
+        approaching = contacts.rate < limit
+        if not (approaching & (contacts.gap <= CLOSED)).any():
+            return np.zeros_like(approaching)
+        resting = (contacts.gap <= CLOSED) & (np.abs(contacts.rate) <= SPEED)
+        return (approaching & (contacts.gap <= self.window)) | resting
+
+    def _collide(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray) -> Outcome:
+        """The impact, without rebounds that are too faint."""
+        M = self.plant.dynamics.mass_matrix(q)
+        while True:
+            outcome = impact(M, qd, contacts, e, self.mu[contacts.index])
+            faint = (0.0 < e) & (e < 1.0) & (outcome.normal > 0.0) & self._faint(t, q, outcome.qd, contacts.index)
+            if not faint.any():
+                return outcome
+            e = np.where(faint, 0.0, e)
+
+    def _faint(self, t: float, q: np.ndarray, qd: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Which contacts fall back before their gap is larger than FAINT."""
+        every = self.pairs.motion(q, qd)
+        qdd = Touching(self.plant, self.pairs, self._mode(t, q, qd, every)).acceleration(t, q, qd)
+        contacts = every.some(index)
+        opening = contacts.J_n @ qdd + contacts.rate_bias
+        return (opening < 0.0) & (contacts.rate**2 <= -2.0 * opening * FAINT)
+
+    def _mode(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> Mode:
+        """The contacts that go on."""
+        resting = contacts.some((np.abs(contacts.gap) <= CLOSED) & (np.abs(contacts.rate) <= SPEED))
+        if not len(resting.index):
+            return FLIGHT
+        mu = self.mu[resting.index]
+        M, qdd = self.plant.dynamics.mass_matrix(q), self.plant.acceleration(t, q, qd)
+        return next_mode(push(M, qdd, resting, mu), resting, mu)
+
+    def _record(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, outcome: Outcome) -> Impact:
+        hit = contacts.some(outcome.normal > 0.0)
+        speed = np.linalg.norm(hit.velocity, axis=-1)
+        numbers = hit.index.tolist()
+        return Impact(
+            time=t,
+            points=tuple(self.pairs.point(i) for i in numbers),
+            walls=tuple(self.pairs.wall(i) for i in numbers),
+            impulses=outcome.normal[outcome.normal > 0.0],
+            friction_impulses=outcome.friction[outcome.normal > 0.0],
+            normal_velocity_change=hit.J_n @ outcome.qd - hit.rate,
+            incidence=np.arccos(np.clip(np.abs(hit.rate) / np.where(speed > 0.0, speed, 1.0), 0.0, 1.0)),
+            energy_before=float(self.plant.energy(q, qd)),
+            energy_after=float(self.plant.energy(q, outcome.qd)),
+            q=q, qd_before=qd, qd_after=outcome.qd,
+        )  # fmt: skip
+
+    def _refuse_penetration(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> None:
+        deepest = int(np.argmin(contacts.gap))
+        if contacts.gap[deepest] >= -CLOSED:
+            return
+        point, wall = self.pairs.point(deepest), self.pairs.walls[self.pairs.wall(deepest)]
+        when = "at the start" if t == 0.0 else f"at t = {t:.12g} s"
+        raise SimulationError(
+            f"point {point!r} is {-contacts.gap[deepest]:.6g} m behind the wall {wall} {when}. "
+            "Start with every point on the allowed side, or leave this one out of `points`.",
+            time=t, state=np.concatenate([q, qd]), quantity=f"gap of {point}",
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Motion over time: `appell.simulate` and the `Trajectory` it gives."""

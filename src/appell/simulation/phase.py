@@ -1,0 +1,98 @@
+"""The pieces that a motion is made of, and what lies between them.
+
+A `Phase` is a stretch of time in which the equations of motion do not change: free flight, or contact at certain points.
+An `Environment` says, at the beginning and after every event, what happens at that instant (impacts) and which phase
+comes next. The loop in `appell.simulation.loop` knows nothing else about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from appell.impact.record import Impact
+    from appell.simulation.plant import Plant
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an integrator.
+
+    Attributes:
+        start, end: its times. [s]
+        interpolant: state vectors (n,) or (n, N) at times within it.
+    """
+
+    start: float
+    end: float
+    interpolant: Callable[[float | np.ndarray], np.ndarray]
+
+
+class Phase(Protocol):
+    """Equations of motion that hold for a while."""
+
+    @property
+    def contacts(self) -> tuple[tuple[str, int], ...]:
+        """Points in contact and the numbers of their walls."""
+        ...
+
+    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """qdd, (nv,)."""
+        ...
+
+    def first_event(self, step: Step) -> float | None:
+        """The first time in the step at which something else must happen, or None."""
+        ...
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state that obeys all constraints exactly: errors of the integrator are taken out."""
+        ...
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """How far a state is from obeying them. [m]"""
+        ...
+
+
+class Settled(NamedTuple):
+    """What happened at an instant, the state after it, and how the motion goes on."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    phase: Phase
+    impacts: tuple[Impact, ...]
+
+
+class Environment(Protocol):
+    """What is around the robot."""
+
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
+        """Let happen what must happen at this instant."""
+        ...
+
+
+class Free:
+    """No walls: one phase without events."""
+
+    contacts: tuple[tuple[str, int], ...] = ()
+
+    def __init__(self, plant: Plant) -> None:
+        self.plant = plant
+
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
+        return Settled(q, qd, self, ())
+
+    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.plant.acceleration(t, q, qd)
+
+    def first_event(self, step: Step) -> float | None:
+        return None
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.plant.coordinates.tidied(q), qd
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return self.plant.coordinates.drift(q)
