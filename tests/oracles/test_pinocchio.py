@@ -17,6 +17,7 @@ from helpers import (
     SMALL_TREES,
     assert_close,
     random_states,
+    shared,
 )
 from pinocchio_peer import Peer, model_of_file, model_of_robot
 
@@ -126,3 +127,15 @@ def test_kinematics(pair, which) -> None:
                 scale=float(np.abs(J).max() * np.abs(qd).max()),
                 what=f"rate {frame} {reference}",
             )
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5"])
+def test_large_batches(name: str) -> None:
+    """Batches that are large enough to be compiled, where a compiler exists."""
+    robot, peer = pair_of_file(shared(f"robots/{name}.urdf"))
+    state = random_states(robot, 1500)
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        for _ in range(2):  # the first batch may be interpreted
+            found = getattr(robot, function)(*state)
+        expected = np.array([getattr(peer, function)(*row) for row in zip(*state, strict=True)])
+        assert_close(found, expected, tolerance=TOLERANCE, what=function)
