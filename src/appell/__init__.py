@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from appell.model.check import check
     from appell.model.loaders import load
     from appell.model.robot import Robot
+    from appell.rollouts import Rollout, rollout
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
     from appell.symbolic.equations import Equations, equations
@@ -37,6 +38,7 @@ _HOME = {
     "CompiledRobot": "compiler.api", "compile": "compiler.api",
     "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
+    "Rollout": "rollouts", "rollout": "rollouts",
     "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",

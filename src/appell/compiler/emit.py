@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from appell.compiler.listing import Listing, Operation
+from appell.errors import CompileError
 
 OPERATORS = {
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
@@ -187,6 +188,8 @@ def _assignment(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: 
     if name in OPERATORS:
         operands = [texts.get(argument, f"v{argument}") for argument in arguments]
         expression = OPERATORS[name].format(*operands, one=dialect.literal(1.0))
+    elif name not in dialect.functions:
+        raise CompileError(f"operation {name!r} has no translation for this target. Known: {', '.join(dialect.functions)}.")
     else:
         operands = [_alone(listed, dialect, texts, argument) for argument in arguments]
         expression = f"{dialect.functions[name]}({', '.join(operands)})"

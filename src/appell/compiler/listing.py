@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OPERATIONS = (
     "add", "sub", "mul", "div", "neg", "sq", "twice", "inv", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
-    "exp", "log", "pow", "fabs", "fmin", "fmax",
+    "exp", "log", "pow", "fabs", "fmin", "fmax", "sign",
 )  # fmt: skip
 """What a listing may contain beside inputs and constants: the lower-case names of CasADi's operation codes."""
 

@@ -65,18 +65,22 @@ def _strides(array: Any) -> tuple[int, int]:
 
 
 def build(key: str, form: Callable[[], Form], signature: Signature, dtype: str, title: str) -> CudaKernel:
-    """The kernel of a form; `key` names what it computes. Compiled code is kept beside that of the CPU."""
+    """The kernel of a form; `key` names what it computes."""
+    return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title), dtype))
+
+
+def module(key: str, source: Callable[[], str], dtype: str) -> Any:
+    """Compiled code for the current device, kept on disk beside that of the CPU."""
     cp = cupy()
     folder = cache.default_folder()
     card = cp.cuda.Device().compute_capability
     name = digest(key, dtype, "cuda", card, cp.cuda.nvrtc.getVersion(), OPTIONS, source_digest())
     path = cache.find(folder, name)
-    if path is None:
-        code = compiled(kernel_source(form(), dtype, title))
-        cache.store(folder, name, code)
-    else:
-        code = path.read_bytes()
-    return CudaKernel(signature, loaded(code))
+    if path is not None:
+        return loaded(path.read_bytes())
+    code = compiled(source())
+    cache.store(folder, name, code)
+    return loaded(code)
 
 
 def compiled(source: str) -> bytes:

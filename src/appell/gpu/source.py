@@ -32,7 +32,7 @@ def cuda_dialect(dtype: str) -> Dialect:
     return Dialect(
         type="real",
         literal=lambda number: literal(number, dtype),
-        functions={name: name + suffix for name in FUNCTIONS},
+        functions={"sign": "sign_of", **{name: name + suffix for name in FUNCTIONS}},
     )
 
 
@@ -65,6 +65,11 @@ def state_text(form: Form, dtype: str, title: str) -> str:
 #define restrict __restrict__
 typedef {PRECISIONS[dtype].real} real;
 typedef long long place;
+
+static __device__ __forceinline__ real sign_of(real x)
+{{
+    return (x > 0) - (x < 0);
+}}
 
 {sincos_text(dtype)}
 {data}

@@ -1,0 +1,102 @@
+"""Many robots, many fixed steps: `appell.rollout`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from appell.errors import SimulationError
+from appell.rollouts.plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from appell.compiler.api import CompiledRobot
+
+
+class Rollout(NamedTuple):
+    """Times (T,) [s], coordinates and speeds (..., T, n), or (n, T, ...) in columns, after every k-th step."""
+
+    t: np.ndarray
+    q: Any
+    qd: Any
+
+
+def rollout(
+    dyn: CompiledRobot,
+    q0: Any,
+    qd0: Any,
+    controls: Any = None,
+    *,
+    steps: int,
+    dt: float,
+    integrator: str = "rk4",
+    law: str = "torque",
+    gains: Mapping[str, Any] | None = None,
+    hold: int | None = None,
+    every: int = 1,
+    passive: bool = True,
+    check: bool = True,
+) -> Rollout:
+    """Move a batch of robots on by fixed steps.
+
+    On a GPU (`appell.compile(robot, target="cuda")`) all steps run inside one kernel with the state in registers; on a CPU
+    each step is a batch call.
+
+    Args:
+        dyn: a compiled robot.
+        q0, qd0: initial states (..., n); batch dimensions broadcast with those of the controls.
+        controls: torques [N m, N] for the law `"torque"` (zero if not given), or a mapping from signal to array: `q`, `qd`
+            for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"`; signals that are not given are zero.
+        steps, dt: number and length [s] of the steps.
+        integrator: `"rk4"` or `"semi_implicit_euler"`.
+        gains: `kp` and `kd` of the feedback laws, numbers or (..., n).
+        hold: controls change every so many steps: signals are then (..., K, n), K = ceil(steps / hold).
+        every: keep the state after every so many steps.
+        passive: add joint damping and friction of the description.
+        check: raise `SimulationError` when a state is not finite.
+
+    Example:
+        >>> import appell, numpy as np
+        >>> dyn = appell.compile(appell.load("planar2r"))
+        >>> fall = appell.rollout(dyn, np.zeros((5, 2)), np.zeros((5, 2)), steps=100, dt=1e-3, every=10)
+        >>> fall.q.shape, fall.t[-1].item()
+        ((5, 10, 2), 0.1)
+    """
+    columns = dyn.options.layout == "columns"
+    plan = make_plan(
+        dyn.robot.nv, columns, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive
+    )  # fmt: skip
+    q, qd = RUNNERS[dyn.options.target](dyn, plan)
+    t = dt * every * np.arange(1, plan.kept + 1)
+    if check:
+        _refuse_divergence(t, q, qd, columns)
+    return Rollout(t, q, qd)
+
+
+def _on_cpu(dyn: CompiledRobot, plan: Plan) -> tuple[Any, Any]:
+    from appell.rollouts.plain import run
+
+    return run(dyn, plan)
+
+
+def _on_gpu(dyn: CompiledRobot, plan: Plan) -> tuple[Any, Any]:
+    from appell.gpu.rollout import run
+
+    return run(dyn, plan)
+
+
+RUNNERS = {"cpu": _on_cpu, "cuda": _on_gpu}
+
+
+def _refuse_divergence(t: np.ndarray, q: Any, qd: Any, columns: bool) -> None:
+    """Name the first time at which a state is not finite."""
+    for name, array in (("q", q), ("qd", qd)):
+        if float((array * 0).sum()) == 0.0:
+            continue
+        host = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
+        k = int(np.argwhere(~np.isfinite(np.asarray(host)))[:, 1 if columns else -2].min())
+        raise SimulationError(
+            f"the rollout diverged: {name} is not finite at t = {t[k]:g} s. "
+            "Take smaller steps, lower gains or other controls."
+        )
