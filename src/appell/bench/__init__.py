@@ -1,0 +1,39 @@
+"""Speed, memory and precision of appell beside its peers, measured side by side in one run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+
+from appell.bench.contest import Settings
+from appell.bench.environment import environment
+from appell.bench.report import Report
+from appell.bench.timing import on_cores
+from appell.errors import ArgumentError, choices
+from appell.table import Table
+
+CASES = ("batch", "inertia", "single", "scalar", "chains", "threads", "first_use", "memory")
+"""Modules of `appell.bench.cases`, in the order in which they run."""
+
+
+def bench(settings: Settings, cases: Sequence[str] = CASES) -> Report:
+    """Run the cases, each in a process of its own."""
+    for name in cases:
+        if name not in CASES:
+            raise ArgumentError(choices("benchmark", name, CASES))
+    found = environment()
+    tables: list[Table] = []
+    for name in cases:
+        print(f"measuring: {name}", file=sys.stderr, flush=True)
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            tables += process.submit(run_case, name, settings).result()
+    return Report(found, tables)
+
+
+def run_case(name: str, settings: Settings) -> list[Table]:
+    """Run one case here, pinned to one core; only `threads` needs two."""
+    with on_cores(2 if name == "threads" else 1):
+        return import_module(f"appell.bench.cases.{name}").run(settings)

@@ -1,0 +1,67 @@
+"""The robots that are measured, and random states of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import appell
+from appell.model.robot import Robot
+
+PANDA_FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
+
+
+@cache
+def puma() -> Robot:
+    """The built-in PUMA 560."""
+    return bare(appell.load("puma560"))
+
+
+@cache
+def ur5(folder: Path) -> Robot | None:
+    """UR5 from `ur5.urdf` of a folder, if it is there."""
+    path = folder / "ur5.urdf"
+    return bare(appell.load(path)) if path.exists() else None
+
+
+@cache
+def panda_arm(folder: Path) -> Robot | None:
+    """The seven joints of the Panda, its fingers fixed, from `panda.urdf` of a folder, if it is there."""
+    path = folder / "panda.urdf"
+    if not path.exists():
+        return None
+    robot = appell.load(path, mimic="ignore")
+    joints = [
+        replace(joint, kind="fixed", mimic=None) if joint.name in PANDA_FINGERS else joint for joint in robot.joints
+    ]
+    return bare(replace(robot, name="panda arm", joints=tuple(joints)))
+
+
+@cache
+def chain(n: int) -> Robot:
+    """A general chain of n revolute joints."""
+    return bare(appell.robots.random_chain(n, seed=1))
+
+
+def arms(folder: Path) -> list[Robot]:
+    """The arms that can be had."""
+    return [robot for robot in (puma(), ur5(folder), panda_arm(folder)) if robot is not None]
+
+
+def bare(robot: Robot) -> Robot:
+    """The same dynamics in terms that every library understands alike: no meshes, no friction, plain angles."""
+    bodies = tuple(replace(body, visuals=()) for body in robot.bodies)
+    joints = tuple(
+        replace(joint, damping=0.0, friction=0.0, kind="revolute" if joint.kind == "continuous" else joint.kind)
+        for joint in robot.joints
+    )
+    return replace(robot, bodies=bodies, joints=joints)
+
+
+def states(robot: Robot, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, qd and a third vector, each (count, n), the same for the same robot."""
+    rng = np.random.default_rng(7)
+    return tuple(rng.uniform(-2.0, 2.0, (count, size)) for size in (robot.nq, robot.nv, robot.nv))  # type: ignore[return-value]

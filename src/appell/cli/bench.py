@@ -1,0 +1,41 @@
+"""`appell bench`: appell and its peers, measured side by side on one core."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from appell.cli.command import OK, Command, add_json, answer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cases", nargs="*", help="what to measure (default: everything; see --list)")
+    parser.add_argument("--list", action="store_true", help="show the cases and stop")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller work, for a first look")
+    parser.add_argument(
+        "--robots", type=Path, default=Path("."), metavar="DIR",
+        help="folder with ur5.urdf and panda.urdf; without them only built-in robots are measured",
+    )  # fmt: skip
+    parser.add_argument("--docs", type=Path, metavar="FILE", help="also write the tables as a page of documentation")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from appell.bench import CASES, bench
+    from appell.bench.contest import Settings
+    from appell.model.writers.files import write_text
+
+    if arguments.list:
+        answer(arguments, "\n".join(CASES), {"cases": list(CASES)})
+        return OK
+    settings = Settings(
+        arguments.robots, quick=arguments.quick, **({"rounds": 5, "sample": 0.005} if arguments.quick else {})
+    )
+    report = bench(settings, arguments.cases or CASES)
+    if arguments.docs:
+        write_text(arguments.docs, report.markdown())
+    answer(arguments, report, report.as_dict())
+    return OK
+
+
+COMMAND = Command("bench", "measure speed and memory beside Pinocchio and MuJoCo", add_arguments, run)
