@@ -9,9 +9,13 @@ from appell.compiler.targets import TARGETS
 from appell.dynamics import Dynamics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
+    from appell.compiler.listing import Listing
     from appell.model.robot import Robot
+    from appell.rollouts.laws import Law
 
 
 class CompiledRobot(Dynamics):
@@ -30,6 +34,12 @@ class CompiledRobot(Dynamics):
     def parameters(self) -> np.ndarray:
         """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
         return self.functions.parameters.copy()
+
+    def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
+        """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations."""
+        from appell.rollouts.rate import rate, rate_digest
+
+        return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
@@ -51,9 +61,9 @@ def compile(
     first one on) and offers:
 
     Args:
-        target: `"cpu"`, or `"cuda"`: one thread of a GPU is one state. CuPy, PyTorch and JAX arrays are then used in place, on
-            the caller's stream, and results are arrays of the same kind; NumPy arrays are copied there and back. Looking for
-            NaN and infinity waits for the GPU: pass `check=False` to stay asynchronous.
+        target: `"cpu"`, or `"cuda"`: one thread of a GPU is one state. CuPy, PyTorch and JAX arrays are then used in place,
+            on the caller's stream, and results are arrays of the same kind; NumPy arrays are copied there and back. Looking
+            for NaN and infinity waits for the GPU: pass `check=False` to stay asynchronous.
         dtype: `"float64"` or `"float32"`, of the arithmetic and of the results.
         threads: the most that a batch is split over; None for every core that the process may use.
         parameters: `"baked"` makes the robot's numbers constants, which is fastest; `"runtime"` makes inertial parameters an

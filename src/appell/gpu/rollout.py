@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.compiler.emit import plan
-from appell.compiler.fingerprint import digest, tree_digest
+from appell.compiler.fingerprint import digest
 from appell.compiler.forms import StraightLine
 from appell.gpu.arrays import entered, kind_of
 from appell.gpu.device import cupy, telling
 from appell.gpu.kernel import module
 from appell.gpu.source import BLOCK, state_text
 from appell.rollouts.integrators import INTEGRATORS, Integrator
-from appell.rollouts.rate import rate
 
 if TYPE_CHECKING:
     from appell.compiler.api import CompiledRobot
@@ -109,11 +108,11 @@ def run(dyn: CompiledRobot, plan_: Plan) -> tuple[Any, Any]:
 
 def source(dyn: CompiledRobot, plan_: Plan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
-    listed = rate(dyn.robot, plan_.law, plan_.passive)
+    _, listed = dyn.state_rate(plan_.law, plan_.passive)
     n = plan_.n
     scratch = f"real sum_q[{n}], sum_v[{n}];" if "sum_q" in rule.text else ""
     return state_text(
-        StraightLine(plan(listed, 1 << 30)), dyn.options.dtype, f"rollout, {rule.name}"
+        StraightLine(plan(listed(), 1 << 30)), dyn.options.dtype, f"rollout, {rule.name}"
     ) + TEMPLATE.format(
         n=n,
         u=n * len(plan_.law.signals),
@@ -126,8 +125,7 @@ def source(dyn: CompiledRobot, plan_: Plan, rule: Integrator) -> str:
 
 def _kernel(dyn: CompiledRobot, plan_: Plan) -> Any:
     rule = INTEGRATORS[plan_.integrator]
-    damping = [(joint.damping, joint.friction) for joint in dyn.robot.joints] if plan_.passive else []
-    key = digest(tree_digest(dyn.robot.tree), "rollout", plan_.law.name, rule.name, damping)
+    key = digest("rollout", dyn.state_rate(plan_.law, plan_.passive)[0], rule.name)
     kernels = dyn.__dict__.setdefault("_rollouts", {})
     place = (cupy().cuda.Device().id, key)
     if place not in kernels:

@@ -25,6 +25,13 @@ BLOCK = 64
 SHARED_BYTES = 48 * 1024
 """Shared memory that every card has; wider rows are read in place."""
 
+SIGN_OF = """\
+static __device__ __forceinline__ real sign_of(real x)
+{
+    return (x > 0) - (x < 0);
+}
+"""
+
 
 def cuda_dialect(dtype: str) -> Dialect:
     """Scalars of a thread."""
@@ -66,11 +73,7 @@ def state_text(form: Form, dtype: str, title: str) -> str:
 typedef {PRECISIONS[dtype].real} real;
 typedef long long place;
 
-static __device__ __forceinline__ real sign_of(real x)
-{{
-    return (x > 0) - (x < 0);
-}}
-
+{SIGN_OF if "sign" in form.functions_used else ""}
 {sincos_text(dtype)}
 {data}
 {functions}
@@ -82,21 +85,11 @@ static __device__ __forceinline__ void thread_state(const real *restrict x, real
     for (int k = 0; k < {form.angle_count}; k++) sincos_one(a[k], s[k], c[k]);
     thread_body(x, s, c, w, y);
 }}
-
-static __device__ __forceinline__ void judge(const real *x, const real *y, int *bad)
-{{
-    real zero = 0;
-    {_unroll(sum(form.sizes))}
-    for (int j = 0; j < {sum(form.sizes)}; j++) zero += x[j] * 0;
-    {_unroll(form.size_out)}
-    for (int j = 0; j < {form.size_out}; j++) zero += y[j] * 0;
-    if (zero != 0) *bad = 1;
-}}
 """
 
 
 def batch_text(form: Form) -> str:
-    """The kernel for arrays of any strides."""
+    """The kernel for arrays of any strides, and `judge`, which looks for what is not finite."""
     given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
     given += ["real *restrict out, place step, place pitch", "place n", "int *bad"]
     loads = [
@@ -107,6 +100,16 @@ def batch_text(form: Form) -> str:
         for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
     ]
     return f"""\
+static __device__ __forceinline__ void judge(const real *x, const real *y, int *bad)
+{{
+    real zero = 0;
+    {_unroll(sum(form.sizes))}
+    for (int j = 0; j < {sum(form.sizes)}; j++) zero += x[j] * 0;
+    {_unroll(form.size_out)}
+    for (int j = 0; j < {form.size_out}; j++) zero += y[j] * 0;
+    if (zero != 0) *bad = 1;
+}}
+
 extern "C" __global__ void __launch_bounds__({BLOCK}) appell_batch(
     {_commas(given)})
 {{

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
 from appell.algorithms.registry import find
+from appell.compiler.fingerprint import digest, tree_digest
 from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
 from appell.errors import ArgumentError
@@ -54,6 +55,12 @@ def rate(robot: Robot, law: Law, passive: bool) -> Listing:
     qdd = find("forward_dynamics", None, n)[2](tree, parts["q"], parts["qd"], tau)
     result = casadi.cse(casadi.vertcat(*parts["qd"], *(casadi.SX(x) for x in qdd)))
     return simplify(listing(casadi.Function("rate", list(symbols.values()), [casadi.densify(result)])))
+
+
+def rate_digest(robot: Robot, law: Law, passive: bool) -> str:
+    """A name for what `rate` computes."""
+    losses = [(joint.damping, joint.friction) for joint in robot.joints] if passive else []
+    return digest(tree_digest(robot.tree), law.name, losses)
 
 
 def resistance(robot: Robot, qd: list[Scalar]) -> list[Scalar]:
