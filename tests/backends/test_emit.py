@@ -21,7 +21,7 @@ EXPRESSIONS = {
     "tan": lambda a, b: casadi.tan(a / 2), "asin": lambda a, b: casadi.asin(a / 2), "acos": lambda a, b: casadi.acos(a / 2),
     "atan": lambda a, b: casadi.atan(a), "atan2": lambda a, b: casadi.atan2(a, b), "exp": lambda a, b: casadi.exp(a),
     "log": lambda a, b: casadi.log(2 + a), "pow": lambda a, b: (2 + a) ** b, "fabs": lambda a, b: casadi.fabs(a),
-    "fmin": lambda a, b: casadi.fmin(a, b), "fmax": lambda a, b: casadi.fmax(a, 0.25),
+    "sign": lambda a, b: casadi.sign(a), "fmin": lambda a, b: casadi.fmin(a, b), "fmax": lambda a, b: casadi.fmax(a, 0.25),
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("compiler")

@@ -196,7 +196,8 @@ typedef struct {
     vectorcallfunc vectorcall;
     Kernel *kernel;
     PyObject *general;
-    int rows; /* whether batches are rows; others go the general way */
+    PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
+    int rows;             /* whether batches are rows; others go the general way */
 } Function;
 
 enum { INPUTS_AT, GRAVITY_AT, FORCES_AT, PARAMETERS_AT, OUT_AT, CHECK_AT, ARGUMENTS };
@@ -213,10 +214,12 @@ static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, 
 static PyObject *quick_call(const Function *self, PyObject *const *arguments)
 {
     const Kernel *kernel = self->kernel;
-    PyObject *inputs = arguments[INPUTS_AT], *out = arguments[OUT_AT];
-    if (arguments[GRAVITY_AT] != Py_None || arguments[FORCES_AT] != Py_None || arguments[PARAMETERS_AT] != Py_None ||
-        !PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != kernel->inputs || !kernel->inputs)
+    PyObject *inputs = arguments[INPUTS_AT], *out = arguments[OUT_AT], *last = arguments[PARAMETERS_AT];
+    const int given_apart = self->parameters != Py_None, state = kernel->inputs - given_apart;
+    if (arguments[GRAVITY_AT] != Py_None || arguments[FORCES_AT] != Py_None || (last != Py_None && !given_apart) ||
+        !PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != state || state < 1)
         return NULL;
+    if (last == Py_None) last = self->parameters;
     PyObject *first = PyTuple_GET_ITEM(inputs, 0);
     if (!PyArray_CheckExact(first)) return NULL;
     const int dimensions = PyArray_NDIM((PyArrayObject *)first);
@@ -224,11 +227,12 @@ static PyObject *quick_call(const Function *self, PyObject *const *arguments)
     const npy_intp n = dimensions == 2 ? PyArray_DIM((PyArrayObject *)first, 0) : 1;
     Job job = {.kernel = kernel};
     for (int k = 0; k < kernel->inputs; k++) {
-        PyObject *given = PyTuple_GET_ITEM(inputs, k);
-        if (!plain(kernel, given, dimensions, kernel->size[k])) return NULL;
-        if (dimensions == 2 && PyArray_DIM((PyArrayObject *)given, 0) != n) return NULL;
+        PyObject *given = k < state ? PyTuple_GET_ITEM(inputs, k) : last;
+        const int for_all = k == state && plain(kernel, given, 1, kernel->size[k]);
+        if (!for_all && !plain(kernel, given, dimensions, kernel->size[k])) return NULL;
+        if (!for_all && dimensions == 2 && PyArray_DIM((PyArrayObject *)given, 0) != n) return NULL;
         job.in[k] = PyArray_BYTES((PyArrayObject *)given);
-        job.step[k] = kernel->size[k];
+        job.step[k] = for_all ? 0 : kernel->size[k];
         job.pitch[k] = 1;
     }
     job.step[kernel->inputs] = kernel->entries;
@@ -264,16 +268,18 @@ static PyObject *function_call(PyObject *object, PyObject *const *arguments, siz
 
 static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"kernel", "general", "rows", NULL};
-    PyObject *kernel, *general;
+    static char *names[] = {"kernel", "general", "parameters", "rows", NULL};
+    PyObject *kernel, *general, *parameters;
     int rows;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!Op:Function", names, &KernelType, &kernel, &general, &rows))
+    if (!PyArg_ParseTupleAndKeywords(
+            arguments, keywords, "O!OOp:Function", names, &KernelType, &kernel, &general, &parameters, &rows))
         return NULL;
     Function *self = (Function *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = function_call;
     self->kernel = (Kernel *)Py_NewRef(kernel);
     self->general = Py_NewRef(general);
+    self->parameters = Py_NewRef(parameters);
     self->rows = rows;
     return (PyObject *)self;
 }
@@ -295,13 +301,14 @@ static void function_dealloc(Function *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->kernel);
     Py_XDECREF(self->general);
+    Py_XDECREF(self->parameters);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
 static PyTypeObject FunctionType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "appell._native.boundary.Function",
-    .tp_doc = "Function(kernel, general, rows): calls the kernel where it can, the general function where it must.",
+    .tp_doc = "Function(kernel, general, parameters, rows): calls the kernel where it can, the general function where it must.",
     .tp_basicsize = sizeof(Function),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
     .tp_vectorcall_offset = offsetof(Function, vectorcall),

@@ -34,9 +34,9 @@ def as_batch(
     if check:
         for (name, _), array in zip(named, arrays, strict=True):
             refuse_non_finite(name, array)
-    leads = [array.shape[:-1] for array in arrays]
+    leads = {array.shape[:-1] for array in arrays}
     try:
-        lead = np.broadcast_shapes(*leads)
+        lead = leads.pop() if len(leads) == 1 else np.broadcast_shapes(*leads)
     except ValueError:
         told = ", ".join(f"{name} {np.shape(value)}" for (name, _), value in zip(named, values, strict=True))
         place = "first" if columns else "last"
@@ -44,7 +44,8 @@ def as_batch(
             f"batch dimensions do not fit together: {told}. All but the {place} dimension must broadcast."
         ) from None
     count = math.prod(lead)
-    return [np.broadcast_to(array, (*lead, array.shape[-1])).reshape(count, array.shape[-1]) for array in arrays], lead
+    full = (array if array.shape[:-1] == lead else np.broadcast_to(array, (*lead, array.shape[-1])) for array in arrays)
+    return [array.reshape(count, array.shape[-1]) for array in full], lead
 
 
 def stacked(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:

@@ -26,6 +26,7 @@ def scalar_dialect(dtype: str, type_name: str | None = None) -> Dialect:
         type=type_name or REALS[dtype],
         literal=lambda number: literal(number, dtype),
         functions={name: name + suffix for name in FUNCTIONS},
+        operators={"sign": "({0} > 0) - ({0} < 0)"},
     )
 
 

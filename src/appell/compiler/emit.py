@@ -37,6 +37,7 @@ class Dialect:
         literal: text of a number used as an operand.
         splat: text of a number that is no operand, such as a constant result; `{}` is the literal.
         functions: names of the functions for operations that are not operators.
+        operators: text of further operations, as in `OPERATORS`.
         load: text of an input, from its index.
         angle: statement that hands over an argument of sine and cosine, from its index and its text.
         sine, cosine: text of a sine and of a cosine; `{}` is the index of the angle.
@@ -46,6 +47,7 @@ class Dialect:
     type: str
     literal: Callable[[float], str]
     functions: Mapping[str, str] = field(default_factory=dict)
+    operators: Mapping[str, str] = field(default_factory=dict)
     splat: str = "{}"
     load: Callable[[int], str] = "x[{}]".format
     angle: Callable[[int, str], str] = "a[{}] = {};".format
@@ -185,11 +187,14 @@ def _crossing(listed: Listing, pieces: Sequence[Sequence[int]]) -> dict[int, int
 
 def _assignment(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
     name, arguments, _ = listed.operations[k]
-    if name in OPERATORS:
+    template = OPERATORS.get(name) or dialect.operators.get(name)
+    if template:
         operands = [texts.get(argument, f"v{argument}") for argument in arguments]
-        expression = OPERATORS[name].format(*operands, one=dialect.literal(1.0))
+        expression = template.format(*operands, one=dialect.literal(1.0))
     elif name not in dialect.functions:
-        raise CompileError(f"operation {name!r} has no translation for this target. Known: {', '.join(dialect.functions)}.")
+        raise CompileError(
+            f"operation {name!r} has no translation for this target. Known: {', '.join(dialect.functions)}."
+        )
     else:
         operands = [_alone(listed, dialect, texts, argument) for argument in arguments]
         expression = f"{dialect.functions[name]}({', '.join(operands)})"

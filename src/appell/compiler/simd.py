@@ -33,6 +33,7 @@ def simd_dialect(dtype: str) -> Dialect:
         type="lanes",
         literal=lambda number: literal(number, dtype),
         functions={name: f"{name}_lanes" for name in FUNCTIONS},
+        operators={"sign": "__builtin_convertvector(({0} < 0) - ({0} > 0), lanes)"},  # a comparison gives 0 or -1
         splat="splat({})",
     )
 
