@@ -177,6 +177,40 @@ class Dynamics:
         """
         return self.functions["center_of_mass", None]((q,), None, None, parameters, out, check)
 
+    def center_of_mass_jacobian(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
+        """Jacobian of the mass centre of the moving bodies: its velocity in the world is J(q) qd. (..., 3, nv)
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").center_of_mass_jacobian([0.0] * 6).shape
+            (3, 6)
+        """
+        return self.functions["center_of_mass_jacobian", None]((q,), None, None, parameters, out, check)
+
+    def centroidal_momentum(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
+        """Momentum of the moving bodies and its moment about their mass centre, along the world's axes. (..., 6)
+
+        Rotors are left out. [kg m/s, kg m²/s]
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> h = robot.centroidal_momentum([0.2] * 6, [1.0] * 6)
+            >>> bool(abs(h - robot.centroidal_momentum_matrix([0.2] * 6).sum(axis=1)).max() < 1e-13)
+            True
+        """
+        return self.functions["centroidal_momentum", None]((q, qd), None, None, parameters, out, check)
+
+    def centroidal_momentum_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
+        """A(q) with centroidal_momentum = A(q) qd, linear rows first. (..., 6, nv) [kg, kg m, kg m²]
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").centroidal_momentum_matrix([0.0] * 6).shape
+            (6, 6)
+        """
+        return self.functions["centroidal_momentum_matrix", None]((q,), None, None, parameters, out, check)
+
     def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]
 

@@ -60,6 +60,9 @@ QUANTITIES = {
         Quantity("potential_energy", ("q",), (), "gibbs"),
         Quantity("gibbs_function", ("q", "qd", "qdd"), (), "gibbs"),
         Quantity("center_of_mass", ("q",), (3,), "gibbs", gravity=False),
+        Quantity("center_of_mass_jacobian", ("q",), (3, "v"), "composite", gravity=False),
+        Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", gravity=False),
+        Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", gravity=False),
         Quantity("pose", ("q",), (4, 4), "recursive", gravity=False, frame=True),
         Quantity("jacobian", ("q",), (6, "v"), "recursive", gravity=False, frame=True),
         Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", gravity=False, frame=True),
@@ -70,7 +73,7 @@ _MODULES = (
     "inverse_dynamics.mata2002", "inverse_dynamics.valera2003", "inverse_dynamics.newton_euler",
     "mass_matrix.gibbs_hessian", "mass_matrix.composite",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
-    "coriolis_matrix", "energy", "kinematics",
+    "coriolis_matrix", "energy", "kinematics", "centroidal",
 )  # fmt: skip
 
 

@@ -1,0 +1,103 @@
+"""Momentum of the whole robot about its mass centre, its matrix, and the Jacobian of the mass centre.
+
+A unit speed of joint j moves everything that hangs on it as one rigid body. With the joint's unit twist taken at the
+world's origin (velocity e, angular velocity w) and mass m, first moment γ and inertia tensor H of that body about the same
+point, its momentum and moment of momentum are
+    P = m e + w x γ        L = γ x e + H w
+and the columns of A_G are [P; L - c x P], c the mass centre of the robot. Rotors are left out, as in Pinocchio: what
+turns in a gear is not the joint's own motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from appell.algebra import ZERO, Cosines, Inertia, Rotation, Scalar, Vec3, is_zero
+from appell.algorithms.registry import algorithm
+from appell.algorithms.world import WorldMotion, world_motion
+from appell.errors import ModelError
+from appell.model.joints import Twist
+from appell.model.tree import BASE, Tree, Wrench
+
+
+@algorithm("centroidal_momentum", "composite")
+def centroidal_momentum(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """Momentum and moment of momentum about the mass centre, along the world's axes.  [kg m/s, kg m²/s]"""
+    motions = world_motion(tree, q, qd)
+    bodies = own_bodies(tree, motions)
+    P, L = ZERO, ZERO
+    for body, motion in zip(bodies, motions, strict=True):
+        own = momentum(body, at_world_origin(Twist(motion.omega, motion.v), motion.p))
+        P, L = P + own.force, L + own.moment
+    mass, gamma = moving_mass(bodies)
+    return [*P, *(L - gamma.cross(P) * (1.0 / mass))]
+
+
+@algorithm("centroidal_momentum_matrix", "composite")
+def centroidal_momentum_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """A_G(q) with momentum = A_G qd, linear rows first.  [kg, kg m, kg m²]"""
+    motions = world_motion(tree, q)
+    bodies = own_bodies(tree, motions)
+    mass, gamma = moving_mass(bodies)
+    c = gamma * (1.0 / mass)
+    A: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(6)]
+    for v, (P, L) in unit_momenta(tree, motions, bodies):
+        for row, entry in enumerate((*P, *(L - c.cross(P)))):
+            A[row][v] = A[row][v] + entry
+    return A
+
+
+@algorithm("center_of_mass_jacobian", "composite")
+def center_of_mass_jacobian(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """ċ = J qd: the momentum that unit speeds give, for each kilogram.  [m, 1]"""
+    motions = world_motion(tree, q)
+    bodies = own_bodies(tree, motions)
+    mass, _ = moving_mass(bodies)
+    J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
+    for v, (P, _) in unit_momenta(tree, motions, bodies):
+        for row, entry in enumerate(P * (1.0 / mass)):
+            J[row][v] = J[row][v] + entry
+    return J
+
+
+def own_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Inertia]:
+    """Mass properties of every link about the world's origin, along the world's axes."""
+    return [
+        link.inertia.moved(Rotation(Cosines(motion.R)), motion.p)
+        for link, motion in zip(tree.links, motions, strict=True)
+    ]
+
+
+def moving_mass(bodies: list[Inertia]) -> tuple[Scalar, Vec3]:
+    """Mass and first moment of all moving bodies; some mass must be there."""
+    mass, gamma = 0.0, ZERO
+    for body in bodies:
+        mass, gamma = mass + body.mass, gamma + body.gamma
+    if is_zero(mass):
+        raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
+    return mass, gamma
+
+
+def unit_momenta(tree: Tree, motions: list[WorldMotion], bodies: list[Inertia]) -> Iterator[tuple[int, Wrench]]:
+    """For every degree of freedom of every joint, the speed it belongs to and the momentum that a unit of it gives."""
+    carried = list(bodies)
+    for i in reversed(range(len(carried))):
+        parent = tree.links[i].parent
+        if parent != BASE:
+            carried[parent] = carried[parent] + carried[i]
+    for link, motion, body in zip(tree.links, motions, carried, strict=True):
+        for k, unit in enumerate(motion.units(link.kind.subspace())):
+            yield link.v + k, momentum(body, at_world_origin(unit, motion.p)).times(link.multiplier)
+
+
+def at_world_origin(twist: Twist, p: Vec3) -> Twist:
+    """The twist of a frame at p as that of the point at the world's origin."""
+    return Twist(twist.angular, twist.linear + p.cross(twist.angular))
+
+
+def momentum(body: Inertia, twist: Twist) -> Wrench:
+    """P and L about the origin of a body that moves with this twist, in the place of a force and its moment."""
+    return Wrench(
+        twist.linear * body.mass + twist.angular.cross(body.gamma),
+        body.gamma.cross(twist.linear) + body.at_origin @ twist.angular,
+    )
