@@ -91,6 +91,6 @@ class StraightLine:
         return functions_text(write(self.planned, dialect), dialect.type, prefix, attribute)
 
 
-def choose(tree: Tree, request: Request) -> Form:
-    """The form of a function of this robot: rolled where the recursion is long, else straight-line."""
-    return rolled(tree, request) or StraightLine(plan(simplify(listing(trace(tree, request).graph))))
+def choose(tree: Tree, request: Request, stretch: float = 1.0) -> Form:
+    """The form of a function of this robot: rolled where the recursion is long (see `rolled`), else straight-line."""
+    return rolled(tree, request, stretch) or StraightLine(plan(simplify(listing(trace(tree, request).graph))))

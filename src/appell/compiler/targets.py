@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from appell.model.tree import Tree
 
 
+STRETCH = {"float32": 2.5, "float64": 1.0}
+"""How much longer straight-line code may be on a GPU: measured on a floating humanoid (docs/decisions/0005)."""
+
+
 def on_gpu(tree: Tree, options: Options) -> Any:
     """Functions that take and give arrays on a GPU."""
     import numpy as np
@@ -24,9 +28,14 @@ def on_gpu(tree: Tree, options: Options) -> Any:
     from appell.gpu.evaluate import CudaEvaluator
 
     robot = tree_digest(tree)
+    stretch = STRETCH[options.dtype]
 
     def provide(request: Request) -> tuple[str, Signature, Callable[[], Form]]:
-        return digest(robot, request_digest(tree, request)), signature(tree, request), lambda: choose(tree, request)
+        return (
+            digest(robot, request_digest(tree, request)),
+            signature(tree, request),
+            lambda: choose(tree, request, stretch),
+        )
 
     return CudaEvaluator(provide, options, np.array(parameters(tree), dtype=options.dtype))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -108,3 +109,14 @@ def _spread(array: Any, lead: tuple[int, ...], count: int) -> Any:
     if math.prod(array.shape[:-1]) == 1:
         return cp.broadcast_to(array.reshape(1, size), (count, size))
     return cp.broadcast_to(array, (*lead, size)).reshape(count, size)
+
+
+def any_bad(*arrays: Any) -> bool:
+    """Whether a number is not finite, in one pass over the arrays. Waits for the GPU."""
+    found = [_bad_kernel()(array) for array in arrays if array.size]
+    return bool(cupy().stack(found).any()) if found else False
+
+
+@lru_cache(maxsize=1)
+def _bad_kernel() -> Any:
+    return cupy().ReductionKernel("T x", "bool y", "!isfinite(x)", "a || b", "y = a", "false", "appell_bad")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from appell.compiler.options import Options
 from appell.compiler.request import Request
 from appell.compiler.trace import Signature
 from appell.errors import ArgumentError
-from appell.gpu.arrays import as_batch, entered, kind_of
+from appell.gpu.arrays import any_bad, as_batch, entered, kind_of
 from appell.gpu.device import cupy, telling
 from appell.gpu.kernel import CudaKernel, build
 
@@ -68,6 +68,10 @@ class CudaFunction:
         out: Any | None = None,
         check: bool = True,
     ) -> Any:
+        if gravity is None and external_forces is None and parameters is None and not self.request.parameters:
+            done = self._short_way(inputs, out)
+            if done is not None:
+                return self._checked(inputs, done) if check else done
         request, values = self._completed(inputs, gravity, external_forces, parameters)
         kind = kind_of(values)
         if kind is None:
@@ -78,6 +82,42 @@ class CudaFunction:
             target = None if out is None else entered("out", out, self.evaluator.options.dtype)
             result = self._on_device(request, values, target, check)
             return kind.leave(result) if out is None else out
+
+    def _short_way(self, inputs: tuple[Any, ...], out: Any | None) -> Any | None:
+        """CuPy arrays that need no preparation go to the kernel at once; None where something needs a closer look."""
+        cp, options = cupy(), self.evaluator.options
+        columns = options.layout == "columns"
+        kernel = self.evaluator.kernel(self.request)
+        shape = inputs[0].shape if type(inputs[0]) is cp.ndarray else ()
+        if len(shape) != 2:
+            return None
+        count = shape[1] if columns else shape[0]
+        for array, (_, size) in zip(inputs, kernel.signature.inputs, strict=True):
+            fits = type(array) is cp.ndarray and array.shape == ((size, count) if columns else (count, size))
+            if not (fits and array.dtype == options.dtype and array.flags.c_contiguous):
+                return None
+        entries = kernel.signature.entries
+        expected = (*kernel.signature.shape, count) if columns else (count, *kernel.signature.shape)
+        result = cp.empty(expected, options.dtype) if out is None else out
+        fits = type(result) is cp.ndarray and result.shape == expected and result.dtype == options.dtype
+        if not (fits and result.flags.c_contiguous) or any(result.data.ptr == array.data.ptr for array in inputs):
+            return None
+        with telling(self.request.function):
+            if columns:
+                kernel.run_strided(inputs, [(1, count)] * (len(inputs) + 1), result, count)
+            else:
+                kernel.run_rows(
+                    inputs, [size for _, size in kernel.signature.inputs], result.reshape(count, entries), count
+                )
+        return result
+
+    def _checked(self, inputs: Sequence[Any], result: Any) -> Any:
+        """The result, if all numbers are finite. Waits for the GPU."""
+        if any_bad(*inputs, result):
+            for (name, _), array in zip(self.evaluator.kernel(self.request).signature.inputs, inputs, strict=False):
+                refuse_non_finite(name, array.get())
+            refuse_bad_result(self.request.function, result.get())
+        return result
 
     def _on_device(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
         """Compute on the current stream; the finite check waits for it."""
@@ -92,15 +132,10 @@ class CudaFunction:
             raise ArgumentError(f"out has shape {result.shape}, expected {shape}.")
         direct = result.flags.c_contiguous and not any(cp.may_share_memory(result, array) for array in arrays)
         flat = result if direct else cp.empty(shape, options.dtype)
-        bad = cp.zeros(1, cp.int32) if check else None
-        kernel.run(arrays, flat.reshape(entries, count).T if columns else flat.reshape(count, entries), bad)
+        kernel.run(arrays, flat.reshape(entries, count).T if columns else flat.reshape(count, entries))
         if flat is not result:
             result[...] = flat
-        if bad is not None and int(bad[0]):
-            for (name, _), array in zip(kernel.signature.inputs, arrays, strict=True):
-                refuse_non_finite(name, array.get())
-            refuse_bad_result(request.function, result.get())
-        return result
+        return self._checked(arrays, result) if check else result
 
     def _from_host(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
         """NumPy in, NumPy out, in pieces that fit the card."""
@@ -118,7 +153,7 @@ class CudaFunction:
             for start in range(0, count, piece):
                 part = [cp.asarray(np.ascontiguousarray(array[start : start + piece])) for array in arrays]
                 target = cp.empty((min(piece, count - start), entries), options.dtype)
-                kernel.run(part, target, None)
+                kernel.run(part, target)
                 target.get(out=flat[start : start + piece])
         result[...] = (flat.T if columns else flat).reshape(shape)
         if check:

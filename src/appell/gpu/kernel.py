@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
@@ -31,29 +29,28 @@ class CudaKernel:
         ):  # rows that are too wide for shared memory have no kernel of their own
             self.rows = None
 
-    def run(self, inputs: list[Any], out: Any, bad: Any | None) -> None:
-        """Queue the work on the current stream. `bad` is an integer on the device, set where a number is not finite."""
-        n = out.shape[0]
-        if n == 0:
-            return
-        flag = 0 if bad is None else bad
-        grid, block = (-(-n // BLOCK),), (BLOCK,)
-        steps = [_strides(array) for array in (*inputs, out)]
-        packed = all(
-            pitch == 1 and step in (0, array.shape[1])
-            for (step, pitch), array in zip(steps, (*inputs, out), strict=True)
-        )
-        with telling("launch"):
-            if self.rows is not None and packed and steps[-1][0]:
-                given = [x for array, (step, _) in zip(inputs, steps, strict=False) for x in (array, np.int64(step))]
-                self.rows(grid, block, (*given, out, np.int64(n), flag))
-            else:
-                given = [
-                    x
-                    for array, (step, pitch) in zip((*inputs, out), steps, strict=True)
-                    for x in (array, np.int64(step), np.int64(pitch))
-                ]
-                self.batch(grid, block, (*given, np.int64(n), flag))
+    def run(self, inputs: Sequence[Any], out: Any) -> None:
+        """Queue the work on arrays (N, size) of any strides on the current stream."""
+        count = out.shape[0]
+        strides = [_strides(array) for array in (*inputs, out)]
+        sizes = [array.shape[1] for array in (*inputs, out)]
+        if all(pitch == 1 and step in (0, size) for (step, pitch), size in zip(strides, sizes, strict=True)):
+            self.run_rows(inputs, [step for step, _ in strides], out, count)
+        else:
+            self.run_strided(inputs, strides, out, count)
+
+    def run_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any, count: int) -> None:
+        """Contiguous rows; `steps` are the numbers of a row, or 0 for a row that all states share."""
+        if self.rows is None or not count:
+            return self.run_strided(inputs, [(step, 1) for step in (*steps, out.shape[-1])], out, count)
+        given = [argument for pair in zip(inputs, steps, strict=False) for argument in pair]
+        return self.rows((-(-count // BLOCK),), (BLOCK,), (*given, out, count))
+
+    def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
+        """Any strides: numbers between states and between entries, for every input and the result."""
+        if count:
+            given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
+            self.batch((-(-count // BLOCK),), (BLOCK,), (*given, count))
 
 
 def _strides(array: Any) -> tuple[int, int]:

@@ -2,13 +2,12 @@
 
 A module exports two kernels over n states:
 
-    appell_batch(in0, step0, pitch0, ..., out, step, pitch, n, bad)
-    appell_rows(in0, step0, ..., out, n, bad)
+    appell_batch(in0, step0, pitch0, ..., out, step, pitch, n)
+    appell_rows(in0, step0, ..., out, n)
 
 In `appell_batch` entry j of state i of input k is `in_k[i * step_k + j * pitch_k]`: columns (step 1) are read by
 neighbouring threads side by side, a value for all states is step 0. `appell_rows` is for contiguous rows: a block copies its
-rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too. Where `bad` is not
-null it is set to 1 when an input or a result is not finite.
+rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ def kernel_source(form: Form, dtype: str, title: str) -> str:
 
 def has_rows(form: Form, dtype: str) -> bool:
     """Whether a block's rows fit into shared memory."""
-    return BLOCK * widest(form) * (8 if dtype == "float64" else 4) <= SHARED_BYTES
+    return BLOCK * row_width(form) * (8 if dtype == "float64" else 4) <= SHARED_BYTES
 
 
-def widest(form: Form) -> int:
-    """Places of one row in shared memory: an odd number, so that the threads of a warp reach different banks."""
-    return max(*form.sizes, form.size_out) | 1
+def row_width(form: Form) -> int:
+    """Numbers of one state in shared memory: all its inputs, then its result in their place."""
+    return max(sum(form.sizes), form.size_out)
 
 
 def state_text(form: Form, dtype: str, title: str) -> str:
@@ -89,9 +88,9 @@ static __device__ __forceinline__ void thread_state(const real *restrict x, real
 
 
 def batch_text(form: Form) -> str:
-    """The kernel for arrays of any strides, and `judge`, which looks for what is not finite."""
+    """The kernel for arrays of any strides."""
     given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
-    given += ["real *restrict out, place step, place pitch", "place n", "int *bad"]
+    given += ["real *restrict out, place step, place pitch", "place n"]
     loads = [
         f"""\
     in{k} += i * step{k};
@@ -100,16 +99,6 @@ def batch_text(form: Form) -> str:
         for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
     ]
     return f"""\
-static __device__ __forceinline__ void judge(const real *x, const real *y, int *bad)
-{{
-    real zero = 0;
-    {_unroll(sum(form.sizes))}
-    for (int j = 0; j < {sum(form.sizes)}; j++) zero += x[j] * 0;
-    {_unroll(form.size_out)}
-    for (int j = 0; j < {form.size_out}; j++) zero += y[j] * 0;
-    if (zero != 0) *bad = 1;
-}}
-
 extern "C" __global__ void __launch_bounds__({BLOCK}) appell_batch(
     {_commas(given)})
 {{
@@ -121,7 +110,6 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) appell_batch(
     out += i * step;
     {_unroll(form.size_out)}
     for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];
-    if (bad) judge(x, y, bad);
 }}
 """
 
@@ -129,42 +117,47 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) appell_batch(
 def rows_text(form: Form) -> str:
     """The kernel for contiguous rows; an input with step 0 is one row for all states."""
     given = [f"const real *restrict in{k}, place step{k}" for k in range(len(form.sizes))]
-    given += ["real *restrict out", "place n", "int *bad"]
-    stride = widest(form)
-    loads = [
-        f"""\
-    if (step{k} == 0) {{
-        {_unroll(size)}
-        for (int j = 0; j < {size}; j++) x[{first} + j] = in{k}[j];
-    }} else {{
-        for (int e = t; e < count * {size}; e += {BLOCK})
-            tile[e / {size} * {stride} + e % {size}] = in{k}[first * {size} + e];
-        __syncthreads();
-        {_unroll(size)}
-        for (int j = 0; j < {size}; j++) x[{first} + j] = tile[t * {stride} + j];
-        __syncthreads();
-    }}"""
-        for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
-    ]
+    given += ["real *restrict out", "place n"]
+    copies, loads = [], []
+    for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True)):
+        copies.append(f"    if (step{k}) copy_rows<{size}>(in{k} + first * {size}, tile + {BLOCK * first}, t, count);")
+        loads.append(
+            f"""\
+    {_unroll(size)}
+    for (int j = 0; j < {size}; j++) x[{first} + j] = step{k} ? tile[{BLOCK * first} + t * {size} + j] : in{k}[j];"""
+        )
     ny = form.size_out
     return f"""\
+/* The rows of a block, by all its threads; a full block does so without a condition. */
+template <int WIDTH> static __device__ __forceinline__ void copy_rows(const real *from, real *to, int t, int count)
+{{
+    if (count == {BLOCK}) {{
+        #pragma unroll
+        for (int k = 0; k < WIDTH; k++) to[t + k * {BLOCK}] = from[t + k * {BLOCK}];
+    }} else {{
+        for (int e = t; e < count * WIDTH; e += {BLOCK}) to[e] = from[e];
+    }}
+}}
+
 extern "C" __global__ void __launch_bounds__({BLOCK}) appell_rows(
     {_commas(given)})
 {{
-    __shared__ real tile[{BLOCK} * {stride}];
+    __shared__ real tile[{BLOCK * row_width(form)}];
     const int t = threadIdx.x;
     const place first = blockIdx.x * (place){BLOCK};
     const int count = n - first < {BLOCK} ? (int)(n - first) : {BLOCK};
     real x[{sum(form.sizes)}], y[{ny}];
+{_lines(copies)}
+    __syncthreads();
 {_lines(loads)}
+    __syncthreads();
     if (t < count) {{
         thread_state(x, y);
         {_unroll(ny)}
-        for (int j = 0; j < {ny}; j++) tile[t * {stride} + j] = y[j];
-        if (bad) judge(x, y, bad);
+        for (int j = 0; j < {ny}; j++) tile[t * {ny} + j] = y[j];
     }}
     __syncthreads();
-    for (int e = t; e < count * {ny}; e += {BLOCK}) out[first * {ny} + e] = tile[e / {ny} * {stride} + e % {ny}];
+    copy_rows<{ny}>(tile, out + first * {ny}, t, count);
 }}
 """
 

@@ -116,8 +116,11 @@ ALWAYS_SHORT = 8
 """Robots of so few links are not worth a look at the rolled form."""
 
 
-def rolled(tree: Tree, request: Request) -> Rolled | None:
-    """The rolled form of a request, or None where straight-line code is faster or there is no such form."""
+def rolled(tree: Tree, request: Request, stretch: float = 1.0) -> Rolled | None:
+    """The rolled form of a request, or None where straight-line code is faster or there is no such form.
+
+    `stretch` multiplies the limits, for targets that bear longer straight-line code.
+    """
     _, method, _ = find(request.function, request.method, tree.nv)
     choice = PROGRAMS.get((request.function, method))
     if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
@@ -127,4 +130,4 @@ def rolled(tree: Tree, request: Request) -> Rolled | None:
         return None
     tree = lumped(tree)
     form = Rolled.of(tree, choice.make(tree))
-    return form if form.cost > choice.limit else None
+    return form if form.cost > stretch * choice.limit else None
