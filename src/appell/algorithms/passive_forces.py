@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from appell.model.robot import Robot
 
 
-def passive_forces(robot: Robot, qd: ArrayLike) -> np.ndarray:
+def passive_forces(robot: Robot, qd: ArrayLike, check: bool = True) -> np.ndarray:
     """-(damping qd + friction sign(qd)) at every joint, brought to the independent coordinates. [N m, N]"""
-    (speeds,), lead = as_batch((("qd", robot.nv),), (qd,))
+    (speeds,), lead = as_batch((("qd", robot.nv),), (qd,), check=check)
     forces = np.zeros_like(speeds)
     joints = {joint.name: joint for joint in robot.joints}
     for link in robot.tree.links:

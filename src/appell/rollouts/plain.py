@@ -23,10 +23,10 @@ class BatchModel:
         self.axis = 0 if dyn.options.layout == "columns" else -1
 
     def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        return self.lanes(self.dyn.inverse_dynamics(*(self.joined(x) for x in (q, qd, qdd))))
+        return self.lanes(self.dyn.inverse_dynamics(*(self.joined(x) for x in (q, qd, qdd)), check=False))
 
     def gravity(self, q: Vector) -> Vector:
-        return self.lanes(self.dyn.gravity(self.joined(q)))
+        return self.lanes(self.dyn.gravity(self.joined(q), check=False))
 
     def joined(self, lanes: Vector) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*lanes), axis=self.axis)
@@ -50,7 +50,7 @@ def run(dyn: CompiledRobot, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
         lanes = plan.law.torque(model, model.lanes(q), model.lanes(qd), signals, gains)
         tau = model.joined([np.broadcast_to(lane, plan.lead) for lane in lanes])
         if plan.passive:
-            rows = passive_forces(dyn.robot, np.moveaxis(qd, model.axis, -1))
+            rows = passive_forces(dyn.robot, np.moveaxis(qd, model.axis, -1), check=False)
             tau = tau + np.moveaxis(rows, -1, model.axis)
         return dyn.forward_dynamics(q, qd, tau.astype(dtype), check=False)
 

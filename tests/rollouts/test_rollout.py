@@ -1,0 +1,126 @@
+"""Rollouts on the CPU: orders of the integrators, laws with known solutions, held controls, layouts, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import assert_close
+
+import appell
+from appell.rollouts.integrators import INTEGRATORS
+
+ARM = appell.load("planar2r")
+DYN = appell.compile(ARM)
+STILL = np.zeros(2)
+
+
+def end(steps: int, duration: float = 0.5, **options) -> np.ndarray:
+    """Coordinates after a fall from rest."""
+    start = np.array([0.3, -0.4])
+    return appell.rollout(DYN, start, STILL, steps=steps, dt=duration / steps, every=steps, **options).q[0]
+
+
+@pytest.mark.parametrize("name", list(INTEGRATORS))
+def test_error_falls_with_the_declared_order(name):
+    fine = end(6400)
+    errors = [np.abs(end(steps, integrator=name) - fine).max() for steps in (20, 40, 80)]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.abs(orders - INTEGRATORS[name].order).max() < 0.15
+
+
+def test_energy_is_kept_without_friction():
+    q0 = np.random.default_rng(1).normal(size=(4, 2))
+    path = appell.rollout(DYN, q0, 0 * q0, steps=1000, dt=1e-3, every=100)
+    energy = ARM.kinetic_energy(path.q, path.qd) + ARM.potential_energy(path.q)
+    start = ARM.potential_energy(q0)[:, None]
+    assert_close(energy, np.broadcast_to(start, energy.shape), tolerance=1e-8)
+
+
+def test_damping_takes_energy_and_can_be_left_out():
+    damped = replace(ARM, joints=tuple(replace(joint, damping=0.5, friction=0.1) for joint in ARM.joints))
+    dyn = appell.compile(damped)
+    start = np.array([0.3, -0.4])
+    lossy = appell.rollout(dyn, start, STILL, steps=200, dt=1e-3, every=200)
+    free = appell.rollout(dyn, start, STILL, steps=200, dt=1e-3, every=200, passive=False)
+    assert_close(free.q[0], end(200, 0.2))
+    energy = [ARM.kinetic_energy(x.q[0], x.qd[0]) + ARM.potential_energy(x.q[0]) for x in (lossy, free)]
+    assert energy[0] < energy[1] - 1e-4
+
+
+def test_computed_torque_makes_errors_decay_as_a_linear_oscillator():
+    q0 = np.array([[0.5, -0.3], [1.0, 2.0]])
+    options = {"law": "computed_torque", "gains": {"kp": 100.0, "kd": 20.0}}
+    path = appell.rollout(DYN, q0, 0 * q0, {"q": STILL}, steps=1000, dt=1e-3, every=500, **options)
+    exact = q0[:, None] * ((1 + 10 * path.t) * np.exp(-10 * path.t))[:, None]
+    assert_close(path.q, exact, tolerance=1e-8)
+
+
+def test_pd_with_gravity_settles_at_its_reference():
+    path = appell.rollout(
+        DYN, STILL, STILL, {"q": [0.4, 0.2]}, law="pd_gravity", gains={"kp": [80.0, 40.0], "kd": 15.0},
+        steps=6000, dt=1e-3, every=6000,
+    )  # fmt: skip
+    assert_close(path.q[0], np.array([0.4, 0.2]), tolerance=1e-6)
+
+
+def test_held_controls_change_when_they_should():
+    torques = np.random.default_rng(0).normal(size=(3, 4, 2))
+    q0 = np.zeros((3, 2))
+    held = appell.rollout(DYN, q0, q0, torques, hold=5, steps=18, dt=1e-3, every=18)
+    q, qd = q0, q0
+    for k, steps in enumerate((5, 5, 5, 3)):
+        piece = appell.rollout(DYN, q, qd, torques[:, k], steps=steps, dt=1e-3, every=steps)
+        q, qd = piece.q[:, 0], piece.qd[:, 0]
+    assert_close(held.q[:, 0], q)
+    assert_close(held.qd[:, 0], qd)
+
+
+def test_columns_are_the_transposed_rows():
+    columns = appell.compile(ARM, layout="columns")
+    rng = np.random.default_rng(2)
+    q0, torques = rng.normal(size=(5, 2)), rng.normal(size=(4, 2))
+    rows = appell.rollout(DYN, q0, 0 * q0, torques, hold=3, steps=12, dt=1e-3, every=4)
+    turned = appell.rollout(columns, q0.T, 0 * q0.T, torques.T, hold=3, steps=12, dt=1e-3, every=4)
+    assert_close(turned.q, np.ascontiguousarray(rows.q.T))
+
+
+def test_same_input_same_bits():
+    assert np.array_equal(end(100), end(100))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"law": "pid"}, "unknown control law 'pid'"),
+        ({"integrator": "rk5"}, "unknown integrator 'rk5'. Did you mean 'rk4'"),
+        ({"law": "pd"}, "needs the gains kp, kd"),
+        ({"steps": 0}, "steps is 0"),
+        ({"dt": -1.0}, "dt is -1.0"),
+        ({"every": 20}, "no state would be kept"),
+        ({"controls": np.zeros(3)}, r"tau has shape \(3,\), expected \(..., 2\)"),
+        ({"controls": np.zeros((3, 2)), "hold": 5}, r"expected \(..., 2, 2\), a value for every hold"),
+        ({"controls": {"torque": STILL}}, "unknown control signal 'torque'"),
+        ({"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))}, "do not fit together"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(options, words):
+    given = {"q0": STILL, "qd0": STILL, "steps": 10, "dt": 1e-3, **options}
+    with pytest.raises(appell.ArgumentError, match=words):
+        appell.rollout(DYN, **given)
+
+
+def test_divergence_names_its_time():
+    with pytest.raises(appell.SimulationError, match=r"not finite at t = 0\.\d+ s"):
+        appell.rollout(DYN, STILL, STILL, {"q": STILL + 1}, law="pd", gains={"kp": 1e9, "kd": 1e9}, steps=500, dt=1e-3)
+
+
+def test_joints_that_turn_in_space_are_refused_where_a_kernel_needs_plain_coordinates():
+    from appell.rollouts.laws import LAWS
+    from appell.rollouts.rate import rate
+
+    builder = appell.RobotBuilder("ball").body("base").body("ball", mass=1.0, inertia=(1, 0, 0, 1, 0, 1))
+    robot = builder.joint("spherical", "s", "base", "ball").build()
+    with pytest.raises(appell.ArgumentError, match="turn freely"):
+        rate(robot, LAWS["torque"], True)
