@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from appell.compiler.api import CompiledRobot, compile
+    from appell.compiler.archive import load_compiled
     from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
     "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
-    "CompiledRobot": "compiler.api", "compile": "compiler.api",
+    "CompiledRobot": "compiler.api", "compile": "compiler.api", "load_compiled": "compiler.archive",
     "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "Rollout": "rollouts", "rollout": "rollouts",

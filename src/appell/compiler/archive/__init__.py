@@ -1,0 +1,126 @@
+"""A compiled robot as one file: written by `save` of a compiled robot, read by `appell.load_compiled`.
+
+The file holds the operations of every function, not machine code: kernels for this processor or GPU are made where it is
+loaded. Neither CasADi nor the robot's description is needed there, and nothing of a file is used before it was checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import appell
+from appell.compiler.archive import container
+from appell.compiler.archive.checks import field, items, number, require, text, whole
+from appell.compiler.archive.decode import MOST, read_form
+from appell.compiler.archive.encode import form_data, request_data
+from appell.compiler.archive.loaded import LoadedRobot, RobotFacts, Store, Stored
+from appell.compiler.archive.requests import read_request
+from appell.compiler.fingerprint import digest
+from appell.compiler.options import CHOICES, Options
+from appell.compiler.request import Request
+from appell.errors import CompileError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from appell.compiler.api import CompiledRobot
+
+
+def save(
+    dyn: CompiledRobot,
+    path: str | PathLike,
+    functions: Iterable[str | Request],
+    frames: Sequence[str],
+) -> None:
+    """Write a compiled robot; documented at `CompiledRobot.save`."""
+    from appell.algorithms.registry import find
+    from appell.compiler.forms import choose
+    from appell.compiler.trace import signature
+    from appell.exporters.selection import as_request
+
+    wanted = [as_request(function) for function in functions]
+    wanted += [Request(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
+    if dyn.options.parameters == "runtime":
+        wanted = [request if request.frame else replace(request, parameters=True) for request in wanted]
+    robot, stored = dyn.robot, []
+    for request in dict.fromkeys(wanted):
+        signature(robot.tree, request)
+        _, method, _ = find(request.function, request.method, robot.nv)
+        form = form_data(choose(robot.tree, request))
+        stored.append({"request": request_data(request), "method": method, "form": form})
+    facts = RobotFacts(
+        robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
+        tuple(float(x) for x in robot.parameters),
+    )  # fmt: skip
+    options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
+    content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}
+    container.write(path, {**content, "functions": stored})
+
+
+def load_compiled(
+    path: str | PathLike,
+    target: str = "cpu",
+    dtype: str | None = None,
+    threads: int | None = None,
+    layout: str | None = None,
+) -> LoadedRobot:
+    """A robot that `save` of a compiled robot has written. Needs neither CasADi nor a reader of robot descriptions.
+
+    The file is checked as a whole before any of it is used: foreign, damaged and meaningless files raise `CompileError`.
+
+    Args:
+        target: `"cpu"` or `"cuda"`; every file runs on both.
+        dtype, layout: as in `appell.compile`; those of the robot that was saved by default.
+        threads: as in `appell.compile`.
+
+    Example:
+        >>> import appell, tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "puma.appell")
+        >>> appell.compile(appell.load("puma560")).save(file, functions=["gravity"], frames=["link6"])
+        >>> appell.load_compiled(file).held
+        ('gravity', 'pose:link6', 'jacobian:link6')
+    """
+    content = container.read(path)
+    try:
+        facts = read_facts(field(content, "robot"))
+        chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
+        read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
+    except CompileError as error:
+        raise CompileError(f"{path}: {error}") from None
+    options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
+    return LoadedRobot(facts, Store(path, read), options)
+
+
+def read_facts(data: Any) -> RobotFacts:
+    def names(name: str) -> tuple[str, ...]:
+        return items(field(data, name), lambda entry: text(entry, name), name)
+
+    gravity = items(field(data, "gravity_vector"), lambda x: number(x, "gravity"), "gravity", most=3)
+    require(len(gravity) == 3, "gravity has no three entries")
+    parameters = items(field(data, "parameters"), lambda x: number(x, "a parameter"), "parameters")
+    nq, nv = (whole(field(data, name), 0, MOST, name) for name in ("nq", "nv"))
+    return RobotFacts(
+        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters
+    )
+
+
+def read_choice(data: Any, name: str) -> str:
+    chosen = text(field(data, name), name)
+    require(chosen in CHOICES[name], f"{name} is {chosen!r}")
+    return chosen
+
+
+def read_function(data: Any, facts: RobotFacts) -> Stored:
+    """A function whose operations take and give what its name promises."""
+    request, expected = read_request(field(data, "request"), facts)
+    form = read_form(field(data, "form"))
+    sizes = tuple(size for _, size in expected.inputs)
+    require(form.sizes == sizes, f"{request.function} takes inputs of {form.sizes} entries, not {sizes}")
+    require(
+        form.size_out == expected.entries, f"{request.function} gives {form.size_out} numbers, not {expected.entries}"
+    )
+    method = text(field(data, "method"), "method")
+    return Stored(request, method, expected, form, digest(json.dumps(data["form"])))

@@ -1,0 +1,173 @@
+"""Forms of functions from data that nobody vouches for.
+
+C is written and compiled from what is read here, so every index is checked against the array that it will be used on:
+operations refer to earlier ones only, inputs and outputs lie within their vectors, links to links before them, and a step of
+a rolled function reads and writes only places that exist.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
+from appell.compiler.emit import hoisted_angles, plan
+from appell.compiler.forms import Form, StraightLine
+from appell.compiler.listing import OPERATIONS, Listing, Operation
+from appell.compiler.rolled.form import Rolled, RolledLink
+from appell.compiler.rolled.steps import Source, TracedClimb, TracedStep, TracedSweep
+
+ARITY = {
+    **dict.fromkeys(OPERATIONS, 1),
+    **dict.fromkeys(("add", "sub", "mul", "div", "atan2", "pow", "fmin", "fmax"), 2),
+}
+"""Arguments of each operation."""
+
+MOST = 10**6
+"""Entries of a vector, links, values kept by a link."""
+
+STATE = ("q", "qd", "qdd", "tau")
+
+
+def read_form(data: Any) -> Form:
+    """A form, checked."""
+    kind = text(field(data, "kind"), "the kind of a form")
+    require(kind in READERS, f"forms of the kind {kind!r} are unknown")
+    return READERS[kind](data)
+
+
+def read_listing(data: Any) -> Listing:
+    """Operations, each with a known name, the right number of arguments, and only earlier values as arguments."""
+    sizes = items(field(data, "sizes"), lambda size: whole(size, 0, MOST, "the size of an input"), "sizes", most=16)
+    given = field(data, "operations")
+    require(isinstance(given, list) and len(given) <= 10**7, "operations is no list of sensible length")
+    operations = tuple(read_operation(entry, place, sum(sizes)) for place, entry in enumerate(given))
+    outputs = items(field(data, "outputs"), lambda k: whole(k, 0, len(operations), "an output"), "outputs")
+    return Listing(sizes, operations, outputs)
+
+
+def read_operation(entry: Any, place: int, size_in: int) -> Operation:
+    require(isinstance(entry, list) and entry, "an operation is no list")
+    name, *arguments = entry
+    name = text(name, "the name of an operation")
+    if name == "input":
+        require(len(arguments) == 1, "an input has one index")
+        return Operation(name, (), whole(arguments[0], 0, size_in, "the index of an input"))
+    if name == "const":
+        require(len(arguments) == 1, "a constant is one number")
+        return Operation(name, (), number(arguments[0], "a constant"))
+    require(name in ARITY, f"the operation {name!r} is unknown")
+    require(len(arguments) == ARITY[name], f"{name} has {len(arguments)} arguments, not {ARITY[name]}")
+    return Operation(name, tuple(whole(k, 0, place, f"an argument of {name}") for k in arguments))
+
+
+def read_straight(data: Any) -> StraightLine:
+    return StraightLine(plan(read_listing(data)))
+
+
+def read_rolled(data: Any) -> Rolled:
+    nq, nv = (whole(field(data, name), 1, MOST, name) for name in ("nq", "nv"))
+    row = whole(field(data, "row"), 0, MOST, "row")
+    inputs = items(field(data, "inputs"), lambda name: text(name, "an input"), "inputs", most=len(STATE))
+    require(len(set(inputs)) == len(inputs) and set(inputs) <= set(STATE), "inputs are not those of a state")
+    sweeps = items(field(data, "sweeps"), read_sweep, "sweeps", most=16)
+    climb = items(field(data, "climb"), read_climb, "climb", most=1000)
+    require(sweeps, "there are no sweeps")
+    groups = len(sweeps[0].steps)
+    given = field(data, "links")
+    require(isinstance(given, list) and 0 < len(given) <= MOST, "links is no list of sensible length")
+    links = tuple(read_link(entry, place, nq, nv, groups) for place, entry in enumerate(given))
+    require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
+    form = Rolled(inputs, nq, nv, links, sweeps, climb, row)
+    check_steps(form)
+    return form
+
+
+def read_link(entry: Any, place: int, nq: int, nv: int, groups: int) -> RolledLink:
+    require(isinstance(entry, list) and len(entry) == len(RolledLink._fields), "a link has the wrong number of fields")
+    group, parent, q, v, degrees, leads, numbers = entry
+    found = RolledLink(
+        whole(group, 0, groups, "the group of a link"),
+        whole(parent, -1, place, "the parent of a link"),
+        whole(q, 0, nq, "the coordinate of a link"),
+        whole(v, 0, nv, "the speed of a link"),
+        whole(degrees, 1, 7, "the degrees of a link"),
+        flag(leads, "leads"),
+        items(numbers, lambda x: number(x, "a number of a link"), "numbers", most=1000),
+    )
+    require(found.v + found.degrees <= nv, "the speeds of a link are beyond the last one")
+    return found
+
+
+def read_sweep(data: Any) -> TracedSweep:
+    start = items(field(data, "start"), lambda x: number(x, "a start"), "start", most=1000)
+    alive = items(field(data, "alive"), lambda k: whole(k, 0, MOST, "a slot"), "alive", most=1000)
+    require(len(start) == len(alive), "a sweep carries something else than it starts with")
+    return TracedSweep(
+        flag(field(data, "inward"), "inward"), start, alive, items(field(data, "steps"), read_step, "steps", most=1000)
+    )
+
+
+def read_climb(data: Any) -> TracedClimb:
+    begin = items(field(data, "begin"), read_step, "begin", most=6)
+    return TracedClimb(begin, read_step(field(data, "carry")), read_step(field(data, "meet")))
+
+
+def read_step(data: Any) -> TracedStep:
+    def pair(entry: Any) -> tuple[str, int]:
+        require(isinstance(entry, list) and len(entry) == 2, "a place has a name and an index")
+        return text(entry[0], "the name of a place"), whole(entry[1], 0, MOST, "the index of a place")
+
+    sources = items(field(data, "sources"), lambda entry: Source(*pair(entry)), "sources", most=10_000)
+    listed = read_listing(field(data, "listed"))
+    targets = items(field(data, "targets"), pair, "targets", most=10_000)
+    require(listed.size_in == len(sources), "a step has other inputs than sources")
+    require(len(listed.outputs) == len(targets), "a step has other results than targets")
+    require(len(hoisted_angles(listed)) <= 1, "a step takes sines of several angles")
+    return TracedStep(sources, listed, targets)
+
+
+def check_steps(form: Rolled) -> None:
+    """Every step reads what was written before and stays within its arrays, for every link that takes it."""
+    groups = len(form.sweeps[0].steps)
+    kept: list[set[int]] = [set() for _ in range(groups)]
+    for sweep in form.sweeps:
+        require(len(sweep.steps) == groups, "a sweep lacks a step for a group of links")
+        for group, step in enumerate(sweep.steps):
+            check_step(form, group, step, len(sweep.alive), kept[group])
+            require(carried(step) == list(range(len(sweep.alive))), "a step does not carry on what it should")
+            kept[group] |= {index for kind, index in step.targets if kind == "kept"}
+    require(len(form.climb) in (0, groups), "a climb lacks a step for a group of links")
+    for group, climb in enumerate(form.climb):
+        degrees = {link.degrees for link in form.links if link.group == group}
+        require(degrees <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
+        width = len(carried(form.climb[0].carry))
+        for step in climb.begin:
+            check_step(form, group, step, 0, kept[group])
+        for step in (climb.carry, climb.meet):
+            check_step(form, group, step, width, kept[group])
+        for step in (*climb.begin, climb.carry):
+            require(carried(step) == list(range(width)), "a climb does not carry on what it should")
+
+
+def carried(step: TracedStep) -> list[int]:
+    """Which values a step carries on."""
+    return sorted(index for kind, index in step.targets if kind == "carried")
+
+
+def check_step(form: Rolled, group: int, step: TracedStep, width: int, kept: set[int]) -> None:
+    """The places of one step: `width` carried values, and those that its links have kept."""
+    links = [link for link in form.links if link.group == group]
+    q = max((link.q for link in links), default=0)
+    v = max((link.v for link in links), default=0)
+    room = {"table": len(form.links[0].numbers), "carried": width, "kept": form.row}
+    room |= {name: form.nq - q if name == "q" else form.nv - v for name in form.inputs}
+    for source in step.sources:
+        exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
+        require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")
+    room = {"carried": len(step.targets), "kept": form.row, "result": form.nv - v}
+    for kind, index in step.targets:
+        require(index < room.get(kind, 0), f"a step writes {kind}[{index}], which does not exist")
+
+
+READERS = {"straight": read_straight, "rolled": read_rolled}
+"""How a form is read, by its kind."""

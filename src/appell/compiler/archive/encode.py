@@ -1,0 +1,65 @@
+"""Forms of functions as plain data for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from appell.compiler.forms import Form, StraightLine
+from appell.compiler.listing import Listing
+from appell.compiler.request import Request
+from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.steps import TracedStep
+
+
+def request_data(request: Request) -> dict[str, Any]:
+    return {**asdict(request), "forces": list(request.forces)}
+
+
+def form_data(form: Form) -> dict[str, Any]:
+    """A form under its kind."""
+    if isinstance(form, Rolled):
+        return {"kind": "rolled", **rolled_data(form)}
+    if isinstance(form, StraightLine):
+        return {"kind": "straight", **listing_data(form.planned.listed)}
+    raise TypeError(f"{type(form).__name__} has no place in a file")
+
+
+def listing_data(listed: Listing) -> dict[str, Any]:
+    """Operations as lists: name and arguments, or the index of an input, or a constant."""
+    operations: list[list[Any]] = []
+    for name, arguments, number in listed.operations:
+        if name == "input":
+            operations.append([name, int(number)])
+        else:
+            operations.append([name, number] if name == "const" else [name, *arguments])
+    return {"sizes": list(listed.sizes), "operations": operations, "outputs": list(listed.outputs)}
+
+
+def rolled_data(form: Rolled) -> dict[str, Any]:
+    return {
+        "inputs": list(form.inputs), "nq": form.nq, "nv": form.nv, "row": form.row,
+        "links": [[*link[:-1], list(link.numbers)] for link in form.links],
+        "sweeps": [
+            {
+                "inward": sweep.inward, "start": list(sweep.start), "alive": list(sweep.alive),
+                "steps": [step_data(step) for step in sweep.steps],
+            }
+            for sweep in form.sweeps
+        ],
+        "climb": [
+            {
+                "begin": [step_data(step) for step in climb.begin],
+                "carry": step_data(climb.carry), "meet": step_data(climb.meet),
+            }
+            for climb in form.climb
+        ],
+    }  # fmt: skip
+
+
+def step_data(step: TracedStep) -> dict[str, Any]:
+    return {
+        "sources": [[source.origin, source.index] for source in step.sources],
+        "listed": listing_data(step.listed),
+        "targets": [list(target) for target in step.targets],
+    }

@@ -1,0 +1,181 @@
+"""A robot out of a file: its functions, without its description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compiler.build import Builder
+from appell.compiler.evaluate import Evaluator, Kernel
+from appell.compiler.fingerprint import digest, source_digest
+from appell.compiler.forms import Form
+from appell.compiler.interpret import InterpretedKernel
+from appell.compiler.isa import instruction_set
+from appell.compiler.options import Options
+from appell.compiler.request import Request
+from appell.compiler.simd import kernel_source
+from appell.compiler.toolchain import FLAGS, Compiler
+from appell.compiler.trace import Signature
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+@dataclass(frozen=True)
+class RobotFacts:
+    """What a compiled robot knows of the robot it was made from.
+
+    Attributes:
+        gravity_vector: baked into its functions. [m/s²]
+        parameters: inertial parameters of all links, as `Robot.parameters`.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    gravity_vector: tuple[float, ...]
+    parameters: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One function of a file.
+
+    Attributes:
+        method: the one that was chosen where the request names none.
+        signature: what it takes and gives.
+        form: its operations.
+        key: a name of the operations.
+    """
+
+    request: Request
+    method: str
+    signature: Signature
+    form: Form
+    key: str
+
+
+class Store:
+    """The functions of a file by request; a request that names the method of a stored default finds it, too."""
+
+    def __init__(self, place: str | PathLike, functions: tuple[Stored, ...]) -> None:
+        self.place, self.functions = place, functions
+        named = {replace(each.request, method=each.method): each for each in functions}
+        self.found = {**named, **{each.request: each for each in functions}}
+
+    def __getitem__(self, request: Request) -> Stored:
+        found = self.found.get(request)
+        if found is not None:
+            return found
+        kept = ", ".join(describe(each.request) for each in self.functions)
+        raise ArgumentError(
+            f"{self.place} does not hold {describe(request)}. It holds: {kept}. "
+            "Save the robot again with `functions` or `frames` that include it."
+        )
+
+    def provide(self, request: Request) -> tuple[str, Signature, Callable[[], Form]]:
+        """What the GPU's evaluator asks for."""
+        found = self[request]
+        return found.key, found.signature, lambda: found.form
+
+
+def describe(request: Request) -> str:
+    """A request in words, as `functions=` takes it."""
+    method = f"@{request.method}" if request.method else ""
+    frame = f":{request.frame}" if request.frame else ""
+    seen = f":{request.reference}" if request.frame and request.reference != Request.reference else ""
+    with_ = [name for name in ("gravity", "forces", "parameters") if getattr(request, name)]
+    return f"{request.function}{method}{frame}{seen}{' with ' + ', '.join(with_) if with_ else ''}"
+
+
+class StoreBuilder(Builder):
+    """Makes native kernels of stored functions."""
+
+    def __init__(self, store: Store, options: Options, compiler: Compiler) -> None:
+        self.store, self.options, self.compiler = store, options, compiler
+        self.target = instruction_set(options.isa)
+
+    def key(self, request: Request) -> str:
+        target = (self.target.name, self.target.flags, self.target.width)
+        return digest(
+            self.store[request].key, source_digest(), self.options.dtype, target, self.compiler.identity, FLAGS
+        )
+
+    def source(self, request: Request) -> str:
+        dtype = self.options.dtype
+        title = f"{request.function} of a stored robot: {dtype}, {self.target.name}"
+        return kernel_source(self.store[request].form, dtype, self.target.lanes(dtype), title)
+
+
+class StoreEvaluator(Evaluator):
+    """The functions of a file on this machine's processor."""
+
+    def __init__(self, store: Store, options: Options, parameters: np.ndarray) -> None:
+        dict.__init__(self)
+        self.store, self.options = store, options
+        self.ready = {}
+        self.parameters = parameters  # type: ignore[assignment]
+
+    def signature(self, request: Request) -> Signature:
+        return self.store[request].signature
+
+    def interpreter(self, request: Request) -> Kernel:
+        return InterpretedKernel(self.store[request].form, self.options.dtype)
+
+    def builder_with(self, compiler: Compiler) -> Builder:
+        return StoreBuilder(self.store, self.options, compiler)
+
+
+def on_gpu(store: Store, options: Options, parameters: np.ndarray) -> Any:
+    """The functions of a file on a GPU."""
+    from appell.gpu.evaluate import CudaEvaluator
+
+    return CudaEvaluator(store.provide, options, parameters)
+
+
+TARGETS: dict[str, Callable[[Store, Options, np.ndarray], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
+
+
+class LoadedRobot(Dynamics):
+    """The functions of a robot out of a file; made by `appell.load_compiled`. They are documented in `Dynamics`.
+
+    Attributes:
+        robot: what is known of the robot it was made from.
+        options: how it is compiled here.
+        held: the functions in the file, as `functions=` of `save` takes them.
+    """
+
+    def __init__(self, facts: RobotFacts, store: Store, options: Options) -> None:
+        self.robot, self.options = facts, options
+        self.held = tuple(describe(each.request) for each in store.functions)
+        self.store = store
+        self.functions = TARGETS[options.target](store, options, np.array(facts.parameters, dtype=options.dtype))
+        self.functions.owner = self
+
+    def __reduce__(self) -> tuple:
+        return LoadedRobot, (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
+
+    def state_rate(self, law: object, passive: bool) -> Any:
+        """Rollouts within one kernel need the robot itself."""
+        raise ArgumentError(
+            f"{self.store.place} holds functions, not rollouts. Compile the robot itself to roll it out."
+        )
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters of the robot, the default of `parameters=`."""
+        return self.functions.parameters.copy()
+
+    def __repr__(self) -> str:
+        facts, options = self.robot, self.options
+        return (
+            f"LoadedRobot({facts.name!r}, nq={facts.nq}, nv={facts.nv}, target={options.target!r}, dtype={options.dtype!r}, "
+            f"functions: {', '.join(self.held)})"
+        )
