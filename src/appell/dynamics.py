@@ -6,12 +6,43 @@ request is evaluated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from appell import _native
 
 if TYPE_CHECKING:
     import numpy as np
 
     from appell.compiler.evaluate import Evaluator
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _Direct:
+    """A method whose plain calls go straight to native code as soon as there is some.
+
+    An instance gets its own callable when the method is first looked up: the C extension's `Function`, which passes on to
+    the method whatever needs Python.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(self, method)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
+        if instance is None:
+            return self.method
+        bound = self.method.__get__(instance)
+        if _native.Function is None:
+            return bound
+        return vars(instance).setdefault(self.method.__name__, _native.Function(bound))
+
+
+def direct(method: Method) -> Method:
+    """Mark a method of `Dynamics` that takes nothing but the state and options."""
+    return _Direct(method)  # type: ignore[return-value]
 
 
 class Dynamics:
@@ -33,6 +64,7 @@ class Dynamics:
     functions: Evaluator
     """What answers: `functions[function, method](inputs, gravity, external_forces, parameters, out, check)`."""
 
+    @direct
     def inverse_dynamics(
         self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
@@ -56,6 +88,7 @@ class Dynamics:
             (q, qd, qdd), gravity, external_forces, parameters, out, check
         )
 
+    @direct
     def forward_dynamics(
         self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
@@ -80,6 +113,7 @@ class Dynamics:
             (q, qd, tau), gravity, external_forces, parameters, out, check
         )
 
+    @direct
     def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Inertia matrix M(q), rotor inertia included; the Hessian of the Gibbs function in qdd. [kg m², kg m, kg]
 
@@ -98,6 +132,7 @@ class Dynamics:
         """
         return self.functions["mass_matrix", method]((q,), None, None, parameters, out, check)
 
+    @direct
     def bias(
         self, q, qd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
@@ -110,6 +145,7 @@ class Dynamics:
         """
         return self.functions["bias", method]((q, qd), gravity, external_forces, parameters, out, check)
 
+    @direct
     def gravity(self, q, *, method=None, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Forces g(q) that hold the robot still against gravity. [N m, N]
 
@@ -121,6 +157,7 @@ class Dynamics:
         """
         return self.functions["gravity", method]((q,), gravity, None, parameters, out, check)
 
+    @direct
     def coriolis_matrix(self, q, qd, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """C(q, qd) of the Christoffel symbols: C qd are the velocity forces, Ṁ - 2C is skew. [N m s, N s]
 
@@ -134,6 +171,7 @@ class Dynamics:
         """
         return self.functions["coriolis_matrix", method]((q, qd), None, None, parameters, out, check)
 
+    @direct
     def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
         """T = qd^T M(q) qd / 2, rotors included. [J]
 
@@ -144,6 +182,7 @@ class Dynamics:
         """
         return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
 
+    @direct
     def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """U = -Σ m_i g · r_i over the moving bodies, zero with all mass at the world's origin. [J]
 
@@ -154,6 +193,7 @@ class Dynamics:
         """
         return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
 
+    @direct
     def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Gibbs function G, the energy of acceleration, in the form of Mata 2002 eqs (3) and (4). [J/s²]
 
@@ -167,6 +207,7 @@ class Dynamics:
         """
         return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
+    @direct
     def center_of_mass(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """Mass centre of the moving bodies in the world frame, (..., 3). [m]
 

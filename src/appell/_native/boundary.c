@@ -1,9 +1,9 @@
 /* The call boundary: from NumPy arrays to compiled kernels and back, at little cost.
 
    Kernel    the addresses of one compiled kernel (appell/compiler/simd.py says what they compute) with its sizes.
-   Function  a callable (inputs, gravity, external_forces, parameters, out, check). Plain arrays that need no conversion go
-             straight to the kernel; everything else goes to the general Python function it was made with, which also
-             finds the words when a number is not finite. */
+   Function  stands before a Python method with the arguments (*state, parameters=, out=, check=, ...). Once it is bound to
+             a kernel, plain arrays that need no conversion go straight there; everything else goes to the method, which
+             also finds the words when a number is not finite. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -194,13 +194,17 @@ static PyTypeObject KernelType = {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    Kernel *kernel;
+    Kernel *kernel;       /* NULL until there is one */
     PyObject *general;
     PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
     int rows;             /* whether batches are rows; others go the general way */
 } Function;
 
-enum { INPUTS_AT, GRAVITY_AT, FORCES_AT, PARAMETERS_AT, OUT_AT, CHECK_AT, ARGUMENTS };
+typedef struct {
+    PyObject *parameters, *out, *check;
+} Options;
+
+static PyObject *name_of_parameters, *name_of_out, *name_of_check;
 
 /* Whether this is an ordinary contiguous array of the kernel's type, with `dimensions` and `size` entries at the end. */
 static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, npy_intp size)
@@ -210,24 +214,34 @@ static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, 
         PyArray_DIM(array, dimensions - 1) == size && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
 }
 
+/* The options among the keywords; 0 where there are others. */
+static int read_options(PyObject *keywords, PyObject *const *values, Options *options)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); k++) {
+        PyObject *name = PyTuple_GET_ITEM(keywords, k);
+        if (name == name_of_out) options->out = values[k];
+        else if (name == name_of_check) options->check = values[k];
+        else if (name == name_of_parameters) options->parameters = values[k];
+        else return 0;
+    }
+    return 1;
+}
+
 /* The result, or NULL where the general function must answer. */
-static PyObject *quick_call(const Function *self, PyObject *const *arguments)
+static PyObject *quick_call(const Function *self, PyObject *const *inputs, const Options *options)
 {
     const Kernel *kernel = self->kernel;
-    PyObject *inputs = arguments[INPUTS_AT], *out = arguments[OUT_AT], *last = arguments[PARAMETERS_AT];
     const int given_apart = self->parameters != Py_None, state = kernel->inputs - given_apart;
-    if (arguments[GRAVITY_AT] != Py_None || arguments[FORCES_AT] != Py_None || (last != Py_None && !given_apart) ||
-        !PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != state || state < 1)
-        return NULL;
-    if (last == Py_None) last = self->parameters;
-    PyObject *first = PyTuple_GET_ITEM(inputs, 0);
-    if (!PyArray_CheckExact(first)) return NULL;
-    const int dimensions = PyArray_NDIM((PyArrayObject *)first);
+    if (options->parameters != Py_None && !given_apart) return NULL;
+    PyObject *last = options->parameters == Py_None ? self->parameters : options->parameters, *out = options->out;
+    if (!PyArray_CheckExact(inputs[0])) return NULL;
+    PyArrayObject *first = (PyArrayObject *)inputs[0];
+    const int dimensions = PyArray_NDIM(first);
     if (dimensions != 1 && !(dimensions == 2 && self->rows)) return NULL;
-    const npy_intp n = dimensions == 2 ? PyArray_DIM((PyArrayObject *)first, 0) : 1;
+    const npy_intp n = dimensions == 2 ? PyArray_DIM(first, 0) : 1;
     Job job = {.kernel = kernel};
     for (int k = 0; k < kernel->inputs; k++) {
-        PyObject *given = k < state ? PyTuple_GET_ITEM(inputs, k) : last;
+        PyObject *given = k < state ? inputs[k] : last;
         const int for_all = k == state && plain(kernel, given, 1, kernel->size[k]);
         if (!for_all && !plain(kernel, given, dimensions, kernel->size[k])) return NULL;
         if (!for_all && dimensions == 2 && PyArray_DIM((PyArrayObject *)given, 0) != n) return NULL;
@@ -249,38 +263,41 @@ static PyObject *quick_call(const Function *self, PyObject *const *arguments)
         return NULL;
     job.out = PyArray_BYTES((PyArrayObject *)out);
     const int status = dimensions == 1 ? kernel->one((const void *const *)job.in, job.out, kernel->scratch) : run_batch(&job, n);
-    if (status && ((status & NO_MEMORY) || PyObject_IsTrue(arguments[CHECK_AT]))) {
+    if (status && ((status & NO_MEMORY) || PyObject_IsTrue(options->check))) {
         Py_DECREF(out);
         return NULL;
     }
-    return arguments[OUT_AT] == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+    return options->out == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
 }
 
 static PyObject *function_call(PyObject *object, PyObject *const *arguments, size_t count, PyObject *keywords)
 {
     const Function *self = (const Function *)object;
-    if (PyVectorcall_NARGS(count) == ARGUMENTS && !keywords) {
-        PyObject *result = quick_call(self, arguments);
+    const Py_ssize_t state = self->kernel ? self->kernel->inputs - (self->parameters != Py_None) : 0;
+    Options options = {Py_None, Py_None, Py_True};
+    if (PyVectorcall_NARGS(count) == state && state && (!keywords || read_options(keywords, arguments + state, &options))) {
+        PyObject *result = quick_call(self, arguments, &options);
         if (result || PyErr_Occurred()) return result;
     }
     return PyObject_Vectorcall(self->general, arguments, count, keywords);
 }
 
+/* What is not found here (__doc__, __name__, ...) is the method's. */
+static PyObject *function_getattro(PyObject *object, PyObject *name)
+{
+    return PyObject_GetAttr(((Function *)object)->general, name);
+}
+
 static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"kernel", "general", "parameters", "rows", NULL};
-    PyObject *kernel, *general, *parameters;
-    int rows;
-    if (!PyArg_ParseTupleAndKeywords(
-            arguments, keywords, "O!OOp:Function", names, &KernelType, &kernel, &general, &parameters, &rows))
-        return NULL;
+    static char *names[] = {"general", NULL};
+    PyObject *general;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:Function", names, &general)) return NULL;
     Function *self = (Function *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = function_call;
-    self->kernel = (Kernel *)Py_NewRef(kernel);
     self->general = Py_NewRef(general);
-    self->parameters = Py_NewRef(parameters);
-    self->rows = rows;
+    self->parameters = Py_NewRef(Py_None);
     return (PyObject *)self;
 }
 
@@ -308,11 +325,12 @@ static void function_dealloc(Function *self)
 static PyTypeObject FunctionType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "appell._native.boundary.Function",
-    .tp_doc = "Function(kernel, general, parameters, rows): calls the kernel where it can, the general function where it must.",
+    .tp_doc = "Function(general): calls a kernel where it can, the general function where it must.",
     .tp_basicsize = sizeof(Function),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
     .tp_vectorcall_offset = offsetof(Function, vectorcall),
     .tp_call = PyVectorcall_Call,
+    .tp_getattro = function_getattro,
     .tp_new = function_new,
     .tp_traverse = (traverseproc)function_traverse,
     .tp_clear = (inquiry)function_clear,
@@ -344,7 +362,23 @@ static PyObject *cpu_features(PyObject *module, PyObject *nothing)
     return names;
 }
 
+static PyObject *bind(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Function *function;
+    PyObject *kernel, *parameters;
+    int rows;
+    if (!PyArg_ParseTuple(
+            arguments, "O!O!Op:bind", &FunctionType, &function, &KernelType, &kernel, &parameters, &rows))
+        return NULL;
+    Py_XSETREF(function->kernel, (Kernel *)Py_NewRef(kernel));
+    Py_XSETREF(function->parameters, Py_NewRef(parameters));
+    function->rows = rows;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"bind", bind, METH_VARARGS, "bind(function, kernel, parameters, rows): let plain calls go to a kernel from now on."},
     {"cpu_features", cpu_features, METH_NOARGS, "Instruction sets that processor and operating system support."},
     {NULL, NULL, 0, NULL},
 };
@@ -355,7 +389,10 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_boundary(void)
 {
     import_array();
-    if (PyType_Ready(&KernelType) || PyType_Ready(&FunctionType)) return NULL;
+    name_of_parameters = PyUnicode_InternFromString("parameters");
+    name_of_out = PyUnicode_InternFromString("out");
+    name_of_check = PyUnicode_InternFromString("check");
+    if (!name_of_parameters || !name_of_out || !name_of_check || PyType_Ready(&KernelType) || PyType_Ready(&FunctionType)) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module) return NULL;
     if (PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) ||

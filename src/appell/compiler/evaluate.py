@@ -15,12 +15,13 @@ from appell.compiler.function import Function
 from appell.compiler.graph import GraphKernel
 from appell.compiler.options import Options
 from appell.compiler.request import Request
-from appell.compiler.toolchain import find_compiler, native_wanted
+from appell.compiler.toolchain import Compiler, find_compiler, native_wanted
 from appell.compiler.trace import Signature, signature, trace
 from appell.errors import CompileError
 from appell.model.parameters import parameters as own_parameters
 
 if TYPE_CHECKING:
+    from appell.dynamics import Dynamics
     from appell.model.tree import Tree
 
 PATIENCE, CALL = 1024, 32
@@ -59,16 +60,16 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
     """The functions of one robot: `evaluator[function, method](inputs, gravity, external_forces, parameters, out, check)`.
 
     Keys are `(function, method)` or `(function, method, frame, reference)` of a `Request`. Functions are made when they are
-    first asked for and then kept, so that a call costs one look-up in a dictionary.
+    first asked for and then kept. `owner` is the object whose methods answer with them; plain calls of methods that have
+    become native do not pass through Python at all (`appell.dynamics.direct`).
     """
+
+    owner: Dynamics | None = None
 
     def __init__(self, tree: Tree, options: Options) -> None:
         super().__init__()
         self.tree, self.options = tree, options
         self.ready: dict[Request, Ready] = {}
-
-    def __reduce__(self) -> tuple:
-        return Evaluator, (self.tree, self.options)  # kernels stay behind; they are made again
 
     def __missing__(self, key: tuple) -> Callable[..., Any]:
         self[key] = found = Function(self, key)
@@ -84,14 +85,14 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
         return found
 
     def _first(self, request: Request) -> Ready:
-        expected = signature(self.tree, request)
+        expected = self.signature(request)
         if self.builder:
             kernel = self.builder.cached(request, expected)
             if kernel is None and self.options.eager:
                 kernel = self._compiled(request, expected)
             if kernel is not None:
                 return Ready(expected, kernel)
-        return Ready(expected, GraphKernel(trace(self.tree, request)), 0)
+        return Ready(expected, self.interpreter(request), 0)
 
     def _compiled(self, request: Request, expected: Signature) -> Kernel | None:
         """Native code; where it was not asked for, a compiler that fails is a warning."""
@@ -120,6 +121,18 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
                     "slow. Install one, for instance with: pip install appell[compiler]"
                 )
             return None
+        return self.builder_with(compiler)
+
+    def signature(self, request: Request) -> Signature:
+        """What a request takes and gives."""
+        return signature(self.tree, request)
+
+    def interpreter(self, request: Request) -> Kernel:
+        """What computes a request without a compiler."""
+        return GraphKernel(trace(self.tree, request))
+
+    def builder_with(self, compiler: Compiler) -> Builder:
+        """What makes native kernels with this compiler."""
         return Builder(self.tree, self.options, compiler)
 
     @cached_property

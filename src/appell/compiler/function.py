@@ -85,13 +85,14 @@ class Function:
         else:
             finite = ready.kernel.run(tuple(arrays), result.reshape(count, entries))
         ready.used(count)
-        if native.Kernel and isinstance(ready.kernel, native.Kernel) and self.evaluator.get(self.key) is self:
+        if native.Kernel and isinstance(ready.kernel, native.Kernel) and self.evaluator.ready.get(self.request) is ready:
             self.shorten(ready.kernel)
         return finite
 
     def shorten(self, kernel: NativeKernel) -> None:
-        """Let plain calls go straight to the kernel from now on, by way of the C extension."""
-        own = self.evaluator.ready.get(self.request)
-        if native.Function and own and own.kernel is kernel:
+        """Let plain calls of the owner's method go straight to the kernel from now on."""
+        owner, (name, method, *frame) = self.evaluator.owner, self.key
+        function = None if method or frame else getattr(owner, name, None)
+        if native.Function and native.bind and isinstance(function, native.Function):
             parameters = self.evaluator.parameters if self.request.parameters else None
-            self.evaluator[self.key] = native.Function(kernel, self, parameters, not self.columns)
+            native.bind(function, kernel, parameters, not self.columns)

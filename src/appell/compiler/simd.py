@@ -66,6 +66,9 @@ def definitions(form: Form, dtype: str, lanes: int) -> dict[str, object]:
         "COSINE": f"cos{numbers.suffix}",
         "LANES": lanes,
         "EVERY(p, step)": ", ".join(f"(p)[{lane} * (step)]" for lane in range(lanes)),
+        "COPY(x, in)": " ".join(
+            f"memcpy((x) + {sum(form.sizes[:k])}, (in)[{k}], {size} * sizeof(REAL));" for k, size in enumerate(form.sizes)
+        ),
         "INPUTS": len(form.sizes),
         "NX": sum(form.sizes),
         "NY": form.size_out,

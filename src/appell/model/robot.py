@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +213,12 @@ class Robot(Dynamics):
         from appell.compiler.evaluate import Evaluator
         from appell.compiler.options import Options
 
-        return Evaluator(self.tree, Options(eager=False))
+        functions = Evaluator(self.tree, Options(eager=False))
+        functions.owner = self
+        return functions
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
 
     @property
     def parameters(self) -> np.ndarray:

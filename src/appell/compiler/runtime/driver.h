@@ -79,7 +79,7 @@ int appell_one(const real *const *in, real *out, void *work)
 {
     real *x = work, *y = x + NX;
     int bad = 0;
-    for (int k = 0, first = 0; k < INPUTS; first += sizes[k++]) memcpy(x + first, in[k], sizes[k] * sizeof(real));
+    COPY(x, in);
     scalar_state(x, y, y + NY);
     memcpy(out, y, NY * sizeof(real));
     for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
