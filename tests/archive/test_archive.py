@@ -17,8 +17,10 @@ from helpers import assert_close, general_tree, random_states
 
 import appell
 from appell.compiler.archive import container
+from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.request import Request
+from appell.compiler.trace import signature
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -65,6 +67,16 @@ def test_rolled_functions_too(long_file):
     state = random_states(LONG, 9)
     for name in LOOPS:
         assert np.array_equal(getattr(loaded, name)(*state[: INPUTS[name]]), getattr(dyn, name)(*state[: INPUTS[name]]))
+
+
+@pytest.mark.parametrize(("robot", "file"), [(PUMA, "puma_file"), (LONG, "long_file")], ids=["straight", "rolled"])
+def test_operations_come_back_exactly(robot, file, request):
+    """So every target writes the same code from a file as from the robot."""
+    store = appell.load_compiled(request.getfixturevalue(file)).store
+    for stored in store.functions:
+        _, expected, form = store.provide(stored.request)
+        assert expected == signature(robot.tree, stored.request)
+        assert form() == choose(robot.tree, stored.request)
 
 
 def test_what_is_known_of_the_robot(puma_file):

@@ -145,6 +145,15 @@ def test_a_result_may_be_written_over_an_argument(joints, tmp_path):
     assert_close(result, robot.forward_dynamics(q, qd, tau), tolerance=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["spherical", "planar", "cylindrical", "helical", "universal", "translation"])
+def test_every_kind_of_joint(kind, tmp_path):
+    robot = appell.robots.random_chain(3, seed=4, kinds=(kind,))
+    _, qd, qdd = states(robot)
+    q = np.stack([robot.random_configuration(seed) for seed in range(5)])
+    expected = [robot.inverse_dynamics(q, qd, qdd), robot.mass_matrix(q)]
+    compare(robot, tmp_path, ["inverse_dynamics", "mass_matrix"], [[q, qd, qdd], [q]], expected)
+
+
 def test_panda(tmp_path):
     robot = appell.load(shared("robots/panda.urdf"))
     given = states(robot)

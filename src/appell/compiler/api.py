@@ -9,13 +9,21 @@ from appell.compiler.targets import TARGETS
 from appell.dynamics import Dynamics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
+    from os import PathLike
 
     import numpy as np
 
     from appell.compiler.listing import Listing
+    from appell.compiler.request import Request
     from appell.model.robot import Robot
     from appell.rollouts.laws import Law
+
+MAIN = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
+    "potential_energy", "center_of_mass",
+)  # fmt: skip
+"""Functions that `save` writes unless others are asked for."""
 
 
 class CompiledRobot(Dynamics):
@@ -29,6 +37,10 @@ class CompiledRobot(Dynamics):
     def __init__(self, robot: Robot, options: Options) -> None:
         self.robot, self.options = robot, options
         self.functions = TARGETS[options.target](robot.tree, options)
+        self.functions.owner = self
+
+    def __reduce__(self) -> tuple:
+        return CompiledRobot, (self.robot, self.options)  # kernels stay behind; the cache has them
 
     @property
     def parameters(self) -> np.ndarray:
@@ -40,6 +52,27 @@ class CompiledRobot(Dynamics):
         from appell.rollouts.rate import rate, rate_digest
 
         return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
+
+    def save(self, path: str | PathLike, functions: Iterable[str | Request] = MAIN, frames: Sequence[str] = ()) -> None:
+        """Write the robot to one file that `appell.load_compiled` reads, also where neither CasADi nor lxml is installed.
+
+        The file holds operations, not machine code: it is compiled for the processor or GPU where it is loaded. Calls with
+        `gravity=` or `external_forces=` are functions of their own: name them with a `Request`.
+
+        Args:
+            functions: names as in `appell.export`; all dynamics and energies by default.
+            frames: names of bodies whose pose and Jacobian are kept as well.
+
+        Example:
+            >>> import appell, tempfile, pathlib
+            >>> file = pathlib.Path(tempfile.mkdtemp(), "arm.appell")
+            >>> appell.compile(appell.load("planar2r")).save(file, frames=["link2"])
+            >>> appell.load_compiled(file).pose([0.0, 0.0], "link2")[0, 3].item()
+            1.0
+        """
+        from appell.compiler.archive import save
+
+        save(self, path, functions, frames)
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}

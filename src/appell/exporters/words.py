@@ -11,7 +11,6 @@ from appell.model.joints import KINDS
 if TYPE_CHECKING:
     from appell.compiler.count import Counts
     from appell.exporters.subject import Exported
-    from appell.model.joint import Joint
     from appell.model.robot import Robot
 
 WIDTH = 110
@@ -45,7 +44,7 @@ def joint_lines(robot: Robot) -> list[str]:
         places = entries("q", nq, kind.nq)
         if robot.nq != robot.nv:
             places += f" {entries('qd', nv, kind.nv)}"
-        rows.append((places, plain(joint.name), joint.kind, joint_units(joint)))
+        rows.append((places, plain(joint.name), joint.kind, UNITS.get(joint.kind, "SI")))
         nq, nv = nq + kind.nq, nv + kind.nv
     widths = [max(len(row[k]) for row in rows) for k in range(4)] if rows else []
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -55,11 +54,15 @@ def entries(name: str, first: int, count: int) -> str:
     return f"{name}[{first}]" if count == 1 else f"{name}[{first}..{first + count - 1}]"
 
 
-def joint_units(joint: Joint) -> str:
-    """Units of a joint's entries of q, qd, qdd and tau."""
-    units = {"prismatic": "m, m/s, m/s^2, N"}
-    units |= dict.fromkeys(("revolute", "continuous"), "rad, rad/s, rad/s^2, N m")
-    return units.get(joint.kind, "SI")
+UNITS = {
+    **dict.fromkeys(("revolute", "continuous", "helical", "universal"), "rad, rad/s, rad/s^2, N m"),
+    **dict.fromkeys(("prismatic", "translation"), "m, m/s, m/s^2, N"),
+    "cylindrical": "m and rad, their rates; N and N m",
+    "planar": "x y [m], angle [rad]; velocity and angular velocity along the child's axes",
+    "spherical": "unit quaternion x y z w; angular velocity along the child's axes",
+    "floating": "x y z [m], unit quaternion x y z w; velocity, angular velocity along the child's axes",
+}
+"""What the entries of q, qd, qdd and tau of a joint are."""
 
 
 def function_words(function: Exported, counts: Counts, stack: int) -> list[str]:
