@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from appell.algorithms.passive_forces import Losses
     from appell.compiler.listing import Listing
     from appell.compiler.request import Request
     from appell.model.robot import Robot
@@ -53,7 +54,20 @@ class CompiledRobot(Dynamics):
 
         return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
 
-    def save(self, path: str | PathLike, functions: Iterable[str | Request] = MAIN, frames: Sequence[str] = ()) -> None:
+    @property
+    def losses(self) -> Losses:
+        """Damping and friction of the joints, which rollouts add."""
+        from appell.algorithms.passive_forces import losses
+
+        return losses(self.robot)
+
+    def save(
+        self,
+        path: str | PathLike,
+        functions: Iterable[str | Request] = MAIN,
+        frames: Sequence[str] = (),
+        rollouts: Sequence[str] = (),
+    ) -> None:
         """Write the robot to one file that `appell.load_compiled` reads, also where neither CasADi nor lxml is installed.
 
         The file holds operations, not machine code: it is compiled for the processor or GPU where it is loaded. Calls with
@@ -62,6 +76,7 @@ class CompiledRobot(Dynamics):
         Args:
             functions: names as in `appell.export`; all dynamics and energies by default.
             frames: names of bodies whose pose and Jacobian are kept as well.
+            rollouts: control laws of `appell.rollout` that are kept, for rollouts within one kernel on a GPU.
 
         Example:
             >>> import appell, tempfile, pathlib
@@ -72,7 +87,7 @@ class CompiledRobot(Dynamics):
         """
         from appell.compiler.archive import save
 
-        save(self, path, functions, frames)
+        save(self, path, functions, frames, rollouts)
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}

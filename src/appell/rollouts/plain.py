@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.algorithms.passive_forces import passive_forces
 from appell.rollouts.integrators import INTEGRATORS
 from appell.rollouts.laws import Vector
 
@@ -45,12 +44,13 @@ def run(dyn: CompiledRobot, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     signals = {}
     step = INTEGRATORS[plan.integrator].step
     kept_q, kept_qd = [], []
+    lost = dyn.losses
 
     def rate(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         lanes = plan.law.torque(model, model.lanes(q), model.lanes(qd), signals, gains)
         tau = model.joined([np.broadcast_to(lane, plan.lead) for lane in lanes])
         if plan.passive:
-            rows = passive_forces(dyn.robot, np.moveaxis(qd, model.axis, -1), check=False)
+            rows = lost.forces(np.moveaxis(qd, model.axis, -1))
             tau = tau + np.moveaxis(rows, -1, model.axis)
         return dyn.forward_dynamics(q, qd, tau.astype(dtype), check=False)
 

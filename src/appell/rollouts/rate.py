@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
+from appell.algorithms.passive_forces import Losses, losses
 from appell.algorithms.registry import find
 from appell.compiler.fingerprint import digest, tree_digest
 from appell.compiler.listing import Listing, listing
@@ -51,7 +52,7 @@ def rate(robot: Robot, law: Law, passive: bool) -> Listing:
     gains = {name: parts[f"gain_{name}"] for name in law.gains}
     tau = law.torque(TracedModel(tree), parts["q"], parts["qd"], signals, gains)
     if passive:
-        tau = [a + b for a, b in zip(tau, resistance(robot, parts["qd"]), strict=True)]
+        tau = [a + b for a, b in zip(tau, resistance(losses(robot), parts["qd"]), strict=True)]
     qdd = find("forward_dynamics", None, n)[2](tree, parts["q"], parts["qd"], tau)
     result = casadi.cse(casadi.vertcat(*parts["qd"], *(casadi.SX(x) for x in qdd)))
     return simplify(listing(casadi.Function("rate", list(symbols.values()), [casadi.densify(result)])))
@@ -59,17 +60,12 @@ def rate(robot: Robot, law: Law, passive: bool) -> Listing:
 
 def rate_digest(robot: Robot, law: Law, passive: bool) -> str:
     """A name for what `rate` computes."""
-    losses = [(joint.damping, joint.friction) for joint in robot.joints] if passive else []
-    return digest(tree_digest(robot.tree), law.name, losses)
+    return digest(tree_digest(robot.tree), law.name, losses(robot) if passive else ())
 
 
-def resistance(robot: Robot, qd: list[Scalar]) -> list[Scalar]:
-    """Damping and dry friction of the joints over scalars (`Robot.passive_forces` over arrays)."""
-    joints = {joint.name: joint for joint in robot.joints}
-    forces: list[Scalar] = [0.0] * robot.nv
-    for link in robot.tree.links:
-        joint = joints[link.name]
-        for k, speed in enumerate(link.speeds(qd)):
-            own = speed * joint.damping + (speed.sign() * joint.friction if joint.friction else 0.0)
-            forces[link.v + k] = forces[link.v + k] - own * link.multiplier
-    return forces
+def resistance(lost: Losses, qd: list[Scalar]) -> list[Scalar]:
+    """Damping and dry friction over scalars (`Losses.forces` over arrays)."""
+    return [
+        -(speed * damping + (speed.sign() * friction if friction else 0.0))
+        for speed, damping, friction in zip(qd, lost.damping, lost.friction, strict=True)
+    ]

@@ -7,26 +7,31 @@ loaded. Neither CasADi nor the robot's description is needed there, and nothing 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import appell
 from appell.compiler.archive import container
 from appell.compiler.archive.checks import field, items, number, require, text, whole
-from appell.compiler.archive.decode import MOST, read_form
-from appell.compiler.archive.encode import form_data, request_data
+from appell.compiler.archive.decode import MOST, read_form, read_listing
+from appell.compiler.archive.encode import form_data, listing_data, request_data
 from appell.compiler.archive.loaded import LoadedRobot, RobotFacts, Store, Stored
 from appell.compiler.archive.requests import read_request
 from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.request import Request
-from appell.errors import CompileError
+from appell.errors import ArgumentError, CompileError, choices
+from appell.rollouts.laws import LAWS
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from appell.compiler.api import CompiledRobot
+    from appell.compiler.listing import Listing
+
+PASSIVE = {"with_losses": True, "without_losses": False}
+"""Both ways to roll a robot out."""
 
 
 def save(
@@ -34,10 +39,12 @@ def save(
     path: str | PathLike,
     functions: Iterable[str | Request],
     frames: Sequence[str],
+    rollouts: Sequence[str],
 ) -> None:
     """Write a compiled robot; documented at `CompiledRobot.save`."""
     from appell.algorithms.registry import find
     from appell.compiler.forms import choose
+    from appell.compiler.targets import STRETCH
     from appell.compiler.trace import signature
     from appell.exporters.selection import as_request
 
@@ -49,15 +56,23 @@ def save(
     for request in dict.fromkeys(wanted):
         signature(robot.tree, request)
         _, method, _ = find(request.function, request.method, robot.nv)
-        form = form_data(choose(robot.tree, request))
+        form = form_data(choose(robot.tree, request, STRETCH[dyn.options.dtype]))
         stored.append({"request": request_data(request), "method": method, "form": form})
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
-        tuple(float(x) for x in robot.parameters),
+        tuple(float(x) for x in robot.parameters), *dyn.losses,
     )  # fmt: skip
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}
-    container.write(path, {**content, "functions": stored})
+    container.write(path, {**content, "functions": stored, "rollouts": [rate_data(dyn, law) for law in rollouts]})
+
+
+def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
+    """The rate of the state under a law, with and without the losses of the joints."""
+    if law not in LAWS:
+        raise ArgumentError(choices("control law", law, LAWS))
+    rates = {name: listing_data(dyn.state_rate(LAWS[law], passive)[1]()) for name, passive in PASSIVE.items()}
+    return {"law": law, **rates}
 
 
 def load_compiled(
@@ -88,10 +103,11 @@ def load_compiled(
         facts = read_facts(field(content, "robot"))
         chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
         read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
+        rates = dict(rate for data in field(content, "rollouts") for rate in read_rates(data, facts))
     except CompileError as error:
         raise CompileError(f"{path}: {error}") from None
     options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
-    return LoadedRobot(facts, Store(path, read), options)
+    return LoadedRobot(facts, Store(path, read, rates), options)
 
 
 def read_facts(data: Any) -> RobotFacts:
@@ -102,9 +118,22 @@ def read_facts(data: Any) -> RobotFacts:
     require(len(gravity) == 3, "gravity has no three entries")
     parameters = items(field(data, "parameters"), lambda x: number(x, "a parameter"), "parameters")
     nq, nv = (whole(field(data, name), 0, MOST, name) for name in ("nq", "nv"))
+    lost = [items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")]
+    require(all(len(each) == nv for each in lost), "damping or friction has not an entry for every speed")
     return RobotFacts(
-        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters
+        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters, *lost
     )
+
+
+def read_rates(data: Any, facts: RobotFacts) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
+    """The rates of the state under one law, named by law and losses."""
+    law = text(field(data, "law"), "a control law")
+    require(law in LAWS, f"the control law {law!r} is unknown")
+    n, width = facts.nv, 2 + len(LAWS[law].signals) + len(LAWS[law].gains)
+    for name, passive in PASSIVE.items():
+        listed = read_listing(field(data, name))
+        require(listed.sizes == (n,) * width and len(listed.outputs) == 2 * n, f"the rate under {law} has a wrong size")
+        yield (law, passive), (digest(json.dumps(data[name])), listed)
 
 
 def read_choice(data: Any, name: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algorithms.passive_forces import Losses
 from appell.compiler.build import Builder
 from appell.compiler.evaluate import Evaluator, Kernel
 from appell.compiler.fingerprint import digest, source_digest
@@ -25,6 +26,9 @@ from appell.errors import ArgumentError
 if TYPE_CHECKING:
     from os import PathLike
 
+    from appell.compiler.listing import Listing
+    from appell.rollouts.laws import Law
+
 
 @dataclass(frozen=True)
 class RobotFacts:
@@ -33,6 +37,7 @@ class RobotFacts:
     Attributes:
         gravity_vector: baked into its functions. [m/s²]
         parameters: inertial parameters of all links, as `Robot.parameters`.
+        damping, friction: of the joints, which rollouts add.
     """
 
     name: str
@@ -42,6 +47,8 @@ class RobotFacts:
     body_names: tuple[str, ...]
     gravity_vector: tuple[float, ...]
     parameters: tuple[float, ...]
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -65,8 +72,13 @@ class Stored:
 class Store:
     """The functions of a file by request; a request that names the method of a stored default finds it, too."""
 
-    def __init__(self, place: str | PathLike, functions: tuple[Stored, ...]) -> None:
-        self.place, self.functions = place, functions
+    def __init__(
+        self,
+        place: str | PathLike,
+        functions: tuple[Stored, ...],
+        rates: Mapping[tuple[str, bool], tuple[str, Listing]],
+    ) -> None:
+        self.place, self.functions, self.rates = place, functions, rates
         named = {replace(each.request, method=each.method): each for each in functions}
         self.found = {**named, **{each.request: each for each in functions}}
 
@@ -162,11 +174,21 @@ class LoadedRobot(Dynamics):
     def __reduce__(self) -> tuple:
         return LoadedRobot, (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
 
-    def state_rate(self, law: object, passive: bool) -> Any:
-        """Rollouts within one kernel need the robot itself."""
-        raise ArgumentError(
-            f"{self.store.place} holds functions, not rollouts. Compile the robot itself to roll it out."
-        )
+    def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
+        """Rate of change of the state under a control law, for rollouts within one kernel."""
+        if (law.name, passive) not in self.store.rates:
+            kept = ", ".join(sorted({name for name, _ in self.store.rates})) or "none"
+            raise ArgumentError(
+                f"{self.store.place} does not hold rollouts with the law {law.name!r}. It holds: {kept}. "
+                f"Save the robot again with rollouts=[{law.name!r}]."
+            )
+        key, listed = self.store.rates[law.name, passive]
+        return key, lambda: listed
+
+    @property
+    def losses(self) -> Losses:
+        """Damping and friction of the joints, which rollouts add."""
+        return Losses(self.robot.damping, self.robot.friction)
 
     @property
     def parameters(self) -> np.ndarray:
