@@ -13,6 +13,10 @@ from appell.compiler.rolled.text import Writer
 from appell.model.tree import BASE, Tree
 
 
+PAIR = 30
+"""Operations of one step of a climb, roughly."""
+
+
 class RolledLink(NamedTuple):
     """What the loops read of one link.
 
@@ -110,8 +114,9 @@ class Rolled:
     @property
     def cost(self) -> int:
         """Operations of one state, roughly."""
-        once = sum(len(sweep.steps[0].listed.operations) for sweep in self.sweeps)
-        return len(self.links) * once + (30 * sum(self.depths) if self.climb else 0)
+        steps = [sweep.steps[link.group].listed for sweep in self.sweeps for link in self.links]
+        own = sum(operation.name not in ("input", "const") for listed in steps for operation in listed.operations)
+        return own + (PAIR * sum(self.depths) if self.climb else 0)
 
     @property
     def functions_used(self) -> frozenset[str]:

@@ -104,9 +104,9 @@ class Choice(NamedTuple):
 
 
 PROGRAMS: dict[tuple[str, str], Choice] = {
-    ("inverse_dynamics", "mata2002"): Choice(inverse_dynamics, 2600),
-    ("bias", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2600),
-    ("gravity", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q",)), 2600),
+    ("inverse_dynamics", "mata2002"): Choice(inverse_dynamics, 2400),
+    ("bias", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2400),
+    ("gravity", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q",)), 2400),
     ("forward_dynamics", "articulated"): Choice(forward_dynamics, 15000),
     ("mass_matrix", "composite"): Choice(mass_matrix, 8000),
 }
