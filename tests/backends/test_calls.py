@@ -179,6 +179,30 @@ def test_out_that_is_an_input(dyn, states, torques):
     np.testing.assert_array_equal(shifted[1:], torques[:50])
 
 
+def test_out_of_a_batch_is_used_in_place(dyn, states, torques):
+    """The short way through the extension writes into the caller's array, matrices too."""
+    out = poisoned((1000, ROBOT.nv))
+    assert dyn.inverse_dynamics(*states, out=out) is out
+    np.testing.assert_array_equal(out, torques)
+    matrices = poisoned((1000, ROBOT.nv, ROBOT.nv))
+    expected = dyn.mass_matrix(states.q)
+    assert dyn.mass_matrix(states.q, out=matrices) is matrices
+    np.testing.assert_array_equal(matrices, expected)
+
+
+def test_a_method_that_was_looked_up_early_becomes_fast(states):
+    dyn = appell.compile(ROBOT)
+    gravity = dyn.gravity
+    first = gravity(states.q[0])
+    assert gravity is dyn.gravity
+    np.testing.assert_array_equal(gravity(states.q[0]), first)
+    assert "Forces g(q)" in gravity.__doc__
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        gravity(states.q[0], speed=1)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        gravity()
+
+
 def test_out_of_any_strides(dyn, states, torques):
     for out in (
         np.asfortranarray(poisoned((50, ROBOT.nv))),

@@ -6,6 +6,7 @@
 #define COSINE cos
 #define LANES 4
 #define EVERY(p, step) (p)[0 * (step)], (p)[1 * (step)], (p)[2 * (step)], (p)[3 * (step)]
+#define COPY(x, in) memcpy((x) + 0, (in)[0], 1 * sizeof(REAL)); memcpy((x) + 1, (in)[1], 1 * sizeof(REAL));
 #define INPUTS 2
 #define NX 2
 #define NY 1
@@ -174,6 +175,21 @@ static inline void store(const lanes *restrict y, ptrdiff_t step, ptrdiff_t pitc
             for (int j = 0; j < NY; j++) p[l * step + j * pitch] = y[j][l];
 }
 
+/* Zero in every lane whose numbers are all finite, else NaN. Four sums, so that one does not wait for the other. */
+static inline lanes zero_if_finite(const lanes *x, int count)
+{
+    lanes a = {0}, b = {0}, c = {0}, d = {0};
+    int j = 0;
+    for (; j + 3 < count; j += 4) {
+        a += x[j] * 0;
+        b += x[j + 1] * 0;
+        c += x[j + 2] * 0;
+        d += x[j + 3] * 0;
+    }
+    for (; j < count; j++) a += x[j] * 0;
+    return (a + b) + (c + d);
+}
+
 const ptrdiff_t appell_cost = COST;
 const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
     + (NX + NY + 3 * PADDED + SHARED) * sizeof(real);
@@ -182,7 +198,7 @@ int appell_one(const real *const *in, real *out, void *work)
 {
     real *x = work, *y = x + NX;
     int bad = 0;
-    for (int k = 0, first = 0; k < INPUTS; first += sizes[k++]) memcpy(x + first, in[k], sizes[k] * sizeof(real));
+    COPY(x, in);
     scalar_state(x, y, y + NY);
     memcpy(out, y, NY * sizeof(real));
     for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
@@ -199,7 +215,7 @@ int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *
             load(in[k] + i * step[k], step[k], pitch[k], sizes[k], count, x + first);
         vector_states(x, y, y + NY);
         store(y, step[INPUTS], pitch[INPUTS], count, out + i * step[INPUTS]);
-        for (int j = 0; j < NX + NY; j++) zero += x[j] * 0;
+        zero += zero_if_finite(x, NX + NY);
     }
     return any_lane(zero != 0);
 }

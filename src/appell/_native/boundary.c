@@ -214,6 +214,27 @@ static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, 
         PyArray_DIM(array, dimensions - 1) == size && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
 }
 
+/* Whether a result of this shape can be written straight into an array. */
+static int takes_result(const Kernel *kernel, PyObject *object, int dimensions, const npy_intp *shape)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_TYPE(array) == kernel->type && PyArray_NDIM(array) == dimensions &&
+        PyArray_CompareLists(PyArray_DIMS(array), shape, dimensions) && PyArray_IS_C_CONTIGUOUS(array) &&
+        PyArray_ISBEHAVED(array);
+}
+
+/* Whether no input lies in the memory of the result. One state is read before it is written, a batch is not. */
+static int apart(const Job *job, PyObject *result, npy_intp n)
+{
+    const npy_intp item = PyArray_ITEMSIZE((PyArrayObject *)result);
+    const char *first = PyArray_BYTES((PyArrayObject *)result), *last = first + PyArray_NBYTES((PyArrayObject *)result);
+    for (int k = 0; k < job->kernel->inputs; k++) {
+        const npy_intp count = job->step[k] ? n : 1;
+        if (job->in[k] < last && first < job->in[k] + count * job->kernel->size[k] * item) return 0;
+    }
+    return 1;
+}
+
 /* The options among the keywords; 0 where there are others. */
 static int read_options(PyObject *keywords, PyObject *const *values, Options *options)
 {
@@ -251,13 +272,13 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
     }
     job.step[kernel->inputs] = kernel->entries;
     job.pitch[kernel->inputs] = 1;
+    npy_intp shape[DIMENSIONS + 1] = {n};
+    const int result_dimensions = kernel->dimensions + dimensions - 1;
+    for (int k = 0; k < kernel->dimensions; k++) shape[k + dimensions - 1] = kernel->shape[k];
     if (out == Py_None) {
-        npy_intp shape[DIMENSIONS + 1] = {n};
-        for (int k = 0; k < kernel->dimensions; k++) shape[k + dimensions - 1] = kernel->shape[k];
-        out = PyArray_SimpleNew(kernel->dimensions + dimensions - 1, shape, kernel->type);
+        out = PyArray_SimpleNew(result_dimensions, shape, kernel->type);
         if (!out) return NULL;
-    } else if (dimensions == 1 && kernel->dimensions == 1 && plain(kernel, out, 1, kernel->shape[0]) &&
-        PyArray_ISWRITEABLE((PyArrayObject *)out))
+    } else if (takes_result(kernel, out, result_dimensions, shape) && (dimensions == 1 || apart(&job, out, n)))
         Py_INCREF(out);
     else
         return NULL;
