@@ -113,7 +113,7 @@ def joints(model) -> list[Joint]:
         blocks = body.mass * np.eye(3), -body.mass * c, body.inertia - body.mass * c @ c
         axis = Spatial(casadi.DM(S[:3]), casadi.DM(S[3:]))
         inertia = Inertia(*(SX(casadi.sparsify(casadi.DM(block))) for block in blocks))
-        found.append(Joint(model.parents[i] - 1, axis, clean(placed.rotation), clean(placed.translation), inertia))
+        found.append(Joint(model.parents[i] - 1, axis, placed.rotation, placed.translation, inertia))
     return found
 
 
@@ -170,11 +170,6 @@ def aba(model, q, qd, tau):
         qdd.append(own - UD.dot(a))
         accelerations.append(a + joint.axis.times(qdd[i]))
     return casadi.vertcat(*qdd)
-
-
-def clean(array: np.ndarray) -> np.ndarray:
-    """Numbers that are zero up to rounding become so."""
-    return np.where(np.abs(array) < 1e-15, 0.0, array)
 
 
 def _sparse(axis: np.ndarray, q) -> Any:
