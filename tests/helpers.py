@@ -152,6 +152,7 @@ SMALL_TREES = [
     general_tree(1, 0, ("revolute",)),
     general_tree(1, 0, ("prismatic",)),
     general_tree(4, 2, MOVING, branching=0.0),
+    general_tree(6, 11, MOVING),  # a joint that follows one that follows another
     general_tree(9, 3),
     general_tree(14, 4, MOVING),
     right_angled_tree(8, 5),

@@ -4,7 +4,9 @@ Source: R. Featherstone, The calculation of robot dynamics using articulated-bod
 (1983), written with accelerations of origins instead of spatial accelerations, in link frames. Each degree of freedom is
 eliminated by itself, which serves joints of any number of degrees.
 
-Joints that mimic others are cut free and held by constraint forces: one more solution per such joint.
+Joints that mimic others are cut free and held by constraint forces, one more solution per such joint. Cut free they
+accelerate a thousand times more than held, and as many digits are lost; one step of iterative refinement, with the forces
+that inverse dynamics finds missing, brings them back.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from itertools import product
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Vec3, is_zero, skew
+from appell.algorithms.forward_dynamics.couplings import Couplings
 from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.linear import reciprocal, solve
+from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics
+from appell.algorithms.linear import reciprocal
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
 from appell.model.tree import BASE, Link, Placement, Tree, Wrench
@@ -102,6 +106,11 @@ class Factors:
             accelerations.append(own)
         return residues
 
+    def respond(self, forces: list[list[Scalar]]):
+        """Joint accelerations that joint forces alone give, from rest and without gravity."""
+        n = len(self.tree.links)
+        return self.solve(forces, [Wrench(ZERO, ZERO)] * n, [Twist(ZERO, ZERO)] * n, Twist(ZERO, ZERO))
+
 
 @algorithm("forward_dynamics", "articulated", lumpable=True)
 def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
@@ -109,11 +118,25 @@ def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau:
     places = tree.placements(q)
     factors = factorise(tree, places)
     biases, drifts = velocity_terms(tree, places, qd)
-    forces = [[tau[link.v + k] if link.leads else 0.0 for k in range(link.kind.nv)] for link in tree.links]
-    free = factors.solve(forces, biases, drifts, Twist(ZERO, -tree.gravity))
-    moving = hold_couplings(factors, free)
+    free = factors.solve(on_joints(tree, tau), biases, drifts, Twist(ZERO, -tree.gravity))
+    if all(link.leads for link in tree.links):
+        return of_leaders(tree, free)
+    couplings = Couplings.of(factors)
+    qdd = of_leaders(tree, couplings.hold(free))
+    missing = [force - found for force, found in zip(tau, inverse_dynamics(tree, q, qd, qdd), strict=True)]
+    change = of_leaders(tree, couplings.hold(factors.respond(on_joints(tree, missing))))
+    return [a + b for a, b in zip(qdd, change, strict=True)]
+
+
+def on_joints(tree: Tree, tau: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Per link, the forces on its joint: all on the leaders, none on followers."""
+    return [[tau[link.v + k] if link.leads else 0.0 for k in range(link.kind.nv)] for link in tree.links]
+
+
+def of_leaders(tree: Tree, accelerations: list[list[Scalar]]) -> list[Scalar]:
+    """q̈ from the accelerations of all joints."""
     qdd: list[Scalar] = [0.0] * tree.nv
-    for link, own in zip(tree.links, moving, strict=True):
+    for link, own in zip(tree.links, accelerations, strict=True):
         if link.leads:
             qdd[link.v : link.v + link.kind.nv] = own
     return qdd
@@ -133,7 +156,9 @@ def factorise(tree: Tree, places: list[Placement]) -> Factors:
 
 def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[Freed], ArticulatedInertia]:
     """Free the link's joint, degree by degree; the inertia that is left is felt through the freed joint."""
-    where = f"joint {link.name!r}" + ("" if link.leads else " (freed from its leader; method 'gibbs' leaves it coupled)")
+    where = f"joint {link.name!r}" + (
+        "" if link.leads else " (freed from its leader; method 'gibbs' leaves it coupled)"
+    )
     freed = []
     for unit in link.kind.subspace():
         U = inertia @ unit
@@ -200,36 +225,6 @@ def step_velocity(link: Link, place: Placement, before: Vec3, qd) -> tuple[Vec3,
 def gyroscopic_wrench(link: Link, omega: Vec3) -> Wrench:
     """Wrench that keeps a body turning about its origin: ω x (ω x γ), ω x H ω."""
     return Wrench(omega.cross(omega.cross(link.inertia.gamma)), omega.cross(link.inertia.at_origin @ omega))
-
-
-def hold_couplings(factors: Factors, free: list[list[Scalar]]) -> list[list[Scalar]]:
-    """Accelerations with q̈_follower = multiplier q̈_leader, by the constraint forces that hold them."""
-    links = factors.tree.links
-    leader = {link.v: i for i, link in enumerate(links) if link.leads}
-    rows = [[(i, 1.0), (leader[link.v], -link.multiplier)] for i, link in enumerate(links) if not link.leads]
-    if not rows:
-        return free
-    still = [Wrench(ZERO, ZERO)] * len(links), [Twist(ZERO, ZERO)] * len(links), Twist(ZERO, ZERO)
-    responses = []
-    for row in rows:
-        forces = [[0.0] * link.kind.nv for link in links]
-        for i, factor in row:
-            forces[i][0] = forces[i][0] + factor
-        responses.append(factors.solve(forces, *still))
-    gap = [-_along(row, free) for row in rows]
-    stiffness = [[_along(row, response) for response in responses] for row in rows]
-    multipliers = solve(stiffness, gap, range(len(rows)))
-    held = [list(own) for own in free]
-    for response, multiplier in zip(responses, multipliers, strict=True):
-        for own, change in zip(held, response, strict=True):
-            own[:] = [a + b * multiplier for a, b in zip(own, change, strict=True)]
-    return held
-
-
-def _along(row: list[tuple[int, float]], accelerations: list[list[Scalar]]) -> Scalar:
-    """One coupling's equation, applied to joint accelerations."""
-    (i, a), (k, b) = row
-    return accelerations[i][0] * a + accelerations[k][0] * b
 
 
 def _kept(direction: Vec3) -> Vec3:
