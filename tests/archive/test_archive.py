@@ -20,6 +20,7 @@ from appell.compiler.archive import container
 from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.request import Request
+from appell.compiler.targets import STRETCH
 from appell.compiler.trace import signature
 
 INPUTS = {
@@ -77,6 +78,8 @@ def test_operations_come_back_exactly(robot, file, request):
         _, expected, form = store.provide(stored.request)
         assert expected == signature(robot.tree, stored.request)
         assert form() == choose(robot.tree, stored.request)
+        _, _, longer = store.provide(stored.request, STRETCH["float32"])
+        assert longer() == choose(robot.tree, stored.request, STRETCH["float32"])
 
 
 def test_what_is_known_of_the_robot(puma_file):
@@ -297,6 +300,35 @@ ROLLED = {
     "no sweeps": lambda form: form.__setitem__("sweeps", []),
     "kept before it is written": lambda form: form["sweeps"].reverse(),
 }
+
+
+WHOLE = {
+    "no robot": lambda content: content.pop("robot"),
+    "a robot in words": lambda content: content.__setitem__("robot", "puma"),
+    "gravity in two directions": lambda content: content["robot"]["gravity_vector"].pop(),
+    "a name that is no text": lambda content: content["robot"].__setitem__("name", 3),
+    "no number of speeds": lambda content: content["robot"].__setitem__("nv", None),
+    "functions that are no list": lambda content: content.__setitem__("functions", {}),
+    "rollouts that are no list": lambda content: content.__setitem__("rollouts", 3),
+    "a law that does not exist": lambda content: content["rollouts"].append({"law": "free will"}),
+    "an unknown precision": lambda content: content["options"].__setitem__("dtype", "float16"),
+    "an unknown function": lambda content: content["functions"][0]["request"].__setitem__("function", "system"),
+    "another function": lambda content: content["functions"][0]["request"].__setitem__("function", "mass_matrix"),
+    "a frame too many": lambda content: content["functions"][0]["request"].__setitem__("frame", "link6"),
+    "a request without reference": lambda content: content["functions"][0]["request"].pop("reference"),
+    "gravity where there is none": lambda content: content["functions"][0]["request"].__setitem__("gravity", True),
+    "a method that is no text": lambda content: content["functions"][0].__setitem__("method", 1),
+    "a form that is no object": lambda content: content["functions"][0].__setitem__("form", []),
+}
+
+
+@pytest.mark.parametrize("harm", WHOLE.values(), ids=WHOLE)
+def test_a_robot_that_makes_no_sense_is_refused(harm, puma_file, tmp_path):
+    content = container.read(puma_file)
+    harm(content)
+    container.write(tmp_path / "robot", content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        appell.load_compiled(tmp_path / "robot")
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,9 @@ def save(
     for request in dict.fromkeys(wanted):
         signature(robot.tree, request)
         _, method, _ = find(request.function, request.method, robot.nv)
-        form = form_data(choose(robot.tree, request, STRETCH[dyn.options.dtype]))
-        stored.append({"request": request_data(request), "method": method, "form": form})
+        form, longer = choose(robot.tree, request), choose(robot.tree, request, STRETCH["float32"])
+        entry = {"request": request_data(request), "method": method, "form": form_data(form)}
+        stored.append(entry if type(longer) is type(form) else {**entry, "longer": form_data(longer)})
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
         tuple(float(x) for x in robot.parameters), *dyn.losses,
@@ -103,11 +104,11 @@ def load_compiled(
         facts = read_facts(field(content, "robot"))
         chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
         read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
-        rates = dict(rate for data in field(content, "rollouts") for rate in read_rates(data, facts))
+        rates = items(field(content, "rollouts"), lambda data: tuple(read_rates(data, facts)), "rollouts", most=1000)
     except CompileError as error:
         raise CompileError(f"{path}: {error}") from None
     options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
-    return LoadedRobot(facts, Store(path, read, rates), options)
+    return LoadedRobot(facts, Store(path, read, dict(rate for each in rates for rate in each)), options)
 
 
 def read_facts(data: Any) -> RobotFacts:
@@ -145,11 +146,11 @@ def read_choice(data: Any, name: str) -> str:
 def read_function(data: Any, facts: RobotFacts) -> Stored:
     """A function whose operations take and give what its name promises."""
     request, expected = read_request(field(data, "request"), facts)
-    form = read_form(field(data, "form"))
+    forms = [read_form(field(data, "form")), *(read_form(data[name]) for name in ("longer",) if name in data)]
     sizes = tuple(size for _, size in expected.inputs)
-    require(form.sizes == sizes, f"{request.function} takes inputs of {form.sizes} entries, not {sizes}")
-    require(
-        form.size_out == expected.entries, f"{request.function} gives {form.size_out} numbers, not {expected.entries}"
-    )
+    for form in forms:
+        require(form.sizes == sizes, f"{request.function} takes inputs of {form.sizes} entries, not {sizes}")
+        fits = form.size_out == expected.entries
+        require(fits, f"{request.function} gives {form.size_out} numbers, not {expected.entries}")
     method = text(field(data, "method"), "method")
-    return Stored(request, method, expected, form, digest(json.dumps(data["form"])))
+    return Stored(request, method, expected, forms[0], forms[-1], digest(json.dumps(data["form"])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Stored:
     Attributes:
         method: the one that was chosen where the request names none.
         signature: what it takes and gives.
-        form: its operations.
+        form, longer: its operations, and those for targets that bear longer straight-line code (often the same).
         key: a name of the operations.
     """
 
@@ -66,6 +67,7 @@ class Stored:
     method: str
     signature: Signature
     form: Form
+    longer: Form
     key: str
 
 
@@ -92,10 +94,10 @@ class Store:
             "Save the robot again with `functions` or `frames` that include it."
         )
 
-    def provide(self, request: Request) -> tuple[str, Signature, Callable[[], Form]]:
-        """What the GPU's evaluator asks for."""
+    def provide(self, request: Request, stretch: float = 1.0) -> tuple[str, Signature, Callable[[], Form]]:
+        """What the GPU's evaluator asks for; `stretch` as in `appell.compiler.forms.choose`."""
         found = self[request]
-        return found.key, found.signature, lambda: found.form
+        return found.key, found.signature, lambda: found.longer if stretch > 1.0 else found.form
 
 
 def describe(request: Request) -> str:
@@ -147,9 +149,10 @@ class StoreEvaluator(Evaluator):
 
 def on_gpu(store: Store, options: Options, parameters: np.ndarray) -> Any:
     """The functions of a file on a GPU."""
+    from appell.compiler.targets import STRETCH
     from appell.gpu.evaluate import CudaEvaluator
 
-    return CudaEvaluator(store.provide, options, parameters)
+    return CudaEvaluator(partial(store.provide, stretch=STRETCH[options.dtype]), options, parameters)
 
 
 TARGETS: dict[str, Callable[[Store, Options, np.ndarray], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
