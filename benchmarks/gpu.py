@@ -166,23 +166,24 @@ class Bench:
         except ImportError as error:
             print(f"frax is not installed ({error}); not measured")
             return
-        jax.config.update("jax_enable_x64", True)
-        robot = Robot(str(urdf), floating_base=floating)
-        gravity = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
-        works = {
-            "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, gravity, None),
-            "mass_matrix": lambda q, v, a: robot.crba(q),
-            "forward_dynamics": lambda q, v, a: robot.forward_dynamics(q, v, a, None),
-        }
         for dtype in ("float32", "float64"):
+            jax.config.update("jax_enable_x64", dtype == "float64")  # the peer's constants take this precision, too
+            robot = Robot(str(urdf), floating_base=floating)
+            gravity = jax.numpy.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0], dtype)
+            works = {
+                "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, gravity, None),  # noqa: B023 (called at once)
+                "mass_matrix": lambda q, v, a: robot.crba(q),  # noqa: B023
+                "forward_dynamics": lambda q, v, a: robot.forward_dynamics(q, v, a, None),  # noqa: B023
+            }
             keys = jax.random.split(jax.random.key(0), 3)
             sizes = (robot.nq, robot.nv, robot.nv)
             given = [jax.random.normal(key, (count, n), dtype) for key, n in zip(keys, sizes, strict=True)]
             for function, work in works.items():
                 batched = jax.jit(jax.vmap(work))
-                jax.block_until_ready(batched(*given))
+                result = jax.block_until_ready(batched(*given))
+                assert str(result.dtype) == dtype, f"the peer computed in {result.dtype}, not {dtype}"
                 seconds = self.wall(lambda: jax.block_until_ready(batched(*given)))  # noqa: B023
-                self.add(f"frax {name} {function}", dtype, "rows", count / seconds)
+                self.add(f"frax {name} {function}", dtype, "rows", count / seconds, N=count)
 
     @staticmethod
     def wall(work: Callable[[], object], repeats: int = 9) -> float:
@@ -220,8 +221,9 @@ def main() -> None:
     bench.functions("g1", HUMANOID, LARGE // 4)
     bench.small_batches("panda")
     bench.rollouts("panda")
-    bench.frax("panda", given.robots / "panda.urdf", None, LARGE // 8)
-    bench.frax("g1", given.robots / "g1.urdf", "quaternion", LARGE // 64)
+    for count in (LARGE // 64, LARGE // 4):
+        bench.frax("panda", given.robots / "panda.urdf", None, count)
+        bench.frax("g1", given.robots / "g1.urdf", "quaternion", count // 8)
     print(json.dumps(bench.facts()))
     if given.json:
         given.json.write_text(json.dumps({"facts": bench.facts(), "rows": bench.rows}, indent=1))

@@ -35,7 +35,10 @@ class Kind(NamedTuple):
 
 
 def _torch_stream() -> Any:
-    return cupy().cuda.ExternalStream(import_module("torch").cuda.current_stream().cuda_stream)
+    stream, current = cupy().cuda.Stream, import_module("torch").cuda.current_stream()
+    if hasattr(stream, "from_external"):
+        return stream.from_external(current)
+    return cupy().cuda.ExternalStream(current.cuda_stream)
 
 
 def _to_torch(array: Any) -> Any:
