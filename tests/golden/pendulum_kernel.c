@@ -102,46 +102,37 @@ static void vector_body(const lanes *restrict x, const lanes *restrict s, const 
     vector_part0(x, s, c, w, y);
 }
 
-/* One state. Sines and cosines are taken in vectors; angles that are too large for that go through libm. */
-static void scalar_sincos(const real *restrict a, real *restrict s, real *restrict c)
+/* Sines and cosines of angles that are too large for vectors, one by one. */
+static __attribute__((noinline)) void repair(const real *a, real *s, real *c, int count)
 {
-    for (int k = 0; k < PADDED; k += LANES) {
-        lanes x, sine, cosine;
-        memcpy(&x, a + k, sizeof x);
-        sincos_lanes(x, &sine, &cosine);
-        memcpy(s + k, &sine, sizeof x);
-        memcpy(c + k, &cosine, sizeof x);
-        if (any_lane(far_lanes(x)))
-            for (int l = 0; l < LANES; l++)
-                if (!(fabs((double)x[l]) <= LIMIT)) {
-                    s[k + l] = SINE(x[l]);
-                    c[k + l] = COSINE(x[l]);
-                }
-    }
+    for (int k = 0; k < count; k++)
+        if (!(fabs((double)a[k]) <= LIMIT)) {
+            s[k] = SINE(a[k]);
+            c[k] = COSINE(a[k]);
+        }
 }
 
-static __attribute__((noinline)) void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
+/* One state; its sines and cosines are taken in vectors, too. */
+static void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
 {
     real *a = work, *s = a + PADDED, *c = s + PADDED, *w = c + PADDED;
+    bits far = {0};
     for (int k = ANGLES; k < PADDED; k++) a[k] = 0;
     scalar_angles(x, a);
-    scalar_sincos(a, s, c);
+    for (int k = 0; k < PADDED; k += LANES) {
+        lanes angle, sine, cosine;
+        memcpy(&angle, a + k, sizeof angle);
+        far |= far_lanes(angle);
+        sincos_lanes(angle, &sine, &cosine);
+        memcpy(s + k, &sine, sizeof sine);
+        memcpy(c + k, &cosine, sizeof cosine);
+    }
+    if (any_lane(far)) repair(a, s, c, ANGLES);
     scalar_body(x, s, c, w, y);
 }
 
-/* States whose angles are too large for vectors, one by one. */
-static __attribute__((noinline)) void repair(const lanes *x, lanes *y, bits far, real *work)
-{
-    real *state = work, *result = state + NX;
-    for (int l = 0; l < LANES; l++) {
-        if (!far[l]) continue;
-        for (int j = 0; j < NX; j++) state[j] = x[j][l];
-        scalar_state(state, result, result + NY);
-        for (int j = 0; j < NY; j++) y[j][l] = result[j];
-    }
-}
-
-static __attribute__((noinline)) void vector_states(const lanes *restrict x, lanes *restrict y, lanes *restrict work)
+/* LANES states. */
+static void vector_states(const lanes *restrict x, lanes *restrict y, lanes *restrict work)
 {
     lanes *a = work, *s = a + ANGLES, *c = s + ANGLES, *w = c + ANGLES;
     bits far = {0};
@@ -150,8 +141,8 @@ static __attribute__((noinline)) void vector_states(const lanes *restrict x, lan
         far |= far_lanes(a[k]);
         sincos_lanes(a[k], &s[k], &c[k]);
     }
+    if (any_lane(far)) repair((const real *)a, (real *)s, (real *)c, ANGLES * LANES);
     vector_body(x, s, c, w, y);
-    if (any_lane(far)) repair(x, y, far, (real *)(w + SHARED));
 }
 
 /* Entry j of state l is p[l * step + j * pitch]. Lanes beyond count repeat the last state. */
@@ -191,8 +182,7 @@ static inline lanes zero_if_finite(const lanes *x, int count)
 }
 
 const ptrdiff_t appell_cost = COST;
-const ptrdiff_t appell_work = (NX + NY + 3 * ANGLES + SHARED) * sizeof(lanes)
-    + (NX + NY + 3 * PADDED + SHARED) * sizeof(real);
+const ptrdiff_t appell_work = (NX + NY + 3 * PADDED + SHARED) * sizeof(lanes);
 
 int appell_one(const real *const *in, real *out, void *work)
 {
