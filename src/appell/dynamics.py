@@ -73,7 +73,8 @@ class Dynamics:
         Args:
             q: coordinates (..., nq); qd, qdd: speeds and accelerations (..., nv).
             method: `"mata2002"` (tensor form of the Gibbs-Appell equations, default), `"valera2003"` (vector form),
-                `"newton_euler"` (Luh, Walker and Paul).
+                `"newton_euler"` (Luh, Walker and Paul), `"shafei2018"` (Gibbs-Appell by branches, 4x4 and 3x3 matrices),
+                `"hollerbach"` (recursive Lagrangian, 4x4 matrices).
 
         Returns:
             (..., nv).
@@ -119,7 +120,8 @@ class Dynamics:
 
         Args:
             q: coordinates (..., nq).
-            method: `"gibbs_hessian"` (Mata 2002, section 4.2, default) or `"composite"` (Walker and Orin).
+            method: `"gibbs_hessian"` (Mata 2002, section 4.2, default), `"composite"` (Walker and Orin), `"noc"` (Angeles and
+                Ma), `"shafei2018"` (Gibbs-Appell by branches) or `"hollerbach"` (recursive Lagrangian).
 
         Returns:
             (..., nv, nv), symmetric.

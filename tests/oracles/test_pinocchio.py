@@ -16,6 +16,7 @@ from helpers import (
     SHARED,
     SMALL_TREES,
     assert_close,
+    methods_for,
     random_states,
     shared,
 )
@@ -67,7 +68,7 @@ def test_dynamics(pair, which) -> None:
     state = random_states(robot, STATES)
     for function, inputs in {"inverse_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1}.items():
         expected = np.array([getattr(peer, function)(*row) for row in zip(*state[:inputs], strict=True)])
-        for method in METHODS.get(function, (None,)):
+        for method in methods_for(function, robot):
             found = getattr(robot, function)(*state[:inputs], method=method)
             assert_close(found, expected, tolerance=TOLERANCE, what=f"{function} {method}")
 

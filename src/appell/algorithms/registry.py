@@ -71,7 +71,8 @@ QUANTITIES = {
 
 _MODULES = (
     "inverse_dynamics.mata2002", "inverse_dynamics.valera2003", "inverse_dynamics.newton_euler",
-    "mass_matrix.gibbs_hessian", "mass_matrix.composite",
+    "inverse_dynamics.shafei2018", "inverse_dynamics.hollerbach",
+    "mass_matrix.gibbs_hessian", "mass_matrix.composite", "mass_matrix.shafei2018", "mass_matrix.hollerbach",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
     "coriolis_matrix", "energy", "kinematics", "centroidal",
 )  # fmt: skip

@@ -1,0 +1,99 @@
+"""A tree as serial chains, and where their links stand: sections 2 and 3.1 of Shafei and Shafei 2018, and steps 1 and 2 of
+its appendix.
+
+Each branch leads from the base to one tip. A link that lies on several branches has its mass in the first of them and is
+massless (virtual) in all others, so that the Gibbs functions of the branches add up to that of the tree.
+    (3)   T_i = T_i-1 E_i-1 A_i         E the constant transformation along link i-1, A that of the joint
+    (7)   Ȧ_i = U_1i q̇_i               U_1i = ∂A_i/∂q_i
+What is more general here: the way along a link may turn, and any joint is allowed. With S_k the unit twists of a joint along
+the axes of its child, as 4x4 matrices, and u_k its speeds (quasi-velocities too), Ȧ = A Σ S_k u_k, so U_1k = A S_k. The
+translations X_1, X_2 of the base, with U_3k = ∂E_0/∂X_k of (10)-(12), are two such joints at the beginning of every branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra import Rotation, Scalar, Sym3, Turn, Vec3
+from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
+from appell.model.tree import BASE, Link, Tree
+
+
+class Masses(NamedTuple):
+    """B_1 of (15), B_2 of (16) and c of (20).
+
+    The paper's links are rods: B_1 = ½ ∫ μ r r^T dη is the mass on the centre line, B_2 the inertia of the cross-sections,
+    c = ∫ μ r dη. A body of any other shape is taken as a uniform rod from O_i, through its mass centre, to twice as far, and
+    B_2 is all its inertia tensor has beyond the rod's. For the paper's rods these are the same numbers.
+    """
+
+    B1: Matrix
+    B2: Sym3
+    c: Matrix
+
+    @classmethod
+    def of(cls, link: Link) -> Masses:
+        m, gamma, J = link.inertia
+        rod = gamma.outer(link.inertia.com) * (4.0 / 3.0)  # ∫ r r^T dm of the rod
+        return cls(
+            blocks(rod, gamma, gamma, m) * 0.5,
+            (J - rod.upper()).complement(),
+            column(gamma, m),
+        )
+
+
+VIRTUAL = Masses(NULL, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), column(Vec3(0.0, 0.0, 0.0), 0.0))
+"""A link that has its mass in another branch."""
+
+
+class Member(NamedTuple):
+    """A link of a branch: its index i in the tree, and whether the branch has its mass."""
+
+    i: int
+    link: Link
+    real: bool
+
+    @property
+    def masses(self) -> Masses:
+        return Masses.of(self.link) if self.real else VIRTUAL
+
+
+def branches(tree: Tree) -> list[list[Member]]:
+    """All branches, each from the base to a tip."""
+    seen: set[int] = set()
+    found = []
+    for tip in (i for i, below in enumerate(tree.children) if not below):
+        path = tree.ancestors(tip)[::-1]
+        found.append([Member(i, tree.links[i], i not in seen) for i in path])
+        seen.update(path)
+    return found
+
+
+class Place(NamedTuple):
+    """Where a link stands.
+
+    Attributes:
+        step: E_i-1 A_i, from the link to the one before.
+        R: ^{i-1}R_i, the rotation of the step.
+        T: from the link to the reference frame.
+        dT: T̂_i-1 U_1i, the derivative of T in every degree of freedom of the joint, (33) for j = i.
+    """
+
+    step: Matrix
+    R: Rotation
+    T: Matrix
+    dT: tuple[Matrix, ...]
+
+
+def transformations(tree: Tree, q: Sequence[Scalar]) -> list[Place]:
+    """Steps 1 and 2 for every link; one that lies on several branches stands at the same place in all of them."""
+    places: list[Place] = []
+    for link in tree.links:
+        along = Rotation(Turn(2, link.turn.cos, link.turn.sin), Turn(0, link.tilt.cos, link.tilt.sin))
+        R, p = link.kind.placement(link.coordinates(q), link.offset)
+        E, A = transformation(along, link.s0), transformation(R, p)
+        U1 = [A @ screw(unit) for unit in link.kind.subspace()]
+        That = (IDENTITY if link.parent == BASE else places[link.parent].T) @ E
+        places.append(Place(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
+    return places

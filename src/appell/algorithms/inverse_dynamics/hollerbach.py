@@ -1,0 +1,82 @@
+"""Inverse dynamics of a tree by the recursive Lagrangian formulation with 4x4 matrices.
+
+Source: J.M. Hollerbach, A recursive Lagrangian formulation of manipulator dynamics and a comparative study of dynamics
+formulation complexity, IEEE Trans. Systems, Man, and Cybernetics 10 (1980), the form with 4x4 transformations; reference 38
+of Shafei and Shafei 2018. With W_i from link i to the base, J_i = ∫ r r^T dm its 4x4 inertia and c_i its first moment,
+    τ_j = Σ_i Tr{∂W_i/∂q_j J_i Ẅ_i^T} - g^T ∂W_i/∂q_j c_i = Tr{∂W_j/∂q_j D_j} - g^T ∂W_j/∂q_j c_j
+    D_j = J_j Ẅ_j^T + Σ A_k D_k                c_j = c_j + Σ A_k c_k          over the links k that j carries
+The sum of traces is Lagrange's equation where q̇ are rates of coordinates. It is d'Alembert's principle for any speeds, with
+∂W_j/∂q_j = W_j S_j the direction in which a unit of the speed moves W_j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra import ZERO, Scalar, skew
+from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
+from appell.algorithms.registry import algorithm
+from appell.model.tree import BASE, Link, Tree, Wrench
+
+
+class Motion(NamedTuple):
+    """W from the link to the base, and its derivatives."""
+
+    W: Matrix
+    Wd: Matrix
+    Wdd: Matrix
+
+
+AT_REST = Motion(IDENTITY, NULL, NULL)
+
+
+@algorithm("inverse_dynamics", "hollerbach", lumpable=True)
+def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
+    A = [transformation(*place) for place in tree.placements(q)]
+    motions = propagate_motion(tree, A, qd, qdd)
+    D = [four_by_four(link) @ motion.Wdd.T for link, motion in zip(tree.links, motions, strict=True)]
+    c = [column(link.inertia.gamma, link.inertia.mass) for link in tree.links]
+    g = column(tree.gravity, 0.0)
+    tau: list[Scalar] = [0.0] * tree.nv
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        if i in tree.external:
+            D[i] = D[i] - four_by_four_wrench(tree.external[i]) @ motions[i].W.T
+        for k, (unit, acceleration) in enumerate(zip(link.kind.subspace(), link.speeds(qdd), strict=True)):
+            dW = motions[i].W @ screw(unit)
+            force = dW.trace(D[i]) - g.T.trace(dW @ c[i]) + acceleration * link.armature
+            tau[link.v + k] = tau[link.v + k] + force * link.multiplier
+        if link.parent != BASE:
+            D[link.parent] = D[link.parent] + A[i] @ D[i]
+            c[link.parent] = c[link.parent] + A[i] @ c[i]
+    return tau
+
+
+@algorithm("bias", "hollerbach", lumpable=True)
+def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """C qd + g: the forces at zero acceleration."""
+    return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
+
+
+def propagate_motion(tree: Tree, A: list[Matrix], qd, qdd) -> list[Motion]:
+    """W_i = W_i-1 A_i and its derivatives, parents first: Ȧ = A s, Ä = A (s² + ṡ), with s the screw of the joint's twist."""
+    motions: list[Motion] = []
+    for i, link in enumerate(tree.links):
+        W, Wd, Wdd = AT_REST if link.parent == BASE else motions[link.parent]
+        s, sd = screw(link.kind.twist(link.speeds(qd))), screw(link.kind.twist(link.speeds(qdd)))
+        W, moved = W @ A[i], Wd @ A[i]
+        motions.append(Motion(W, moved + W @ s, Wdd @ A[i] + (moved @ s) * 2.0 + W @ (s @ s + sd)))
+    return motions
+
+
+def four_by_four(link: Link) -> Matrix:
+    """J_i = ∫ r r^T dm with r = [ρ; 1]."""
+    m, gamma, J = link.inertia
+    return blocks(J.full(), gamma, gamma, m)
+
+
+def four_by_four_wrench(wrench: Wrench) -> Matrix:
+    """The matrix G for which Tr{W S G W^T} is the power of the wrench on the twist of S: [[-n~/2, 0], [f^T, 0]]."""
+    return blocks(skew(wrench.moment) * -0.5, ZERO, wrench.force, 0.0)

@@ -1,0 +1,130 @@
+"""Inverse dynamics of a tree by its branches, 4x4 transformations for translation and 3x3 rotations for rotation.
+
+Source: Shafei and Shafei 2018, sections 2 and 3 and the appendix, with the corrections of docs/theory/shafei2018.md.
+    (14)  S = Σ Tr{T̈_i B_1i T̈_i^T} + ½ ω̇_i · B_2i ω̇_i + ω̇_i · (ω_i x B_2i ω_i)       the last term is missing in print
+    (23)  τ_j = ∂S/∂q̈_j + ∂V/∂q_j            (19)  V = -g^T Σ T_i c_i
+    (41)  τ_j = 2 Tr{T̂_j-1 U_1j Q_j} + x_j,3 · χ_j - g^T T̂_j-1 U_1j p_j
+The appendix splits accelerations into the part of q̈ and the rest, (27) and (28), to solve for q̈. Here q̈ is given, and
+steps 3 to 5 are taken with the whole T̈_i and ω̇_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from appell.algebra import ZERO, Scalar, Vec3
+from appell.algorithms.branches import Masses, Member, Place, branches, transformations
+from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, column, screw
+from appell.algorithms.registry import algorithm
+from appell.model.joints import Twist
+from appell.model.tree import BASE, Tree, Wrench
+
+
+class Motion(NamedTuple):
+    """T_i of (3) with its derivatives, angular velocity and acceleration in the link's frame."""
+
+    T: Matrix
+    Td: Matrix
+    Tdd: Matrix
+    omega: Vec3
+    omegad: Vec3
+
+
+AT_REST = Motion(IDENTITY, NULL, NULL, ZERO, ZERO)
+
+
+class Sums(NamedTuple):
+    """What hangs on joint j, seen from link j: p_j, Q_j and χ_j of step 4."""
+
+    p: Matrix
+    Q: Matrix
+    chi: Vec3
+
+
+NOTHING = Sums(column(ZERO, 0.0), NULL, ZERO)
+
+
+@algorithm("inverse_dynamics", "shafei2018")
+def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
+    places = transformations(tree, q)  # steps 1 and 2
+    motions = propagate_motion(tree, places, qd, qdd)  # step 3
+    tau: list[Scalar] = [0.0] * tree.nv
+    for branch in branches(tree):  # assembled over the branches, section 3.1.3
+        sums = sum_inward(tree, branch, places, motions)  # step 4
+        for member, own in zip(branch, sums, strict=True):
+            for k, force in enumerate(joint_forces(tree, member, places[member.i], own, qdd)):  # step 5
+                v = member.link.v + k
+                tau[v] = tau[v] + force * member.link.multiplier
+    return tau
+
+
+@algorithm("bias", "shafei2018")
+def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """C qd + g: the right-hand side -R of (25) for τ = 0, with T̈_v and ω̇_v in the place of T̈ and ω̇."""
+    return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
+
+
+def propagate_motion(tree: Tree, places: list[Place], qd, qdd) -> list[Motion]:
+    """Step 3 for every link, and the recursion for T̈ that the appendix leaves out."""
+    motions: list[Motion] = []
+    for link, place in zip(tree.links, places, strict=True):
+        before = AT_REST if link.parent == BASE else motions[link.parent]
+        motions.append(step_outward(place, before, link.kind.twist(link.speeds(qd)), link.kind.twist(link.speeds(qdd))))
+    return motions
+
+
+def step_outward(place: Place, before: Motion, joint: Twist, jointd: Twist) -> Motion:
+    """Motion of a link from that of the link before: T_i = T_i-1 E_i-1 A_i of (3), differentiated twice.
+
+    With s the screw of the joint's twist, Ȧ = A s is (7) and Ä = A (s² + ṡ) is (8), where U_2 q̇² = A s².
+    """
+    s, sd = screw(joint), screw(jointd)
+    Td = before.Td @ place.step + place.T @ s
+    Tdd = before.Tdd @ place.step + (before.Td @ place.step @ s) * 2.0 + place.T @ (s @ s + sd)
+    carried = place.R.T @ before.omega
+    omegad = place.R.T @ before.omegad + jointd.angular + carried.cross(joint.angular)  # (31) + (32)
+    return Motion(place.T, Td, Tdd, carried + joint.angular, omegad)
+
+
+def sum_inward(tree: Tree, branch: list[Member], places: list[Place], motions: list[Motion]) -> list[Sums]:
+    """Step 4 for a branch, tip first."""
+    sums, after = [], NOTHING
+    for member in reversed(branch):
+        motion = motions[member.i]
+        own = own_sums(member.masses, motion)
+        if member.real and member.i in tree.external:
+            own = pushed(own, motion, tree.external[member.i])
+        after = Sums(own.p + after.p, own.Q + after.Q, own.chi + after.chi)
+        sums.append(after)
+        after = step_inward(places[member.i], after)
+    return sums[::-1]
+
+
+def own_sums(masses: Masses, motion: Motion) -> Sums:
+    """A link's own part of p, Q and χ. The gyroscopic moment ω x B_2 ω is what (13) and t_i of step 4 lack."""
+    B1, B2, c = masses
+    t = B2 @ motion.omegad + motion.omega.cross(B2 @ motion.omega)
+    return Sums(c, B1 @ motion.Tdd.T, t)
+
+
+def pushed(own: Sums, motion: Motion, outside: Wrench) -> Sums:
+    """Less a force from outside at the link's origin, whose work is δ(T e_4) · T f, and its moment."""
+    lever = column(ZERO, 1.0) @ (motion.T @ column(outside.force, 0.0)).T
+    return Sums(own.p, own.Q - lever * 0.5, own.chi - outside.moment)
+
+
+def step_inward(place: Place, sums: Sums) -> Sums:
+    """Seen from the link before: p and Q through E A, χ through R."""
+    return Sums(place.step @ sums.p, place.step @ sums.Q, place.R @ sums.chi)
+
+
+def joint_forces(tree: Tree, member: Member, place: Place, sums: Sums, qdd) -> list[Scalar]:
+    """(23) for every degree of freedom of a joint, by step 5. Rotors are felt once, where the branch has the link's mass."""
+    g, link = column(tree.gravity, 0.0), member.link
+    forces = []
+    for unit, dT, acceleration in zip(link.kind.subspace(), place.dT, link.speeds(qdd), strict=True):
+        force = dT.trace(sums.Q) * 2.0 + unit.angular @ sums.chi - g.T.trace(dT @ sums.p)
+        forces.append(force + acceleration * link.armature if member.real else force)
+    return forces
