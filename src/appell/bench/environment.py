@@ -12,7 +12,7 @@ from pathlib import Path
 import appell
 from appell.bench.timing import cores
 from appell.compiler.isa import instruction_set
-from appell.compiler.toolchain import FLAGS, find_compiler
+from appell.compiler.toolchain import find_compiler
 
 PACKAGES = ("numpy", "casadi", "pin", "mujoco")
 
@@ -28,7 +28,7 @@ def environment() -> dict[str, str]:
         "load": " ".join(f"{load:.2f}" for load in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "compiler": compiler_version(compiler.command) if compiler else "none",
-        "options": " ".join((*FLAGS, *instruction_set().flags)),
+        "options": " ".join((*compiler.flags, *instruction_set().flags)) if compiler else "none",
     }
     return found | {name: installed for name in PACKAGES if (installed := package_version(name))}
 

@@ -11,7 +11,7 @@ from appell.compiler.forms import choose
 from appell.compiler.isa import instruction_set
 from appell.compiler.library import load_code, load_kernel
 from appell.compiler.simd import kernel_source
-from appell.compiler.toolchain import FLAGS, Compiler
+from appell.compiler.toolchain import Compiler
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Builder:
         """The name of a kernel: robot, request, precision, instruction set, compiler and options."""
         target = (self.target.name, self.target.flags, self.target.width)
         asked = request_digest(self.tree, request)
-        return digest(self.robot_key, asked, self.options.dtype, target, self.compiler.identity, FLAGS)
+        return digest(self.robot_key, asked, self.options.dtype, target, self.compiler.identity, self.compiler.flags)
 
     def cached(self, request: Request, signature: Signature) -> Kernel | None:
         """The kernel if it was compiled before."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from appell.algebra import Mat3, Vec3
-from appell.algorithms.registry import Quantity, find
+from appell.algorithms.registry import Quantity, find_for
 from appell.compiler.request import REFERENCE_FRAMES, Request
 from appell.errors import ArgumentError, choices
 from appell.model.lumping import lumped
@@ -58,7 +58,7 @@ class Trace:
 
 def signature(tree: Tree, request: Request) -> Signature:
     """What a request takes and gives, without tracing it. Refuses what the robot or the quantity does not have."""
-    quantity, _, _ = find(request.function, request.method, tree.nv)
+    quantity, _, _ = find_for(tree, request.function, request.method)
     validate(tree, quantity, request)
     inputs = [(name, tree.nq if name == "q" else tree.nv) for name in quantity.inputs]
     if request.gravity:
@@ -79,7 +79,7 @@ def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
     import casadi
 
     expected = signature(tree, request)
-    quantity, method, algorithm = find(request.function, request.method, tree.nv)
+    quantity, method, algorithm = find_for(tree, request.function, request.method)
     symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
     entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
     if request.parameters:

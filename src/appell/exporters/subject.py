@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algorithms.registry import find
+from appell.algorithms.registry import find_for
 from appell.compiler.forms import Form, choose
 from appell.compiler.trace import signature
 
@@ -80,7 +80,7 @@ class Subject:
         functions = []
         for name, request in requests.items():
             expected = signature(robot.tree, request)
-            _, method, _ = find(request.function, request.method, robot.nv)
+            _, method, _ = find_for(robot.tree, request.function, request.method)
             form = choose(robot.tree, request)
             functions.append(Exported(name, request, method, expected.inputs, expected.shape, form))
         return cls(robot, prefix, dtype, tuple(functions))

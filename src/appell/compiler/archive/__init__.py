@@ -42,7 +42,7 @@ def save(
     rollouts: Sequence[str],
 ) -> None:
     """Write a compiled robot; documented at `CompiledRobot.save`."""
-    from appell.algorithms.registry import find
+    from appell.algorithms.registry import find_for
     from appell.compiler.forms import choose
     from appell.compiler.targets import STRETCH
     from appell.compiler.trace import signature
@@ -55,7 +55,7 @@ def save(
     robot, stored = dyn.robot, []
     for request in dict.fromkeys(wanted):
         signature(robot.tree, request)
-        _, method, _ = find(request.function, request.method, robot.nv)
+        _, method, _ = find_for(robot.tree, request.function, request.method)
         form, longer = choose(robot.tree, request), choose(robot.tree, request, STRETCH["float32"])
         entry = {"request": request_data(request), "method": method, "form": form_data(form)}
         stored.append(entry if type(longer) is type(form) else {**entry, "longer": form_data(longer)})

@@ -19,7 +19,7 @@ from appell.compiler.isa import instruction_set
 from appell.compiler.options import Options
 from appell.compiler.request import Request
 from appell.compiler.simd import kernel_source
-from appell.compiler.toolchain import FLAGS, Compiler
+from appell.compiler.toolchain import Compiler
 from appell.compiler.trace import Signature
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
@@ -119,7 +119,7 @@ class StoreBuilder(Builder):
     def key(self, request: Request) -> str:
         target = (self.target.name, self.target.flags, self.target.width)
         return digest(
-            self.store[request].key, source_digest(), self.options.dtype, target, self.compiler.identity, FLAGS
+            self.store[request].key, source_digest(), self.options.dtype, target, self.compiler.identity, self.compiler.flags
         )
 
     def source(self, request: Request) -> str:

@@ -19,7 +19,7 @@ from appell.algorithms.forward_dynamics.articulated import (
 from appell.algorithms.inverse_dynamics.inward import joint_forces, step_inward
 from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, step_outward
 from appell.algorithms.mass_matrix.composite_body import Composite, moments_at, point_at
-from appell.algorithms.registry import find
+from appell.algorithms.registry import find_for
 from appell.compiler.request import Request
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
@@ -121,7 +121,7 @@ def rolled(tree: Tree, request: Request, stretch: float = 1.0) -> Rolled | None:
 
     `stretch` multiplies the limits, for targets that bear longer straight-line code.
     """
-    _, method, _ = find(request.function, request.method, tree.nv)
+    _, method, _ = find_for(tree, request.function, request.method)
     choice = PROGRAMS.get((request.function, method))
     if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
         return None
