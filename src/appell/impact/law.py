@@ -47,8 +47,9 @@ def impact(M: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray
 
 def tangents(normal: np.ndarray) -> np.ndarray:
     """Two unit vectors at right angles to each normal (m, 3) and to each other, (m, 2, 3)."""
-    axes = np.eye(3)[np.argmin(np.abs(normal), axis=-1)]
-    first = np.cross(normal, axes)
+    if not len(normal):
+        return np.zeros((0, 2, 3))
+    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=-1)])
     first /= np.linalg.norm(first, axis=-1, keepdims=True)
     return np.stack([first, np.cross(normal, first)], axis=1)
 

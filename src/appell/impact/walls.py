@@ -6,7 +6,8 @@ At an instant at which points touch walls:
    the same instant.
 2. An impact with e < 1 whose rebound would not rise above `FAINT` ends without rebound: this is how an endless sequence of
    ever smaller impacts comes to its end.
-3. Points without velocity along the normal stay in contact if the wall would have to push them, and leave if not.
+3. Points without velocity along the normal stay in contact if the wall would have to push them, and leave if not. Points
+   that others push off so weakly that they would not rise above `RESOLVED` stay as well.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ CLOSED = 1e-9
 """A gap up to this, of either sign, is none. [m]"""
 FAINT = 1e-9
 """A rebound that rises less than this is none, unless e = 1. [m]"""
+RESOLVED = 1e-11
+"""A separation that rises less than this cannot be told from contact. [m]"""
 ROUNDS = 200
 ELASTIC_ROUNDS = 100
 """Most impacts at one instant, and after how many of them they lose their rebound."""
@@ -60,7 +63,10 @@ class Walls:
             involved = self._involved(contacts, sunk)
             if not involved.any():
                 phase = Touching(self.plant, self.pairs, self._mode(t, q, qd, contacts))
-                return Settled(*phase.tidied(q, qd), phase, tuple(impacts))
+                q, qd = phase.tidied(q, qd)
+                if not self._involved(self.pairs.motion(q, qd), sunk[:0]).any():
+                    return Settled(q, qd, phase, tuple(impacts))
+                continue
             e = self.e if round_ < ELASTIC_ROUNDS else np.zeros_like(self.e)
             outcome = self._collide(t, q, qd, contacts.some(involved), e[involved])
             impacts.append(self._record(t, q, qd, contacts.some(involved), outcome))
@@ -101,12 +107,19 @@ class Walls:
 
     def _mode(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> Mode:
         """The contacts that go on."""
-        resting = contacts.some((np.abs(contacts.gap) <= CLOSED) & (np.abs(contacts.rate) <= SPEED))
-        if not len(resting.index):
+        closed = contacts.some(np.abs(contacts.gap) <= CLOSED)
+        resting = np.abs(closed.rate) <= SPEED
+        if not resting.any():
             return FLIGHT
-        mu = self.mu[resting.index]
         M, qdd = self.plant.dynamics.mass_matrix(q), self.plant.acceleration(t, q, qd)
-        return next_mode(push(M, qdd, resting, mu), resting, mu)
+        while True:
+            chosen, mu = closed.some(resting), self.mu[closed.index[resting]]
+            reaction = push(M, qdd, chosen, mu)
+            opening = closed.J_n @ reaction.qdd + closed.rate_bias
+            unresolved = ~resting & (opening < 0.0) & (closed.rate**2 <= -2.0 * opening * RESOLVED)
+            if not unresolved.any():
+                return next_mode(reaction, chosen, mu)
+            resting |= unresolved
 
     def _record(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, outcome: Outcome) -> Impact:
         hit = contacts.some(outcome.normal > 0.0)

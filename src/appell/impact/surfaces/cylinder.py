@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.impact.surfaces.surface import Surface, adopt, direction, positive, side_sign, vector
+from appell.impact.surfaces.surface import Surface, adopt, direction, length_or_one, positive, side_sign, vector
 from appell.model.pose import Triple
 
 
@@ -47,11 +47,8 @@ class Cylinder(Surface):
     def sign(self) -> float:
         return side_sign(self.side)
 
-    def level(self, p: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(self._across(p - self.center), axis=-1) - self.radius
-
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        return unit_or_zero(self._across(p - self.center))
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return norm_and_gradient(self._across(p - self.center), self.radius)
 
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return second_of_norm(self._across(p - self.center), self._across(v))
@@ -62,14 +59,14 @@ class Cylinder(Surface):
         return v - (v @ axis)[..., None] * axis
 
 
-def unit_or_zero(r: np.ndarray) -> np.ndarray:
-    """r / |r|, zero where r is."""
-    length = np.linalg.norm(r, axis=-1, keepdims=True)
-    return r / np.where(length > 0.0, length, 1.0)
+def norm_and_gradient(r: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """|r| - R and its gradient r/|r|, zero where r is."""
+    length = np.sqrt(np.einsum("...i,...i->...", r, r))
+    return length - radius, r / np.where(length > 0.0, length, 1.0)[..., None]
 
 
 def second_of_norm(r: np.ndarray, v: np.ndarray) -> np.ndarray:
     """v^T ∇²|r| v = (v² - (v · r/|r|)²) / |r|."""
-    radial = np.sum(v * unit_or_zero(r), axis=-1)
-    length = np.linalg.norm(r, axis=-1)
-    return (np.sum(v * v, axis=-1) - radial**2) / np.where(length > 0.0, length, 1.0)
+    length = length_or_one(r)
+    radial = np.einsum("...i,...i->...", v, r) / length
+    return (np.einsum("...i,...i->...", v, v) - radial**2) / length

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.impact.surfaces.cylinder import norm_and_gradient, second_of_norm
 from appell.impact.surfaces.surface import Surface, adopt, direction, positive, side_sign, vector
 from appell.model.pose import Triple
 
@@ -52,19 +53,12 @@ class Ellipse(Surface):
     def sign(self) -> float:
         return side_sign(self.side)
 
-    def level(self, p: np.ndarray) -> np.ndarray:
-        return np.linalg.norm((p - self.center) @ self._scaled.T, axis=-1) - 1.0
-
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        x = (p - self.center) @ self._scaled.T
-        length = np.linalg.norm(x, axis=-1, keepdims=True)
-        return (x / np.where(length > 0.0, length, 1.0)) @ self._scaled
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        level, slope = norm_and_gradient((p - self.center) @ self._scaled.T, 1.0)
+        return level, slope @ self._scaled
 
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        along = np.sum(self.slope(p) * v, axis=-1)
-        w = v @ self._scaled.T
-        length = self.level(p) + 1.0
-        return (np.sum(w * w, axis=-1) - along**2) / np.where(length > 0.0, length, 1.0)
+        return second_of_norm((p - self.center) @ self._scaled.T, v @ self._scaled.T)
 
     @property
     def _scaled(self) -> np.ndarray:

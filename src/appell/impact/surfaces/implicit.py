@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.impact.surfaces.surface import Surface, side_sign
+from appell.impact.surfaces.surface import Surface, length_or_one, side_sign
 
 STEP = 1e-5
 """Step of difference quotients. [m]"""
@@ -48,28 +48,28 @@ class ImplicitSurface(Surface):
     def sign(self) -> float:
         return side_sign(self.side)
 
-    def level(self, p: np.ndarray) -> np.ndarray:
-        return np.apply_along_axis(lambda each: float(self.function(each)), -1, p)
-
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        return np.apply_along_axis(lambda each: np.asarray(self.gradient(each), dtype=float), -1, p)
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.apply_along_axis(lambda each: float(self.function(each)), -1, p), self._slope(p)
 
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         if self.hessian is not None:
             H = np.apply_along_axis(lambda each: np.asarray(self.hessian(each), dtype=float), -1, p)  # type: ignore[misc]
             return np.einsum("...i,...ij,...j->...", v, H, v)
-        speed = np.linalg.norm(v, axis=-1, keepdims=True)
-        step = STEP * v / np.where(speed > 0.0, speed, 1.0)
-        difference = (self.slope(p + step) - self.slope(p - step)) / (2.0 * STEP)
-        return np.sum(difference * v, axis=-1) * speed[..., 0]
+        speed = length_or_one(v)
+        step = STEP * v / speed[..., None]
+        difference = (self._slope(p + step) - self._slope(p - step)) / (2.0 * STEP)
+        return np.einsum("...i,...i->...", difference, v) * speed
 
     def verify(self, p: np.ndarray) -> None:
         """Refuse a gradient that does not belong to the function at position p (3,)."""
-        given = self.slope(p)
+        given = self._slope(p)
         steps = STEP * np.eye(3)
-        found = (self.level(p + steps) - self.level(p - steps)) / (2.0 * STEP)
+        found = (self.level(p + steps)[0] - self.level(p - steps)[0]) / (2.0 * STEP)
         if given.shape != (3,) or np.abs(given - found).max() > 1e-4 * max(1.0, np.abs(found).max()):
             raise ArgumentError(
                 f"gradient of ImplicitSurface at {p.tolist()} is {given.tolist()}, but differences of its function give "
                 f"{found.round(6).tolist()}. Give the gradient of the same function."
             )
+
+    def _slope(self, p: np.ndarray) -> np.ndarray:
+        return np.apply_along_axis(lambda each: np.asarray(self.gradient(each), dtype=float), -1, p)

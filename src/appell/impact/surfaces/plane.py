@@ -40,11 +40,9 @@ class Plane(Surface):
     def sign(self) -> float:
         return 1.0
 
-    def level(self, p: np.ndarray) -> np.ndarray:
-        return (p - self.point) @ np.array(self.normal)
-
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(np.array(self.normal), p.shape)
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        normal = np.array(self.normal)
+        return (p - self.point) @ normal, np.broadcast_to(normal, p.shape)
 
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.zeros(p.shape[:-1])

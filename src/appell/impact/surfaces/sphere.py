@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.impact.surfaces.cylinder import second_of_norm, unit_or_zero
+from appell.impact.surfaces.cylinder import norm_and_gradient, second_of_norm
 from appell.impact.surfaces.surface import Surface, adopt, positive, side_sign, vector
 from appell.model.pose import Triple
 
@@ -39,11 +39,8 @@ class Sphere(Surface):
     def sign(self) -> float:
         return side_sign(self.side)
 
-    def level(self, p: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(p - self.center, axis=-1) - self.radius
-
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        return unit_or_zero(p - self.center)
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return norm_and_gradient(p - self.center, self.radius)
 
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return second_of_norm(p - self.center, v)

@@ -49,12 +49,8 @@ class Surface(ABC):
         """Sign of F on the allowed side."""
 
     @abstractmethod
-    def level(self, p: np.ndarray) -> np.ndarray:
-        """F, (...)."""
-
-    @abstractmethod
-    def slope(self, p: np.ndarray) -> np.ndarray:
-        """∇F, (..., 3)."""
+    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """F (...) and ∇F (..., 3)."""
 
     @abstractmethod
     def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -62,15 +58,13 @@ class Surface(ABC):
 
     def gap_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Distances g (...), negative behind the wall [m], and normals n (..., 3); n = 0 where ∇F = 0."""
-        slope = self.slope(p)
-        length = np.linalg.norm(slope, axis=-1)
-        length = np.where(length > 0.0, length, 1.0)
-        return self.sign * self.level(p) / length, self.sign * slope / length[..., None]
+        level, slope = self.level(p)
+        length = length_or_one(slope)
+        return self.sign * level / length, self.sign * slope / length[..., None]
 
     def bend(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """± v^T ∇²F v / |∇F|, (...). [m/s²]"""
-        length = np.linalg.norm(self.slope(p), axis=-1)
-        return self.sign * self.curvature(p, v) / np.where(length > 0.0, length, 1.0)
+        return self.sign * self.curvature(p, v) / length_or_one(self.level(p)[1])
 
     def gap(self, p) -> np.ndarray:
         """Distances (...) of positions (..., 3) to the wall, negative behind it. [m]
@@ -91,6 +85,12 @@ class Surface(ABC):
             [-1.0, -0.0, -0.0]
         """
         return self.gap_and_normal(np.asarray(p, dtype=float))[1]
+
+
+def length_or_one(v: np.ndarray) -> np.ndarray:
+    """|v| of vectors (..., 3), 1 where they are zero: what to divide by."""
+    length = np.sqrt(np.einsum("...i,...i->...", v, v))
+    return np.where(length > 0.0, length, 1.0)
 
 
 def check_restitution(value: float, label: str) -> float:
