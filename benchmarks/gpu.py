@@ -3,7 +3,8 @@
 Where CasADi is installed the robots are compiled here; elsewhere they come from a folder that this script has written:
 
     python benchmarks/gpu.py --prepare robots/         # anywhere: saves the robots and their URDFs
-    python benchmarks/gpu.py --robots robots/          # on the machine with the GPU
+    python benchmarks/gpu.py --robots robots/ --json figures.json       # on the machine with the GPU
+    python benchmarks/gpu.py --docs figures.json       # writes docs/benchmarks_gpu.md from the figures
 
 The Panda and the G1 are read from --descriptions (default ../shared/robots). Times are medians of CUDA events over
 device-resident random states; correctness is against the CPU on other random states.
@@ -204,16 +205,60 @@ class Bench:
         return {"date": datetime.date.today().isoformat(), "card": card, **versions, "copy TB/s": self.bandwidth / 1e12}
 
 
+GOALS = {
+    ("puma560 inverse_dynamics", "float32"): 33, ("puma560 inverse_dynamics", "float64"): 16,
+    ("panda inverse_dynamics", "float32"): 17, ("panda inverse_dynamics", "float64"): 7,
+    ("panda mass_matrix", "float32"): 8, ("panda mass_matrix", "float64"): 3.5,
+    ("panda forward_dynamics", "float32"): 12, ("panda forward_dynamics", "float64"): 5,
+    ("g1 inverse_dynamics", "float32"): 1, ("g1 inverse_dynamics", "float64"): 0.25,
+    ("panda inverse_dynamics, N = 4096, graph", "float32"): 0.7, ("panda inverse_dynamics, N = 4096, graph", "float64"): 0.5,
+    ("panda rollout, rk4, steps", "float32"): 3, ("panda rollout, rk4, steps", "float64"): 1.2,
+}  # fmt: skip
+"""What we set out to reach on an H200, G states a second."""
+
+
+def page(data: dict) -> str:
+    """The figures of a run as a page of the documentation."""
+    rows, facts = data["rows"], data["facts"]
+    peers: dict[tuple[str, str], float] = {}
+    for row in rows:
+        if row["work"].startswith("frax "):
+            key = (row["work"].removeprefix("frax "), row["dtype"])
+            peers[key] = max(peers.get(key, 0.0), row["G/s"])
+    lines = [
+        "# Benchmarks on a GPU", "",
+        "Measured by `python benchmarks/gpu.py`, all contenders in one run, medians of CUDA events over device-resident random",
+        "states. *Copy* is the memory traffic as a part of what a plain copy reaches; *error* is the largest difference from the",
+        "CPU's float64, relative to the largest entry. frax runs under `jit` and `vmap`, its best batch size counts. *Calls*",
+        "include the host's share of a Python call; *graph* replays captured launches.", "",
+        *(f"- {name}: {value if isinstance(value, str) else format(value, '.3g')}" for name, value in facts.items()), "",
+        "| work | dtype | layout | G states/s | goal | copy | error | times frax |", "|---|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in rows:
+        peer = peers.get((row["work"], row["dtype"]))
+        cells = [
+            row["work"], row["dtype"], row["layout"], f"{row['G/s']:.3g}", GOALS.get((row["work"], row["dtype"]), ""),
+            f"{row['copy']:.2f}" if "copy" in row else "", f"{row['error']:.1e}" if "error" in row else "",
+            f"{row['G/s'] / peer:.0f}" if peer else "",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepare", type=Path, help="write the robots to this folder and stop")
     parser.add_argument("--robots", type=Path, default=Path("gpu_robots"), help="folder written by --prepare")
     parser.add_argument("--descriptions", type=Path, default=Path(__file__).parents[2] / "shared" / "robots")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--docs", type=Path, metavar="FIGURES", help="write the page from a file of --json and stop")
     given = parser.parse_args()
     if given.prepare:
-        prepare(given.prepare, given.descriptions)
-        return
+        return prepare(given.prepare, given.descriptions)
+    if given.docs:
+        target = Path(__file__).parents[1] / "docs" / "benchmarks_gpu.md"
+        target.write_text(page(json.loads(given.docs.read_text())))
+        return None
     bench = Bench(given.robots)
     bench.copy()
     bench.functions("puma560", FUNCTIONS, LARGE)
@@ -227,6 +272,7 @@ def main() -> None:
     print(json.dumps(bench.facts()))
     if given.json:
         given.json.write_text(json.dumps({"facts": bench.facts(), "rows": bench.rows}, indent=1))
+    return None
 
 
 if __name__ == "__main__":

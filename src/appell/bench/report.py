@@ -12,7 +12,7 @@ PAGE = """# Benchmarks
 
 Measured by `python benchmarks/run.py --docs` (also `appell bench`), which writes this page. All contenders of a table run
 in turns on one pinned core, timed by the processor time of the process; a ratio is the median of the ratios within the
-turns, with its quartiles. Peers that are not installed are left out.
+turns, with its quartiles. Peers that are not installed are left out. GPUs have a [page of their own](benchmarks_gpu.md).
 
 {environment}
 """
