@@ -77,7 +77,6 @@ def test_another_compiler_or_option_is_another_kernel(folder, built, monkeypatch
     torque()
     for name, value in change.items():
         monkeypatch.setattr(toolchain, name, value)
-    monkeypatch.setattr("appell.compiler.build.FLAGS", toolchain.FLAGS)
     torque()
     assert len(built) == 2
 

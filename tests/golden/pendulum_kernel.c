@@ -63,7 +63,18 @@ static inline void sincos_lanes(lanes x, lanes *s, lanes *c)
     *c = (lanes)(((cosine & ~swap) | (sine & swap)) ^ (((quarter + 1) << 62) & SIGN));
 }
 
+/* Sines and cosines of angles that are too large for vectors, one by one. */
+static __attribute__((noinline)) void repair(const real *a, real *s, real *c, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (!(fabs((double)a[k]) <= LIMIT)) {
+            s[k] = SINE(a[k]);
+            c[k] = COSINE(a[k]);
+        }
+}
 
+
+#ifndef BATCH_ONLY
 static void scalar_angles(const real *restrict x, real *restrict a)
 {
     (void)x; (void)a;
@@ -83,34 +94,8 @@ static void scalar_body(const real *restrict x, const real *restrict s, const re
     scalar_part0(x, s, c, w, y);
 }
 
-static void vector_angles(const lanes *restrict x, lanes *restrict a)
-{
-    (void)x; (void)a;
-}
-
-static __attribute__((noinline)) void vector_part0(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
-{
-    (void)x; (void)s; (void)c; (void)w; (void)y;
-    const lanes v3 = 0.75 * x[1];
-    const lanes v4 = x[1] * v3;
-    const lanes v5 = 0.5 * v4;
-    y[0] = v5;
-}
-
-static void vector_body(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
-{
-    vector_part0(x, s, c, w, y);
-}
-
-/* Sines and cosines of angles that are too large for vectors, one by one. */
-static __attribute__((noinline)) void repair(const real *a, real *s, real *c, int count)
-{
-    for (int k = 0; k < count; k++)
-        if (!(fabs((double)a[k]) <= LIMIT)) {
-            s[k] = SINE(a[k]);
-            c[k] = COSINE(a[k]);
-        }
-}
+const ptrdiff_t appell_cost = COST;
+const ptrdiff_t appell_work = (NX + NY + 3 * PADDED + SHARED) * sizeof(lanes);
 
 /* One state; its sines and cosines are taken in vectors, too. */
 static void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
@@ -129,6 +114,38 @@ static void scalar_state(const real *restrict x, real *restrict y, real *restric
     }
     if (any_lane(far)) repair(a, s, c, ANGLES);
     scalar_body(x, s, c, w, y);
+}
+
+int appell_one(const real *const *in, real *out, void *work)
+{
+    real *x = work, *y = x + NX;
+    int bad = 0;
+    COPY(x, in);
+    scalar_state(x, y, y + NY);
+    memcpy(out, y, NY * sizeof(real));
+    for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
+    return bad;
+}
+
+#endif
+#ifndef ONE_ONLY
+static void vector_angles(const lanes *restrict x, lanes *restrict a)
+{
+    (void)x; (void)a;
+}
+
+static __attribute__((noinline)) void vector_part0(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
+{
+    (void)x; (void)s; (void)c; (void)w; (void)y;
+    const lanes v3 = 0.75 * x[1];
+    const lanes v4 = x[1] * v3;
+    const lanes v5 = 0.5 * v4;
+    y[0] = v5;
+}
+
+static void vector_body(const lanes *restrict x, const lanes *restrict s, const lanes *restrict c, lanes *restrict w, lanes *restrict y)
+{
+    vector_part0(x, s, c, w, y);
 }
 
 /* LANES states. */
@@ -181,20 +198,6 @@ static inline lanes zero_if_finite(const lanes *x, int count)
     return (a + b) + (c + d);
 }
 
-const ptrdiff_t appell_cost = COST;
-const ptrdiff_t appell_work = (NX + NY + 3 * PADDED + SHARED) * sizeof(lanes);
-
-int appell_one(const real *const *in, real *out, void *work)
-{
-    real *x = work, *y = x + NX;
-    int bad = 0;
-    COPY(x, in);
-    scalar_state(x, y, y + NY);
-    memcpy(out, y, NY * sizeof(real));
-    for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
-    return bad;
-}
-
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
 {
     lanes *x = work, *y = x + NX;
@@ -209,3 +212,5 @@ int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *
     }
     return any_lane(zero != 0);
 }
+
+#endif

@@ -9,7 +9,8 @@ set but for the width. The source of a kernel exports
 
 where entry j of state i of input k is `in[k][i * step[k] + j * pitch[k]]` (the result's step and pitch come last): rows are
 pitch 1, columns are step 1, a value for all states is step 0. Both return 1 when an input or a result is not finite, else 0.
-The tail of a batch runs through the same code as full vectors, with its last state repeated.
+The tail of a batch runs through the same code as full vectors, with its last state repeated. With ONE_ONLY or BATCH_ONLY
+defined the source is one half of the kernel, for compilers that run side by side.
 """
 
 from __future__ import annotations
@@ -48,10 +49,15 @@ def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
         runtime("lanes.h"),
         sincos_text(dtype),
         *(lanewise(name, dtype) for name in sorted(form.functions_used & set(FUNCTIONS))),
+        runtime("angles.h"),
         form.data(scalar),
+        "#ifndef BATCH_ONLY",
         form.functions(scalar, "scalar", APART),
+        runtime("one.h"),
+        "#endif\n#ifndef ONE_ONLY",
         form.functions(vector, "vector", APART),
-        runtime("driver.h"),
+        runtime("batch.h"),
+        "#endif\n",
     ))  # fmt: skip
 
 
@@ -67,7 +73,8 @@ def definitions(form: Form, dtype: str, lanes: int) -> dict[str, object]:
         "LANES": lanes,
         "EVERY(p, step)": ", ".join(f"(p)[{lane} * (step)]" for lane in range(lanes)),
         "COPY(x, in)": " ".join(
-            f"memcpy((x) + {sum(form.sizes[:k])}, (in)[{k}], {size} * sizeof(REAL));" for k, size in enumerate(form.sizes)
+            f"memcpy((x) + {sum(form.sizes[:k])}, (in)[{k}], {size} * sizeof(REAL));"
+            for k, size in enumerate(form.sizes)
         ),
         "INPUTS": len(form.sizes),
         "NX": sum(form.sizes),

@@ -1,32 +1,3 @@
-/* Sines and cosines of angles that are too large for vectors, one by one. */
-static __attribute__((noinline)) void repair(const real *a, real *s, real *c, int count)
-{
-    for (int k = 0; k < count; k++)
-        if (!(fabs((double)a[k]) <= LIMIT)) {
-            s[k] = SINE(a[k]);
-            c[k] = COSINE(a[k]);
-        }
-}
-
-/* One state; its sines and cosines are taken in vectors, too. */
-static void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
-{
-    real *a = work, *s = a + PADDED, *c = s + PADDED, *w = c + PADDED;
-    bits far = {0};
-    for (int k = ANGLES; k < PADDED; k++) a[k] = 0;
-    scalar_angles(x, a);
-    for (int k = 0; k < PADDED; k += LANES) {
-        lanes angle, sine, cosine;
-        memcpy(&angle, a + k, sizeof angle);
-        far |= far_lanes(angle);
-        sincos_lanes(angle, &sine, &cosine);
-        memcpy(s + k, &sine, sizeof sine);
-        memcpy(c + k, &cosine, sizeof cosine);
-    }
-    if (any_lane(far)) repair(a, s, c, ANGLES);
-    scalar_body(x, s, c, w, y);
-}
-
 /* LANES states. */
 static void vector_states(const lanes *restrict x, lanes *restrict y, lanes *restrict work)
 {
@@ -75,20 +46,6 @@ static inline lanes zero_if_finite(const lanes *x, int count)
     }
     for (; j < count; j++) a += x[j] * 0;
     return (a + b) + (c + d);
-}
-
-const ptrdiff_t appell_cost = COST;
-const ptrdiff_t appell_work = (NX + NY + 3 * PADDED + SHARED) * sizeof(lanes);
-
-int appell_one(const real *const *in, real *out, void *work)
-{
-    real *x = work, *y = x + NX;
-    int bad = 0;
-    COPY(x, in);
-    scalar_state(x, y, y + NY);
-    memcpy(out, y, NY * sizeof(real));
-    for (int j = 0; j < NX + NY; j++) bad |= !(x[j] * 0 == 0);
-    return bad;
 }
 
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
