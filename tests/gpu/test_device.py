@@ -144,3 +144,21 @@ def test_rollouts_agree_with_the_plain_loop(law, integrator):
     result = appell.rollout(gpu, cp.asarray(start["q"]), cp.asarray(start["qd"]), **options)
     assert worst(cp.asnumpy(result.q), expected.q) < 1e-12
     assert worst(cp.asnumpy(result.qd), expected.qd) < 1e-12
+
+
+def test_batches_from_the_host_are_processed_in_pieces_that_fit(monkeypatch):
+    gpu, cpu = pair()
+    given = list(state(5000).values())
+    monkeypatch.setattr("appell.gpu.evaluate.PIECE", 2.5e5 / cp.cuda.Device().mem_info[0])
+    assert worst(gpu.inverse_dynamics(*given), cpu.inverse_dynamics(*given)) < 1e-12
+
+
+def test_run_time_parameters_of_every_state():
+    if os.environ.get("APPELL_GPU_ROBOTS"):
+        pytest.skip("the saved robot has its parameters baked in")
+    robot = appell.load("puma560")
+    gpu = appell.compile(robot, target="cuda", parameters="runtime")
+    given = list(state(50).values())
+    parameters = robot.parameters * np.linspace(0.5, 1.5, 50)[:, None]
+    result = gpu.inverse_dynamics(*map(cp.asarray, given), parameters=cp.asarray(parameters))
+    assert worst(cp.asnumpy(result), robot.inverse_dynamics(*given, parameters=parameters)) < 1e-12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -99,3 +100,9 @@ def test_sine_and_cosine_of_far_angles_and_nan(tmp_path):
         expected = -9.81 * np.cos(q[:, 0])
     assert np.isnan(result[-2:]).all()
     np.testing.assert_allclose(result[:-2], expected[:-2], rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_missing_cupy_is_told_with_the_remedy():
+    with pytest.raises(appell.CompileError, match=r"needs CuPy .* pip install 'appell\[cuda\]', or use target='cpu'"):
+        appell.compile(ROBOTS["puma560"], target="cuda")
