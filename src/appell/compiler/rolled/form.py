@@ -12,7 +12,6 @@ from appell.compiler.rolled.sweep import Program
 from appell.compiler.rolled.text import Writer
 from appell.model.tree import BASE, Tree
 
-
 PAIR = 30
 """Operations of one step of a climb, roughly."""
 
