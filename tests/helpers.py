@@ -14,6 +14,7 @@ import pytest
 
 import appell
 from appell.model.joint import Mimic
+from appell.model.joints import KINDS
 from appell.model.pose import Pose
 from appell.model.robot import Robot
 
@@ -98,13 +99,18 @@ class State(NamedTuple):
 
 
 def random_states(robot: Robot, count: int = 3, seed: int = 0) -> State:
-    """States of ordinary size, the same for the same seed."""
+    """States of ordinary size, the same for the same seed; quaternions are of unit length."""
     rng = np.random.default_rng([seed, robot.nv])
-    return State(
+    state = State(
         rng.uniform(-2.5, 2.5, (count, robot.nq)),
         rng.uniform(-2.0, 2.0, (count, robot.nv)),
         rng.uniform(-3.0, 3.0, (count, robot.nv)),
     )
+    for joint in robot.moving_joints:
+        if KINDS[joint.kind].nq > KINDS[joint.kind].nv:
+            end = robot.first_coordinates[joint.name][0] + KINDS[joint.kind].nq
+            state.q[:, end - 4 : end] /= np.linalg.norm(state.q[:, end - 4 : end], axis=1, keepdims=True)
+    return state
 
 
 MOVING = ("revolute", "continuous", "prismatic")

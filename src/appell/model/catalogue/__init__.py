@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from appell.errors import ArgumentError, choices
-from appell.model.catalogue.random import random_chain, random_tree
+from appell.model.catalogue.random import ALL_KINDS, random_chain, random_tree
 from appell.model.robot import Robot
 
 ROBOTS = ("puma560", "mata_two_body", "planar2r", "shafei_tree")
@@ -51,4 +51,4 @@ def _module(name: str):
     return import_module(f"{__name__}.{name}")
 
 
-__all__ = ["build", "names", "random_chain", "random_tree"]
+__all__ = ["ALL_KINDS", "build", "names", "random_chain", "random_tree"]

@@ -10,11 +10,15 @@ import numpy as np
 from appell.errors import ArgumentError, choices
 from appell.model.body import Body
 from appell.model.joint import Joint, Limits
-from appell.model.joints import KINDS as ALL_KINDS
+from appell.model.joints import KINDS as JOINT_KINDS
 from appell.model.pose import Pose
 from appell.model.robot import Robot
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
+"""What most robots are made of."""
+
+ALL_KINDS = tuple(JOINT_KINDS)
+"""Every kind of joint there is."""
 
 
 def random_chain(n: int, seed: int = 0, kinds: Sequence[str] = ("revolute",)) -> Robot:
@@ -34,12 +38,18 @@ def random_chain(n: int, seed: int = 0, kinds: Sequence[str] = ("revolute",)) ->
 
 
 def random_tree(n: int, seed: int = 0, kinds: Sequence[str] = KINDS, branching: float = 0.4) -> Robot:
-    """A tree of n joints of all kinds; a joint starts a new branch with probability `branching`.
+    """A tree of n joints; a joint starts a new branch with probability `branching`.
+
+    Args:
+        n, seed: as of `random_chain`.
+        kinds: joint kinds to draw from; `robots.ALL_KINDS` are all that exist.
 
     Example:
         >>> from appell import robots
         >>> len(robots.random_tree(10, seed=2).joints)
         10
+        >>> robots.random_tree(10, seed=2, kinds=robots.ALL_KINDS).nv
+        26
     """
     return _random_robot(f"tree{n}", n, seed, kinds, branching)
 

@@ -38,6 +38,7 @@ class Planar(JointKind):
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         turn = q1[..., 2] - q0[..., 2]
+        turn = turn - 2 * np.pi * np.round(turn / (2 * np.pi))  # the shorter way round
         c, s = np.cos(q0[..., 2]), np.sin(q0[..., 2])
         dx, dy = q1[..., 0] - q0[..., 0], q1[..., 1] - q0[..., 1]
         x, y = c * dx + s * dy, c * dy - s * dx
