@@ -18,6 +18,9 @@ from appell.table import Table
 CASES = ("batch", "inertia", "single", "scalar", "chains", "threads", "first_use", "memory")
 """Modules of `appell.bench.cases`, in the order in which they run."""
 
+SEVERAL = {"threads": 2, "first_use": 1024}
+"""Cores for cases that use several: two, and all there are."""
+
 
 def bench(settings: Settings, cases: Sequence[str] = CASES) -> Report:
     """Run the cases, each in a process of its own."""
@@ -34,6 +37,6 @@ def bench(settings: Settings, cases: Sequence[str] = CASES) -> Report:
 
 
 def run_case(name: str, settings: Settings) -> list[Table]:
-    """Run one case here, pinned to one core; only `threads` needs two."""
-    with on_cores(2 if name == "threads" else 1):
+    """Run one case here, pinned to one core unless it is about several."""
+    with on_cores(SEVERAL.get(name, 1)):
         return import_module(f"appell.bench.cases.{name}").run(settings)

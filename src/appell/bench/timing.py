@@ -120,3 +120,9 @@ def on_cores(count: int) -> Iterator[None]:
 def cores() -> int:
     """How many cores this process may use now."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def busy() -> list[str]:
+    """A note for tables by the wall clock, where other processes want the cores too."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return [f"The machine was busy: load {load:.1f} on {cores()} cores."] if load > cores() else []

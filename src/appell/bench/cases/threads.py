@@ -1,27 +1,35 @@
-"""Two threads against one, 65536 states."""
+"""Two threads against one, 65536 states.
+
+Processor time says nothing about threads, so this is the wall clock. What disturbs it only ever adds time: the best of many
+calls, taken in turns, is compared.
+"""
 
 from __future__ import annotations
 
-from appell.bench.contest import Entry, Settings, contest, contest_table
+from appell.bench.contest import Settings
 from appell.bench.ours import batch
 from appell.bench.subjects import arms, states
-from appell.bench.timing import SEVERAL_CORES, Contender, cores
+from appell.bench.timing import SEVERAL_CORES, Contender, busy, cores, race
 from appell.table import Table
 
 STATES = 65536
+CALLS = 1500
 GOAL = 1.8
 
 
 def run(settings: Settings) -> list[Table]:
-    title = f"Two threads, {STATES} rows, float64, two cores, by the wall clock"
+    title = f"Two threads, {STATES} rows, float64, two cores, best of {CALLS} calls by the wall clock"
+    columns = ("work", "1 thread, ns a state", "2 threads, ns a state", "faster by", "goal")
     if cores() < 2:
-        return [contest_table(title, (), "This process may use one core only.")]
+        return [Table(title, columns, (), ("This process may use one core only.",))]
     rows = []
     for robot in arms(settings.robots):
         given = states(robot, STATES)
         for function in ("inverse_dynamics", "forward_dynamics"):
-            one, two = (batch(robot, function, given, threads)[0] for threads in (1, 2))
-            entry = Entry(Contender("appell, 1 thread", one.call, STATES), GOAL)
-            ours = Entry(Contender("appell, 2 threads", two.call, STATES))
-            rows += contest(f"{robot.name}, {function}", ours, [entry], settings, SEVERAL_CORES)
-    return [contest_table(title, rows)]
+            calls = {threads: batch(robot, function, given, threads)[0].call for threads in (1, 2)}
+            contenders = [Contender(str(threads), call, STATES) for threads, call in calls.items()]
+            timed = race(contenders, CALLS, sample=1e-9, clock=SEVERAL_CORES)
+            one, two = (float(timed.samples[str(threads)].min()) for threads in calls)
+            rows.append((f"{robot.name}, {function}", one, two, one / two, GOAL))
+    missed = [f"below the goal: {row[0]}: {row[3]:.3g} of {GOAL:g}" for row in rows if row[3] < GOAL]
+    return [Table(title, columns, tuple(rows), (*busy(), *missed))]
