@@ -43,7 +43,7 @@ def groups(tree: Tree) -> list[Group]:
     found: dict[tuple[Any, ...], list[int]] = {}
     for i, link in enumerate(tree.links):
         shape = (
-            link.kind.name,
+            link.kind,
             link.turn.sin == 0,
             link.tilt.sin == 0,
             link.tilt.cos == 0,

@@ -36,6 +36,13 @@ class JointKind(ABC):
     axial: ClassVar[bool] = True  # whether the joint has an axis, which becomes z of the child's frame
     symmetric: ClassVar[bool] = True  # whether turning the child's frame about z leaves the meaning of the speeds
 
+    def __eq__(self, other: object) -> bool:
+        """Kinds are equal that move alike; one with numbers of its own compares them too."""
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     @abstractmethod
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         """Rotation of the child and position of its origin in the frame before the joint.
