@@ -29,7 +29,7 @@ class _Direct:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
         if instance is None:

@@ -24,7 +24,8 @@ FOLDER = Path(__file__).parent
 
 def pendulum() -> appell.Robot:
     """One body on one joint: short enough to check the text by hand."""
-    return appell.Robot.from_dh([0.0], [0.0], [0.0], mass=[2.0], com=[[0.5, 0.0, 0.0]], inertia=[[0.125, 0, 0, 0.125, 0, 0.25]])
+    inertia = [[0.125, 0.0, 0.0, 0.125, 0.0, 0.25]]
+    return appell.Robot.from_dh([0.0], [0.0], [0.0], mass=[2.0], com=[[0.5, 0.0, 0.0]], inertia=inertia)
 
 
 def body(function: str, dialect) -> str:

@@ -24,10 +24,25 @@ static inline void load(const real *p, ptrdiff_t step, ptrdiff_t pitch, int size
         for (int j = 0; j < size; j++, p += pitch) x[j] = (lanes){EVERY(p, step)};
 }
 
+/* One state out of vectors into a row; four at a time, since a loop of two instructions depends on where it lies in memory. */
+static inline void store_row(const real *restrict lane, real *restrict p)
+{
+    int j = 0;
+    for (; j + 3 < NY; j += 4) {
+        p[j] = lane[j * LANES];
+        p[j + 1] = lane[(j + 1) * LANES];
+        p[j + 2] = lane[(j + 2) * LANES];
+        p[j + 3] = lane[(j + 3) * LANES];
+    }
+    for (; j < NY; j++) p[j] = lane[j * LANES];
+}
+
 static inline void store(const lanes *restrict y, ptrdiff_t step, ptrdiff_t pitch, int count, real *restrict p)
 {
     if (count == LANES && step == 1)
         for (int j = 0; j < NY; j++) memcpy(p + j * pitch, &y[j], sizeof(lanes));
+    else if (pitch == 1)
+        for (int l = 0; l < count; l++) store_row((const real *)y + l, p + l * step);
     else
         for (int l = 0; l < count; l++)
             for (int j = 0; j < NY; j++) p[l * step + j * pitch] = y[j][l];
