@@ -2,7 +2,8 @@
 
 Normal and tangential impulses depend on each other. They are found in turn: the normal ones from their complementarity
 problem with the tangential ones held, then the tangential ones, which take away as much energy as they can within the
-discs |f_t| <= μ f_n, with the normal ones held; until neither changes.
+discs |f_t| <= μ f_n, with the normal ones held; until neither changes. Coulomb's law may have no solution for large μ and
+strong coupling: then the last tangential impulses are reduced, all by one factor, until they obey their bounds.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import numpy as np
 
 from appell.impact.complementarity import solve_complementarity
 
-TURNS = 100
-SWEEPS = 500
+TURNS, EAGER_TURNS = 40, 10
+SWEEPS = 100
 SETTLED = 1e-12
-"""Most repetitions, and the change, relative to the velocities, at which they end."""
+"""Most repetitions (after the eager ones with half of every change), and the change, relative to the velocities, at which
+they end."""
 
 
 class Impulses(NamedTuple):
@@ -61,15 +63,33 @@ def solve_with_friction(
     if not mu.any():
         return Impulses(f_n, f_t)
     scale = max(float(np.abs(b_n).max()), float(np.abs(u_t).max()))
-    for _ in range(TURNS):
-        before = f_t
-        f_t = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known, scale)
-        f_t[known] = -(mu * f_n)[known, None] * way[known]
+    for turn in range(TURNS):
+        wanted = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known, scale)
+        wanted[known] = -(mu * f_n)[known, None] * way[known]
+        change = wanted - f_t
+        f_t = wanted if turn < EAGER_TURNS else f_t + 0.5 * change
         f_n = solve_complementarity(G.nn, b_n + G.nt @ f_t.ravel())
-        moved = (f_t - before).ravel()
-        if max(np.abs(G.nt @ moved).max(), np.abs(G.tt @ moved).max()) <= SETTLED * scale:
-            break
-    return Impulses(f_n, _within(f_t, mu * f_n))
+        if max(np.abs(G.nt @ change.ravel()).max(), np.abs(G.tt @ change.ravel()).max()) <= SETTLED * scale:
+            return Impulses(f_n, f_t)
+    return _bounded(G, b_n, f_t, mu)
+
+
+def _bounded(G: Delassus, b_n: np.ndarray, f_t: np.ndarray, mu: np.ndarray) -> Impulses:
+    """The largest share of tangential impulses that obeys |f_t| <= μ f_n, with the normal impulses that belong to it."""
+
+    def normal(share: float) -> np.ndarray:
+        return solve_complementarity(G.nn, b_n + share * (G.nt @ f_t.ravel()))
+
+    def obeys(share: float) -> bool:
+        return bool((share * np.linalg.norm(f_t, axis=-1) <= mu * normal(share) * (1.0 + 1e-12)).all())
+
+    low, high = 0.0, 1.0
+    if obeys(high):
+        return Impulses(normal(high), f_t)
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if obeys(middle) else (low, middle)
+    return Impulses(normal(low), low * f_t)
 
 
 def _resisting(

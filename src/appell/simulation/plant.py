@@ -27,7 +27,7 @@ class Plant:
     Attributes:
         robot: what moves.
         dynamics: its functions as native code, so that equal runs give equal bits from the first one on.
-        bad: the last number that was not finite, in words, with its time.
+        bad: the last number that was not finite although the state was, in words, with its time.
     """
 
     def __init__(self, robot: Robot, tau: ArrayLike | Torque | None = None) -> None:
@@ -50,8 +50,10 @@ class Plant:
         tau = self.torque(t, q, qd)
         forces = tau + self.robot.passive_forces(qd) if self.passive else tau
         qdd = self.dynamics.forward_dynamics(q, qd, forces, check=False)
-        if not np.isfinite(qdd).all():
-            self._note(t, {"q": q, "qd": qd, "tau": tau, "qdd": qdd})
+        if not np.isfinite(qdd).all() and np.isfinite(q).all() and np.isfinite(qd).all():
+            name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
+            first = int(np.flatnonzero(~np.isfinite(array))[0])
+            self.bad = (t, f"{name}[{first}] = {array[first]}")
         return qdd
 
     def rate(self, y: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -62,13 +64,6 @@ class Plant:
     def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Kinetic plus potential energy of states (..., n). [J]"""
         return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
-
-    def _note(self, t: float, values: dict[str, np.ndarray]) -> None:
-        for name, array in values.items():
-            wrong = np.flatnonzero(~np.isfinite(array))
-            if len(wrong):
-                self.bad = (t, f"{name}[{wrong[0]}] = {array[wrong[0]]}")
-                return
 
 
 @lru_cache(maxsize=16)
