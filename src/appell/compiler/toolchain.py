@@ -18,8 +18,8 @@ from appell.errors import CompileError
 FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fPIC", "-Wno-psabi")
 """No -ffast-math: contraction to fused multiply-add is the only freedom (docs/decisions/0004)."""
 
-SCHEDULING = ("-fschedule-insns", "-fsched-pressure", "-fno-tree-slp-vectorize")
-"""For gcc, which otherwise keeps the order of statements and pairs scalars: up to a tenth faster (docs/decisions/0004)."""
+SCHEDULING = ("-fschedule-insns", "-fsched-pressure")
+"""For gcc, which by itself keeps the order of the statements: up to a tenth faster (docs/decisions/0004)."""
 
 HALVES = ("ONE_ONLY", "BATCH_ONLY")
 """What the two parts of a kernel's source (`appell.compiler.simd`) are asked for by."""
