@@ -11,7 +11,7 @@ import pytest
 from helpers import assert_close
 
 import appell
-from appell.model.joint import Mimic
+from appell.model.joint import Limits, Mimic
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -146,14 +146,26 @@ def test_springs_are_left_out_with_a_warning():
         appell.load(with_equality("", "stiffness='3'"))
 
 
-@pytest.mark.parametrize("kind", ["free", "ball"])
-def test_joints_of_several_degrees_are_refused(kind):
-    text = (
-        f"<mujoco><worldbody>\n<body><joint name='loose' type='{kind}'/><geom size='.1'/></body></worldbody></mujoco>"
-    )
-    message = rf"joint 'loose' \(line 2\): unknown joint type '{kind}'. Valid: revolute, continuous, prismatic, fixed"
-    with pytest.raises(appell.ModelError, match=message):
-        appell.load(text)
+def test_free_and_ball_joints():
+    """A free body's coordinates are its pose in the world, wherever the file puts it; a ball turns about its anchor."""
+    text = """<mujoco><worldbody><body name='drone' pos='1 2 3' euler='10 20 30'><freejoint name='free'/><geom size='.1'/>
+        <body name='arm' pos='0 0 .5'><joint name='ball' type='ball' pos='0 .1 0' range='0 30' limited='true' damping='2'/>
+        <geom size='.1' pos='.3 0 0'/></body></body></worldbody></mujoco>"""
+    robot = appell.load(text)
+    assert [(joint.name, joint.kind) for joint in robot.moving_joints] == [("free", "floating"), ("ball", "spherical")]
+    assert (robot.nq, robot.nv) == (11, 9)
+    ball = robot.joint("ball")
+    assert ball.damping == 2.0
+    assert ball.limits == Limits()
+    half = math.sqrt(0.5)
+    q = [0.1, 0.2, 0.3, 0, 0, half, half, half, 0, 0, half]  # the drone turned about z, the arm about its x
+    np.testing.assert_allclose(robot.pose(q, "drone")[:3, 3], [0.1, 0.2, 0.3], atol=1e-15)
+    np.testing.assert_allclose(robot.pose(q, "arm")[:3, 3], [0.0, 0.2, 0.7], atol=1e-15)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos, _ = robot.to_mujoco(q, np.zeros(9))
+    mujoco.mj_kinematics(model, data)
+    np.testing.assert_allclose(data.body("arm").xpos, robot.pose(q, "arm")[:3, 3], atol=1e-15)
 
 
 def test_mujoco_says_what_it_cannot_compile():

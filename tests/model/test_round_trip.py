@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import appell
 from appell.model.body import Body, Visual
+from appell.model.catalogue.random import ALL_KINDS
 from appell.model.joint import Joint, Limits, Mimic
-from appell.model.joints import KINDS
 from appell.model.pose import Pose
 from appell.model.robot import Robot
+from appell.model.writers.urdf import TYPES
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 angles = st.floats(-10, 10)
@@ -45,7 +46,7 @@ visuals = st.one_of(
 
 
 @st.composite
-def robots(draw) -> Robot:
+def robots(draw, kinds=ALL_KINDS) -> Robot:
     """A tree of any shape with any numbers that have a meaning; rotors keep the inertia matrix regular."""
     count = draw(st.integers(1, 6))
     labels = draw(st.lists(names, min_size=2 * count, max_size=2 * count, unique=True))
@@ -55,7 +56,7 @@ def robots(draw) -> Robot:
         inertia = draw(st.tuples(*[st.floats(1.0, 1.5)] * 3).map(lambda d: (d[0], 0.0, 0.0, d[1], 0.0, d[2])))
         shapes = tuple(draw(st.lists(visuals, max_size=2)))
         bodies.append(Body(labels[i], mass, com, inertia, shapes))
-        kind = draw(st.sampled_from(sorted(KINDS)))
+        kind = draw(st.sampled_from(kinds))
         axis = (0.0, 0.0, 1.0) if kind == "fixed" else draw(st.sampled_from([(1.0, 0.0, 0.0), (0.0, -0.6, 0.8)]))
         leaders = [joint.name for joint in joints if joint.kind != "fixed"]
         follows = leaders and kind != "fixed" and draw(st.booleans())
@@ -72,7 +73,7 @@ def robots(draw) -> Robot:
     return Robot(draw(names), tuple(bodies), tuple(joints), draw(triples))
 
 
-@given(robots())
+@given(robots(TYPES))
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_urdf_is_exact(robot):
     with warnings.catch_warnings():
@@ -119,6 +120,15 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         robot.to_urdf(path)
     assert path.read_text() == "precious"
     assert [each.name for each in tmp_path.iterdir()] == ["puma.urdf"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind not in TYPES])
+def test_joints_that_urdf_does_not_have(kind):
+    builder = appell.RobotBuilder().body("bob", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1, 1, 1))
+    robot = builder.joint(kind, "odd", parent="base", child="bob", pitch=0.1).build()
+    with pytest.raises(appell.ModelError, match=rf"joint 'odd' is {kind}, which URDF does not have .*Robot.to_dict"):
+        robot.to_urdf()
+    assert Robot.from_dict(robot.to_dict()) == robot
 
 
 def test_names_that_xml_cannot_hold():

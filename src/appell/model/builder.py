@@ -79,6 +79,36 @@ class RobotBuilder:
         """Add a joint that slides along an axis, q in m. Options as of `joint`."""
         return self.joint("prismatic", name, parent, child, axis, **options)
 
+    def helical(
+        self, name: str, parent: str, child: str, axis: Axis = "z", pitch: float = 0.0, **options: Any
+    ) -> RobotBuilder:
+        """Add a screw: q in rad, the child moves `pitch` metres along the axis a radian. Options as of `joint`."""
+        return self.joint("helical", name, parent, child, axis, pitch=pitch, **options)
+
+    def cylindrical(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that slides along an axis and turns about it, q in m and rad. Options as of `joint`."""
+        return self.joint("cylindrical", name, parent, child, axis, **options)
+
+    def universal(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a Cardan joint: q are the angles about x and about the turned y in rad. Options as of `joint`."""
+        return self.joint("universal", name, parent, child, **options)
+
+    def spherical(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a ball joint: q is a quaternion x y z w, qd the child's own angular velocity. Options as of `joint`."""
+        return self.joint("spherical", name, parent, child, **options)
+
+    def planar(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that moves in the plane at right angles to an axis, q is x, y, angle. Options as of `joint`."""
+        return self.joint("planar", name, parent, child, axis, **options)
+
+    def translation(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a joint that moves without turning, q is x, y, z in m. Options as of `joint`."""
+        return self.joint("translation", name, parent, child, **options)
+
+    def floating(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Let a body fly: q is x y z and a quaternion x y z w, qd the child's own twist. Options as of `joint`."""
+        return self.joint("floating", name, parent, child, **options)
+
     def fixed(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
         """Fix a body to another. Options as of `joint`."""
         return self.joint("fixed", name, parent, child, **options)

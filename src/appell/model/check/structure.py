@@ -85,8 +85,8 @@ def check_mimic(robot: Robot) -> Iterator[Problem]:
         leader = joints.get(joint.mimic.joint)
         if leader is None:
             yield _of(joint, "mimic", "mimics an " + _unknown("joint", joint.mimic.joint, joints), "Correct the name.")
-        elif _nv(leader) != _nv(joint):
-            what = f"mimics the {leader.kind} joint {leader.name!r}, but is {joint.kind}"
+        elif _nv(leader) != 1 or _nv(joint) != 1:
+            what = f"mimics the {leader.kind} joint {leader.name!r}, and is {joint.kind}"
             yield _of(joint, "mimic", what, "Both must move by one coordinate.")
         elif _goes_round(joint, joints):
             yield _of(joint, "mimic", "mimics itself, directly or through others", "One joint must be independent.")

@@ -46,6 +46,25 @@ def normalised(a: np.ndarray) -> np.ndarray:
     return a / np.linalg.norm(a, axis=-1, keepdims=True)
 
 
+def of_roll_pitch_yaw(angles: np.ndarray) -> np.ndarray:
+    """The rotation Rz(yaw) Ry(pitch) Rx(roll), angles (..., 3)."""
+    roll, pitch, yaw = (exponential(angles[..., [i]] * np.eye(3)[i]) for i in range(3))
+    return product(yaw, product(pitch, roll))
+
+
+def roll_pitch_yaw(a: np.ndarray) -> np.ndarray:
+    """Angles (..., 3) of the rotation, |pitch| <= π/2. With the x axis upright, yaw is taken as 0."""
+    x, y, z, w = np.moveaxis(a, -1, 0)
+    front, left = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)  # the turned x axis, along x and y
+    level = np.hypot(front, left)
+    yaw = np.where(level > 1e-12, np.arctan2(left, front), 0.0)
+    pitch = np.arctan2(2.0 * (w * y - x * z), level)
+    c, s = np.cos(yaw), np.sin(yaw)  # the turned y axis after undoing the yaw: errors of yaw and roll cancel
+    across = c * (1.0 - 2.0 * (x * x + z * z)) - s * 2.0 * (x * y - w * z)
+    roll = np.arctan2(s * 2.0 * (x * z + w * y) - c * 2.0 * (y * z - w * x), across)
+    return np.stack([roll, pitch, yaw], axis=-1)
+
+
 def random(rng: np.random.Generator) -> np.ndarray:
     """A rotation drawn evenly from all rotations."""
     return normalised(rng.normal(size=4))

@@ -1,8 +1,10 @@
 """MJCF: the format of MuJoCo, read by MuJoCo itself (extra `mjcf`), so that defaults, includes and units are its own.
 
-Of the compiled model we keep bodies, hinge and slide joints, gravity and linear couplings of two joints (as mimic).
-Coordinates are MuJoCo's: q is its qpos, reference angles included. A body with several joints becomes a row of bodies
-without mass, the last of which is the body; a joint beside the body's origin puts one more frame between.
+Of the compiled model we keep bodies, joints (free ones are floating, balls spherical), gravity and linear couplings of two
+joints (as mimic). Coordinates are MuJoCo's: q is its qpos, reference angles included; what differs, the order of a
+quaternion's entries and the axes of a free body's velocity, is done by `Robot.to_mujoco`. A body with several joints
+becomes a row of bodies without mass, the last of which is the body; a joint beside the body's origin puts one more frame
+between.
 Contacts, tendons and actuators are not part of the model. What is left out and would change the motion of the robot by
 itself (springs, gravity compensation, other equalities) is told by a warning.
 """
@@ -107,8 +109,8 @@ def _lines(source: Source) -> dict[tuple[str, str], int]:
     """Lines of named bodies and joints of this file; what it includes stays without."""
     root = parse(source.data, source.label, source.encoding)
     return {
-        (local_name(str(element.tag)), element.get("name", "")): int(element.sourceline or 0)
-        for element in root.iter("body", "joint")
+        (local_name(str(element.tag)).removeprefix("free"), element.get("name", "")): int(element.sourceline or 0)
+        for element in root.iter("body", "joint", "freejoint")
     }
 
 
@@ -147,8 +149,8 @@ _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
 def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
     model, name = names.model, names.joints[k]
-    limited = bool(model.jnt_limited[k])
-    kind = {_FREE: "free", _BALL: "ball", _SLIDE: "prismatic", _HINGE: "revolute" if limited else "continuous"}
+    limited = bool(model.jnt_limited[k]) and model.jnt_type[k] in (_SLIDE, _HINGE)
+    kind = {_FREE: "floating", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute" if limited else "continuous"}
     lower, upper = model.jnt_range[k].tolist() if limited else (-math.inf, math.inf)
     effort = float(abs(model.jnt_actfrcrange[k]).max()) if model.jnt_actfrclimited[k] else math.inf
     v = model.jnt_dofadr[k]
@@ -164,7 +166,9 @@ def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
 
 
 def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn: np.ndarray) -> Pose:
-    """Where the joint stands at q = 0. The model gives it at the reference q = ref."""
+    """Where the joint stands at q = 0. The model gives it at the reference q = ref; a free body's q is its whole pose."""
+    if model.jnt_type[k] == _FREE:
+        return Pose()
     reference = float(model.qpos0[model.jnt_qposadr[k]]) if model.jnt_type[k] in (_SLIDE, _HINGE) else 0.0
     if model.jnt_type[k] == _SLIDE:
         return Pose.from_matrix(place - turn @ np.array(axis) * reference, turn)

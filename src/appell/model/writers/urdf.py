@@ -2,8 +2,8 @@
 
 Numbers are written so that they are read back exactly. URDF has no word for infinity: unlimited revolute and prismatic
 joints get the greatest number there is, as other programs insist on limits. Rotor inertias are written in Drake's tags, a
-gravity other than the default and the pitch of a screw in a tag of our own; other programs ignore what they do not know
-(joint types beyond those of URDF they refuse). `coupled` is not written: it is the argument `mimic` of `appell.load`.
+gravity other than the default in a tag of our own; other programs ignore what they do not know. Joints that URDF does not
+have are refused. `coupled` is not written: it is the argument `mimic` of `appell.load`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ from appell.model.pose import Pose
 from appell.model.robot import Robot
 
 DRAKE = "http://drake.mit.edu"
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+"""Kinds of joint that URDF has."""
 
 
 def to_urdf(robot: Robot) -> str:
     """The robot as URDF text; documented at `Robot.to_urdf`."""
+    for joint in robot.joints:
+        if joint.kind not in TYPES:
+            raise ModelError(
+                f"joint {joint.name!r} is {joint.kind}, which URDF does not have (it has {', '.join(TYPES)}). "
+                "Write the robot with Robot.to_dict, which has every kind."
+            )
     try:
         root = etree.Element("robot", name=robot.name, nsmap={"drake": DRAKE} if any(map(_motor, robot.joints)) else {})
         if robot.gravity_vector != (0.0, 0.0, -9.81):
@@ -85,8 +93,6 @@ def _joint(root: etree._Element, joint: Joint) -> None:
         _limits(node, joint.limits, kind.limited)
     if joint.damping or joint.friction:
         _add(node, "dynamics", damping=joint.damping, friction=joint.friction)
-    if joint.pitch:
-        _add(node, "appell", pitch=joint.pitch)
     if joint.mimic is not None:
         _add(node, "mimic", joint=joint.mimic.joint, multiplier=joint.mimic.multiplier, offset=joint.mimic.offset)
 

@@ -1,0 +1,130 @@
+"""Coordinates and speeds in the layouts of other programs, joint by joint, in the order of our joints.
+
+MuJoCo: quaternions are w first; the velocity of a free body is along its parent's axes, its angular velocity and that of a
+ball along the body's own; a planar joint is two slides and a hinge, so its speeds are the rates of its coordinates.
+Drake: a floating body is quaternion (w first), position; angular velocity, velocity, both along the parent's axes; a
+spherical joint is roll, pitch, yaw (`BallRpyJoint`) with the angular velocity along the parent's axes; a planar joint's
+speeds are the rates of its coordinates.
+
+All other kinds are alike. To add a program: write what it does differently as a `Layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.compiler.arrays import as_batch
+from appell.model.joints import KINDS, quaternion
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.model.robot import Robot
+
+State = tuple[np.ndarray, np.ndarray]
+"""Coordinates and speeds, (N, nq) and (N, nv)."""
+
+
+class Form(NamedTuple):
+    """How a program lays out one kind of joint: its number of coordinates, and the way there and back."""
+
+    nq: int
+    there: Callable[[np.ndarray, np.ndarray], State]
+    back: Callable[[np.ndarray, np.ndarray], State]
+
+
+Layout = Mapping[str, Form]
+"""The kinds of joint that a program lays out differently."""
+
+
+def convert(robot: Robot, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
+    """A state of the robot in another layout, or back."""
+    forms = [layout.get(joint.kind) or _same(KINDS[joint.kind].nq) for joint in robot.moving_joints]
+    sizes = [form.nq if back else KINDS[joint.kind].nq for form, joint in zip(forms, robot.moving_joints, strict=True)]
+    names = ("their q", "their qd") if back else ("q", "qd")
+    named = ((names[0], sum(sizes)), (names[1], robot.nv))
+    (given, speeds), lead = as_batch(named, (q, qd))
+    found = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
+    first = 0
+    for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):
+        v = robot.first_coordinates[joint.name][1]
+        own = given[:, first : first + size], speeds[:, v : v + KINDS[joint.kind].nv]
+        found.append((form.back if back else form.there)(*own))
+        first += size
+    coordinates, rates = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+    return coordinates.reshape(*lead, -1), rates.reshape(*lead, -1)
+
+
+def _same(nq: int) -> Form:
+    return Form(nq, lambda q, v: (q, v), lambda q, v: (q, v))
+
+
+# --- what the programs do differently -----------------------------------------------------------------------------------
+
+
+def _w_first(e: np.ndarray) -> np.ndarray:
+    return np.roll(e, 1, axis=-1)
+
+
+def _w_last(e: np.ndarray) -> np.ndarray:
+    return np.roll(e, -1, axis=-1)
+
+
+def _joined(*parts: np.ndarray) -> np.ndarray:
+    return np.concatenate(parts, axis=-1)
+
+
+def _turned(angle: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Speeds of a planar joint, turned by an angle in its plane."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1], v[:, 2]], axis=-1)
+
+
+PLANAR = Form(3, lambda q, v: (q, _turned(q[:, 2], v)), lambda q, v: (q, _turned(-q[:, 2], v)))
+"""Rates of the coordinates instead of speeds along the child's axes."""
+
+
+def _mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
+    return _joined(q[:, :3], _w_first(q[:, 3:])), _joined(quaternion.rotate(q[:, 3:], v[:, :3]), v[:, 3:])
+
+
+def _of_mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
+    e = _w_last(q[:, 3:])
+    return _joined(q[:, :3], e), _joined(quaternion.rotate(quaternion.conjugate(e), v[:, :3]), v[:, 3:])
+
+
+MUJOCO: Layout = {
+    "floating": Form(7, _mujoco_floating, _of_mujoco_floating),
+    "spherical": Form(4, lambda q, v: (_w_first(q), v), lambda q, v: (_w_last(q), v)),
+    "planar": PLANAR,
+}
+
+
+def _drake_floating(q: np.ndarray, v: np.ndarray) -> State:
+    e = q[:, 3:]
+    return _joined(_w_first(e), q[:, :3]), _joined(quaternion.rotate(e, v[:, 3:]), quaternion.rotate(e, v[:, :3]))
+
+
+def _of_drake_floating(q: np.ndarray, v: np.ndarray) -> State:
+    e = _w_last(q[:, :4])
+    back = quaternion.conjugate(e)
+    return _joined(q[:, 4:], e), _joined(quaternion.rotate(back, v[:, 3:]), quaternion.rotate(back, v[:, :3]))
+
+
+def _drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
+    return quaternion.roll_pitch_yaw(q), quaternion.rotate(q, v)
+
+
+def _of_drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
+    e = quaternion.of_roll_pitch_yaw(q)
+    return e, quaternion.rotate(quaternion.conjugate(e), v)
+
+
+DRAKE: Layout = {
+    "floating": Form(7, _drake_floating, _of_drake_floating),
+    "spherical": Form(3, _drake_spherical, _of_drake_spherical),
+    "planar": PLANAR,
+}
