@@ -119,7 +119,12 @@ class StoreBuilder(Builder):
     def key(self, request: Request) -> str:
         target = (self.target.name, self.target.flags, self.target.width)
         return digest(
-            self.store[request].key, source_digest(), self.options.dtype, target, self.compiler.identity, self.compiler.flags
+            self.store[request].key,
+            source_digest(),
+            self.options.dtype,
+            target,
+            self.compiler.identity,
+            self.compiler.flags,
         )
 
     def source(self, request: Request) -> str:
