@@ -217,6 +217,15 @@ GOALS = {
 """What we set out to reach on an H200, G states a second."""
 
 
+INTRODUCTION = """# Benchmarks on a GPU
+
+Measured by `python benchmarks/gpu.py`, all contenders in one run, medians of CUDA events over device-resident random
+states. *Copy* is the memory traffic as a part of what a plain copy reaches; *error* is the largest difference from the
+CPU's float64, relative to the largest entry. frax runs under `jit` and `vmap`, its best batch size counts. *Calls*
+include the host's share of a Python call; *graph* replays captured launches.
+"""
+
+
 def page(data: dict) -> str:
     """The figures of a run as a page of the documentation."""
     rows, facts = data["rows"], data["facts"]
@@ -226,11 +235,7 @@ def page(data: dict) -> str:
             key = (row["work"].removeprefix("frax "), row["dtype"])
             peers[key] = max(peers.get(key, 0.0), row["G/s"])
     lines = [
-        "# Benchmarks on a GPU", "",
-        "Measured by `python benchmarks/gpu.py`, all contenders in one run, medians of CUDA events over device-resident random",
-        "states. *Copy* is the memory traffic as a part of what a plain copy reaches; *error* is the largest difference from the",
-        "CPU's float64, relative to the largest entry. frax runs under `jit` and `vmap`, its best batch size counts. *Calls*",
-        "include the host's share of a Python call; *graph* replays captured launches.", "",
+        INTRODUCTION,
         *(f"- {name}: {value if isinstance(value, str) else format(value, '.3g')}" for name, value in facts.items()), "",
         "| work | dtype | layout | G states/s | goal | copy | error | times frax |", "|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
