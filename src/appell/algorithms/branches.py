@@ -12,7 +12,7 @@ translations X_1, X_2 of the base, with U_3k = ∂E_0/∂X_k of (10)-(12), are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from appell.algebra import Rotation, Scalar, Sym3, Turn, Vec3
@@ -60,14 +60,23 @@ class Member(NamedTuple):
 
 
 def branches(tree: Tree) -> list[list[Member]]:
-    """All branches, each from the base to a tip."""
+    """All branches, each from the base to a tip, in the order in which a walk through the tree meets the tips."""
     seen: set[int] = set()
     found = []
-    for tip in (i for i, below in enumerate(tree.children) if not below):
+    for tip in _tips(tree):
         path = tree.ancestors(tip)[::-1]
         found.append([Member(i, tree.links[i], i not in seen) for i in path])
         seen.update(path)
     return found
+
+
+def _tips(tree: Tree) -> Iterator[int]:
+    waiting = [i for i, link in enumerate(tree.links) if link.parent == BASE][::-1]
+    while waiting:
+        i = waiting.pop()
+        waiting.extend(reversed(tree.children[i]))
+        if not tree.children[i]:
+            yield i
 
 
 class Place(NamedTuple):
