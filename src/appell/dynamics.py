@@ -220,6 +220,7 @@ class Dynamics:
         """
         return self.functions["center_of_mass", None]((q,), None, None, parameters, out, check)
 
+    @direct
     def center_of_mass_jacobian(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """Jacobian of the mass centre of the moving bodies: its velocity in the world is J(q) qd. (..., 3, nv)
 
@@ -230,6 +231,7 @@ class Dynamics:
         """
         return self.functions["center_of_mass_jacobian", None]((q,), None, None, parameters, out, check)
 
+    @direct
     def centroidal_momentum(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
         """Momentum of the moving bodies and its moment about their mass centre, along the world's axes. (..., 6)
 
@@ -244,6 +246,7 @@ class Dynamics:
         """
         return self.functions["centroidal_momentum", None]((q, qd), None, None, parameters, out, check)
 
+    @direct
     def centroidal_momentum_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """A(q) with centroidal_momentum = A(q) qd, linear rows first. (..., 6, nv) [kg, kg m, kg m²]
 
