@@ -2,7 +2,8 @@
 
 A step is looked at in `PIECES` equal pieces. A gap closes in a piece if it is negative at its end, or if it falls at its
 beginning and rises at its end and is negative at the lowest point between. Gaps that turn more often than once in a
-piece are finer than the integrator itself resolves.
+piece are finer than the integrator itself resolves. A gap that is slightly negative when the step begins, because its
+contact has just opened, closes when it gets more so.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from scipy.optimize import brentq
 
 PIECES = 8
 GRAZE = 1e-12
-"""A gap that is never below -GRAZE only grazes the wall, which is no impact. [m]"""
+"""A gap that gets no deeper than this only grazes the wall, which is no impact. [m]"""
 TIME = 1e-14
 """To what the time of an impact is located on the interpolant. [s]"""
 
@@ -30,11 +31,13 @@ def first_crossing(gaps: Gaps, start: float, end: float, watched: np.ndarray) ->
     """
     times = np.linspace(start, end, PIECES + 1)
     gap, rate = gaps(times)
+    floor = np.minimum(gap[0], 0.0) - GRAZE
     for i in range(PIECES):
-        below = gap[i + 1] < -GRAZE
+        below = gap[i + 1] < floor
         dips = (rate[i] < 0.0) & (rate[i + 1] > 0.0) & (_lowest(gap, rate, i, times[i + 1] - times[i]) < 0.0)
         found = [
-            _closing(gaps, c, times[i], times[i + 1], bool(below[c])) for c in np.flatnonzero((below | dips) & watched)
+            _closing(gaps, c, float(floor[c]), times[i], times[i + 1], bool(below[c]))
+            for c in np.flatnonzero((below | dips) & watched)
         ]
         closing = [time for time in found if time is not None]
         if closing:
@@ -52,8 +55,8 @@ def _lowest(gap: np.ndarray, rate: np.ndarray, i: int, h: float) -> np.ndarray:
     return gap[i] + rate[i] * np.clip(when, 0.0, h) - 0.5 * np.maximum(gap[i], gap[i + 1])
 
 
-def _closing(gaps: Gaps, c: int, a: float, b: float, below: bool) -> float | None:
-    """The time in [a, b] at which contact c closes."""
+def _closing(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) -> float | None:
+    """The time in [a, b] at which contact c closes; one that is closed already, when it sinks to the floor."""
 
     def gap(t: float) -> float:
         return float(gaps(np.array([t]))[0][0, c])
@@ -63,14 +66,12 @@ def _closing(gaps: Gaps, c: int, a: float, b: float, below: bool) -> float | Non
 
     if not below:
         b = _root(rate, a, b)
-        if gap(b) >= -GRAZE:
+        if gap(b) >= floor:
             return None
-    if gap(a) <= 0.0:  # it is closed already, so the rounding of zero decides nothing: wait until it has left or sunk in
-        if rate(a) > 0.0 and rate(b) < 0.0:
-            a = _root(rate, a, b)
-        if gap(a) <= 0.0:
-            return a if gap(a) <= -GRAZE else _root(lambda t: gap(t) + GRAZE, a, b)
-    return _root(gap, a, b)
+    if rate(a) > 0.0 and rate(b) < 0.0:  # it rises first: look only where it falls
+        a = _root(rate, a, b)
+    wanted = floor if gap(a) <= GRAZE else 0.0  # where it is closed already the rounding of zero decides nothing
+    return _root(lambda t: gap(t) - wanted, a, b)
 
 
 def _root(function: Callable[[float], float], a: float, b: float) -> float:

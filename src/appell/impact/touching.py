@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from appell.simulation.plant import Plant
 
 ITERATIONS = 8
+SLACK = 1e-10
+"""Gaps of closed contacts up to this are left as they are: to take them out would change the energy for nothing. [m]"""
 
 
 class Touching:
@@ -104,11 +106,14 @@ class Touching:
 
 
 def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The nearest configuration (in the measure of M) at which these contacts have no gap; for small gaps."""
+    """The nearest configuration (in the measure of M) with these contacts closed and no point behind a wall, within SLACK."""
     rest = np.zeros(plant.robot.nv)
     for _ in range(ITERATIONS):
-        contacts = pairs.motion(q, rest).some(index)
-        if np.abs(contacts.gap).max(initial=0.0) <= 1e-15:
+        contacts = pairs.motion(q, rest)
+        closed = contacts.gap < -SLACK
+        closed[index] = True
+        contacts = contacts.some(closed)
+        if np.abs(contacts.gap).max(initial=0.0) <= SLACK:
             break
         rows = contacts.J_n
         weighted = np.linalg.solve(plant.dynamics.mass_matrix(q, check=False), rows.T)

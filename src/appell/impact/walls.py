@@ -18,11 +18,10 @@ import numpy as np
 
 from appell.errors import SimulationError
 from appell.impact.contacts import ContactMotion, Contacts
-from appell.impact.crossing import GRAZE
 from appell.impact.law import Outcome, impact
 from appell.impact.reaction import FLIGHT, SPEED, Mode, next_mode, push
 from appell.impact.record import Impact
-from appell.impact.touching import Touching, brought_to_wall
+from appell.impact.touching import SLACK, Touching, brought_to_wall
 from appell.simulation.phase import Settled
 
 if TYPE_CHECKING:
@@ -56,15 +55,14 @@ class Walls:
         for round_ in range(ROUNDS):
             contacts = self.pairs.motion(q, qd)
             self._refuse_penetration(t, q, qd, contacts)
-            sunk = np.flatnonzero((contacts.gap < -0.5 * GRAZE) & (contacts.gap >= -CLOSED))
-            if len(sunk):
-                q = brought_to_wall(self.plant, self.pairs, q, sunk)
+            if contacts.gap.min() < -SLACK:
+                q = brought_to_wall(self.plant, self.pairs, q, FLIGHT.index)
                 contacts = self.pairs.motion(q, qd)
-            involved = self._involved(contacts, sunk)
+            involved = self._involved(contacts)
             if not involved.any():
                 phase = Touching(self.plant, self.pairs, self._mode(t, q, qd, contacts))
                 q, qd = phase.tidied(q, qd)
-                if not self._involved(self.pairs.motion(q, qd), sunk[:0]).any():
+                if not self._involved(self.pairs.motion(q, qd)).any():
                     return Settled(q, qd, phase, tuple(impacts))
                 continue
             e = self.e if round_ < ELASTIC_ROUNDS else np.zeros_like(self.e)
@@ -77,11 +75,9 @@ class Walls:
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
 
-    def _involved(self, contacts: ContactMotion, sunk: np.ndarray) -> np.ndarray:
+    def _involved(self, contacts: ContactMotion) -> np.ndarray:
         """Mask of the contacts that take part in an impact now; none if no point hits a wall."""
-        limit = np.full(len(contacts.gap), -SPEED)
-        limit[sunk] = 0.0
-        approaching = contacts.rate < limit
+        approaching = contacts.rate < -SPEED
         if not (approaching & (contacts.gap <= CLOSED)).any():
             return np.zeros_like(approaching)
         resting = (contacts.gap <= CLOSED) & (np.abs(contacts.rate) <= SPEED)
