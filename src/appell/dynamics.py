@@ -56,7 +56,7 @@ class Dynamics:
       and along the axes of the named frame. [N, N m]
     - `parameters`: other inertial parameters for this call, (..., 10 links), as `Robot.parameters` orders them.
     - `out`: array for the result.
-    - `check`: False skips the search for NaN and infinity.
+    - `check`: False skips the search for NaN and infinity, and for quaternions that are not of unit length.
     """
 
     __slots__ = ()
@@ -120,8 +120,8 @@ class Dynamics:
 
         Args:
             q: coordinates (..., nq).
-            method: `"gibbs_hessian"` (Mata 2002, section 4.2, default), `"composite"` (Walker and Orin), `"noc"` (Angeles and
-                Ma), `"shafei2018"` (Gibbs-Appell by branches) or `"hollerbach"` (recursive Lagrangian).
+            method: `"gibbs_hessian"` (Mata 2002, section 4.2, default), `"composite"` (Walker and Orin), `"noc"`
+                (Angeles and Ma), `"shafei2018"` (Gibbs-Appell by branches) or `"hollerbach"` (recursive Lagrangian).
 
         Returns:
             (..., nv, nv), symmetric.

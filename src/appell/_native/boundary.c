@@ -3,7 +3,7 @@
    Kernel    the addresses of one compiled kernel (appell/compiler/simd.py says what they compute) with its sizes.
    Function  stands before a Python method with the arguments (*state, parameters=, out=, check=, ...). Once it is bound to
              a kernel, plain arrays that need no conversion go straight there; everything else goes to the method, which
-             also finds the words when a number is not finite. */
+             also finds the words when a number is not finite or a quaternion not of unit length. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -14,6 +14,7 @@
 #include "pool.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4, NO_MEMORY = 2 };
+#define UNIT 2e-6 /* how far the square of a quaternion's length may be from 1: twice UNIT of appell/compiler/arrays.py */
 
 typedef int (*one_function)(const void *const *in, void *out, void *work);
 typedef int (*batch_function)(
@@ -198,6 +199,8 @@ typedef struct {
     PyObject *general;
     PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
     int rows;             /* whether batches are rows; others go the general way */
+    int quaternions;      /* how many there are in the first input, and where each begins */
+    npy_intp *quaternion;
 } Function;
 
 typedef struct {
@@ -232,6 +235,22 @@ static int apart(const Job *job, PyObject *result, npy_intp n)
         const npy_intp count = job->step[k] ? n : 1;
         if (job->in[k] < last && first < job->in[k] + count * job->kernel->size[k] * item) return 0;
     }
+    return 1;
+}
+
+#define SQUARE(first) ((double)(first)[0] * (first)[0] + (double)(first)[1] * (first)[1] + \
+    (double)(first)[2] * (first)[2] + (double)(first)[3] * (first)[3])
+
+/* Whether every quaternion of the first input is of unit length, to six digits; one that is not finite passes. */
+static int of_unit_length(const Function *self, const Job *job, npy_intp n)
+{
+    for (npy_intp i = 0; i < n; i++)
+        for (int k = 0; k < self->quaternions; k++) {
+            const npy_intp first = i * job->step[0] + self->quaternion[k];
+            const double square = self->kernel->type == NPY_DOUBLE ? SQUARE((const double *)job->in[0] + first)
+                                                                   : SQUARE((const float *)job->in[0] + first);
+            if (square - 1.0 > UNIT || square - 1.0 < -UNIT) return 0;
+        }
     return 1;
 }
 
@@ -272,6 +291,7 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
     }
     job.step[kernel->inputs] = kernel->entries;
     job.pitch[kernel->inputs] = 1;
+    if (self->quaternions && PyObject_IsTrue(options->check) && !of_unit_length(self, &job, n)) return NULL;
     npy_intp shape[DIMENSIONS + 1] = {n};
     const int result_dimensions = kernel->dimensions + dimensions - 1;
     for (int k = 0; k < kernel->dimensions; k++) shape[k + dimensions - 1] = kernel->shape[k];
@@ -340,6 +360,7 @@ static void function_dealloc(Function *self)
     Py_XDECREF(self->kernel);
     Py_XDECREF(self->general);
     Py_XDECREF(self->parameters);
+    PyMem_Free(self->quaternion);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -387,11 +408,23 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Function *function;
-    PyObject *kernel, *parameters;
+    PyObject *kernel, *parameters, *quaternions = NULL;
     int rows;
-    if (!PyArg_ParseTuple(
-            arguments, "O!O!Op:bind", &FunctionType, &function, &KernelType, &kernel, &parameters, &rows))
+    if (!PyArg_ParseTuple(arguments, "O!O!Op|O!:bind", &FunctionType, &function, &KernelType, &kernel, &parameters, &rows,
+            &PyTuple_Type, &quaternions))
         return NULL;
+    const Py_ssize_t count = quaternions ? PyTuple_GET_SIZE(quaternions) : 0;
+    npy_intp *first = count ? PyMem_Calloc((size_t)count, sizeof *first) : NULL;
+    if (count && !first) return PyErr_NoMemory();
+    int good = !count || read_sizes(quaternions, first, (int)count, "quaternions") >= 0;
+    for (Py_ssize_t k = 0; good && k < count; k++) good = first[k] + 4 <= ((Kernel *)kernel)->size[0];
+    if (!good) {
+        PyMem_Free(first);
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a quaternion lies outside of the first input");
+    }
+    PyMem_Free(function->quaternion);
+    function->quaternion = first;
+    function->quaternions = (int)count;
     Py_XSETREF(function->kernel, (Kernel *)Py_NewRef(kernel));
     Py_XSETREF(function->parameters, Py_NewRef(parameters));
     function->rows = rows;
@@ -399,7 +432,8 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"bind", bind, METH_VARARGS, "bind(function, kernel, parameters, rows): let plain calls go to a kernel from now on."},
+    {"bind", bind, METH_VARARGS, 
+        "bind(function, kernel, parameters, rows, quaternions=()): let plain calls go to a kernel from now on."},
     {"cpu_features", cpu_features, METH_NOARGS, "Instruction sets that processor and operating system support."},
     {NULL, NULL, 0, NULL},
 };

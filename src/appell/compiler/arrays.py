@@ -83,6 +83,30 @@ def refuse_non_finite(name: str, array: np.ndarray) -> None:
     raise ArgumentError(f"{name}[{where}] is {array[index]}, expected a finite number.")
 
 
+UNIT = 1e-6
+"""How far from 1 the length of a quaternion may be: six digits, as people write them."""
+
+
+def refuse_other_lengths(
+    name: str, array: np.ndarray, lead: tuple[int, ...], quaternions: Sequence[tuple[str, int]]
+) -> None:
+    """Raise for the first quaternion of finite length other than 1, naming its joint and index.
+
+    Args:
+        array: coordinates (N, nq), with `lead` the dimensions of the N.
+        quaternions: names of joints, each with the place where its quaternion begins.
+    """
+    for joint, first in quaternions:
+        length = np.linalg.norm(array[:, first : first + 4], axis=1)
+        wrong = np.flatnonzero((np.abs(length - 1.0) > UNIT) & np.isfinite(length))
+        if wrong.size:
+            where = "".join(f"{int(i)}, " for i in np.unravel_index(wrong[0], lead))
+            raise ArgumentError(
+                f"{name}[{where}{first}:{first + 4}], the quaternion of joint {joint!r}, has length {length[wrong[0]]:.6g}, "
+                "expected 1. Divide it by its length; Robot.neutral_configuration has unit quaternions."
+            )
+
+
 def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64") -> np.ndarray:
     """The array to write into: the caller's, checked, or a new one."""
     if out is None:

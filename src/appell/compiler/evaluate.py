@@ -65,10 +65,13 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
     """
 
     owner: Dynamics | None = None
+    quaternions: tuple[tuple[str, int], ...] = ()
+    """Joints with a unit quaternion, and where in q it begins: they are looked at where calls are checked."""
 
     def __init__(self, tree: Tree, options: Options) -> None:
         super().__init__()
         self.tree, self.options = tree, options
+        self.quaternions = tree.quaternions
         self.ready: dict[Request, Ready] = {}
 
     def __missing__(self, key: tuple) -> Callable[..., Any]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import appell._native as native
-from appell.compiler.arrays import as_batch, refuse_bad_result, refuse_non_finite, result_array, stacked
+from appell.compiler.arrays import (
+    as_batch,
+    refuse_bad_result,
+    refuse_non_finite,
+    refuse_other_lengths,
+    result_array,
+    stacked,
+)
 from appell.compiler.request import Request
 
 if TYPE_CHECKING:
@@ -51,6 +58,8 @@ class Function:
         ready = self.evaluator.kernel(request)
         named, dtype = ready.signature.inputs, self.evaluator.options.dtype
         arrays, lead = as_batch(named, values, dtype, check=False, columns=self.columns)
+        if check and self.evaluator.quaternions:
+            refuse_other_lengths(named[0][0], arrays[0], lead, self.evaluator.quaternions)
         shape = (*ready.signature.shape, *lead) if self.columns else (*lead, *ready.signature.shape)
         result = result_array(out, shape, dtype)
         direct = out is None or (out.flags.c_contiguous and not any(np.may_share_memory(out, each) for each in arrays))
@@ -95,4 +104,5 @@ class Function:
         function = None if method or frame else getattr(owner, name, None)
         if native.Function and native.bind and isinstance(function, native.Function):
             parameters = self.evaluator.parameters if self.request.parameters else None
-            native.bind(function, kernel, parameters, not self.columns)
+            quaternions = tuple(first for _, first in self.evaluator.quaternions)
+            native.bind(function, kernel, parameters, not self.columns, quaternions)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.compiler.arrays import as_batch
+from appell.compiler.arrays import as_batch, refuse_other_lengths
 from appell.model.joints import KINDS, quaternion
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def convert(robot: Robot, layout: Layout, q: ArrayLike, qd: ArrayLike, back: boo
     names = ("their q", "their qd") if back else ("q", "qd")
     named = ((names[0], sum(sizes)), (names[1], robot.nv))
     (given, speeds), lead = as_batch(named, (q, qd))
+    if not back:
+        refuse_other_lengths("q", given, lead, robot.tree.quaternions)
     found = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
     first = 0
     for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):

@@ -121,6 +121,13 @@ class Tree:
                 below[link.parent].append(i)
         return tuple(tuple(each) for each in below)
 
+    @cached_property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        """The joints that have a unit quaternion among their coordinates, each with the place in q where it begins."""
+        return tuple(
+            (link.name, link.q + link.kind.quaternion) for link in self.links if link.kind.quaternion is not None
+        )
+
     def placements(self, q: Sequence[Scalar]) -> list[Placement]:
         """Every link in its parent."""
         return [link.placement(q) for link in self.links]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, X, Y, Z, of_quaternion
-from appell.model.joints import quaternion
+from appell.model.joints import quaternion as unit
 from appell.model.joints.kind import JointKind, Twist
 
 
@@ -17,6 +17,7 @@ class Floating(JointKind):
     name = "floating"
     nq, nv = 7, 6
     limited = axial = symmetric = False
+    quaternion = 3
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         before = Rotation(Turn(2, offset.cos, offset.sin))
@@ -26,20 +27,20 @@ class Floating(JointKind):
         return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
 
     def neutral(self) -> np.ndarray:
-        return np.concatenate([np.zeros(3), quaternion.IDENTITY])
+        return np.concatenate([np.zeros(3), unit.IDENTITY])
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         v, w = dv[..., :3], dv[..., 3:]
-        turned = quaternion.normalised(quaternion.product(q[..., 3:], quaternion.exponential(w)))
-        return np.concatenate([q[..., :3] + quaternion.rotate(q[..., 3:], _screw(w, v)), turned], axis=-1)
+        turned = unit.normalised(unit.product(q[..., 3:], unit.exponential(w)))
+        return np.concatenate([q[..., :3] + unit.rotate(q[..., 3:], _screw(w, v)), turned], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        back = quaternion.conjugate(q0[..., 3:])
-        w = quaternion.logarithm(quaternion.product(back, q1[..., 3:]))
-        return np.concatenate([_unscrew(w, quaternion.rotate(back, q1[..., :3] - q0[..., :3])), w], axis=-1)
+        back = unit.conjugate(q0[..., 3:])
+        w = unit.logarithm(unit.product(back, q1[..., 3:]))
+        return np.concatenate([_unscrew(w, unit.rotate(back, q1[..., :3] - q0[..., :3])), w], axis=-1)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
-        return np.concatenate([rng.uniform(-1.0, 1.0, 3), quaternion.random(rng)])
+        return np.concatenate([rng.uniform(-1.0, 1.0, 3), unit.random(rng)])
 
 
 def _screw(w: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ class JointKind(ABC):
     limited: ClassVar[bool] = True  # whether a position range makes sense
     axial: ClassVar[bool] = True  # whether the joint has an axis, which becomes z of the child's frame
     symmetric: ClassVar[bool] = True  # whether turning the child's frame about z leaves the meaning of the speeds
+    quaternion: ClassVar[int | None] = None  # where a unit quaternion begins among the coordinates
 
     def __eq__(self, other: object) -> bool:
         """Kinds are equal that move alike; one with numbers of its own compares them too."""

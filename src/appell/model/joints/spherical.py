@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z, of_quaternion
-from appell.model.joints import quaternion
+from appell.model.joints import quaternion as unit
 from appell.model.joints.kind import JointKind, Twist
 
 
@@ -17,6 +17,7 @@ class Spherical(JointKind):
     name = "spherical"
     nq, nv = 4, 3
     limited = axial = symmetric = False
+    quaternion = 0
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         return Rotation(Turn(2, offset.cos, offset.sin)) * of_quaternion(*q), ZERO
@@ -29,13 +30,13 @@ class Spherical(JointKind):
         return Inertia(inertia.mass, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
     def neutral(self) -> np.ndarray:
-        return quaternion.IDENTITY
+        return unit.IDENTITY
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        return quaternion.normalised(quaternion.product(q, quaternion.exponential(dv)))
+        return unit.normalised(unit.product(q, unit.exponential(dv)))
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return quaternion.logarithm(quaternion.product(quaternion.conjugate(q0), q1))
+        return unit.logarithm(unit.product(unit.conjugate(q0), q1))
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
-        return quaternion.random(rng)
+        return unit.random(rng)
