@@ -226,3 +226,19 @@ def test_reference_states_of_the_papers_tree(method: str) -> None:
         assert_close(robot.bias(q, qd, method=method), np.array(state["bias"]), tolerance=TOLERANCE, scale=scale)
         tau = robot.inverse_dynamics(q, qd, qdd, method=method)
         assert_close(tau, np.array(state["tau"]), tolerance=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("n", "counts"),
+    [
+        (4, {"mata2002": (440, 385), "shafei2018": (1473, 1119), "hollerbach": (1113, 878)}),
+        (8, {"mata2002": (1414, 1223), "shafei2018": (4341, 3269), "hollerbach": (3261, 2540)}),
+    ],
+)
+def test_cost_beside_table_1(n: int, counts: dict) -> None:
+    """Operations of bias and inertia matrix, as docs/theory/shafei2018.md has them."""
+    robot = appell.robots.random_chain(n, seed=1)
+    for method, expected in counts.items():
+        second = "gibbs_hessian" if method == "mata2002" else method
+        parts = [appell.count_operations(robot, *each) for each in (("bias", method), ("mass_matrix", second))]
+        assert (sum(part.mul for part in parts), sum(part.add for part in parts)) == expected
