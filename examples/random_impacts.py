@@ -1,6 +1,6 @@
 """A thousand random starts of Shafei's tree in its circular wall, over all cores, with energy and walls checked.
 
-    python examples/random_impacts.py [runs] [restitution]
+python examples/random_impacts.py [runs] [restitution]
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def main() -> None:
     bad = [result for result in results if not result.ok]
     print(f"{runs} runs of {DURATION} s at e = {restitution:g} in {time.perf_counter() - start:.1f} s")
     print(f"{sum(result.impacts for result in results)} impacts, at most {max(r.impacts for r in results)} in a run")
-    print(f"energy changes by at most {max(r.energy_change for r in results):.2e} J, rises by {max(r.energy_rise for r in results):.2e} J")
+    print(f"energy changes by at most {max(r.energy_change for r in results):.2e} J")
+    print(f"energy rises by at most {max(r.energy_rise for r in results):.2e} J")
     print(f"deepest point behind the wall: {max(0.0, -min(r.smallest_gap for r in results)):.2e} m")
     print(f"{len(bad)} runs failed a check" + "".join(f"\n  {result}" for result in bad))
 

@@ -30,7 +30,9 @@ def test_agrees_with_enumeration(m, seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(m + 2, m))
     G, b = A.T @ A, rng.normal(size=m)
-    assert_close(solve_complementarity(G, b), by_enumeration(G, b), tolerance=1e-9, scale=1.0 + np.linalg.cond(G) * 1e-6)
+    assert_close(
+        solve_complementarity(G, b), by_enumeration(G, b), tolerance=1e-9, scale=1.0 + np.linalg.cond(G) * 1e-6
+    )
 
 
 @given(st.integers(2, 8), st.integers(1, 3), st.integers(0, 10**6))

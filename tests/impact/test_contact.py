@@ -72,7 +72,9 @@ def test_an_impact_at_the_start():
 
 
 def test_a_start_behind_the_wall_is_an_error_that_says_where():
-    with pytest.raises(appell.SimulationError, match=r"point 'ball' is 0.1 m behind the wall Plane.* at the start") as caught:
+    with pytest.raises(
+        appell.SimulationError, match=r"point 'ball' is 0.1 m behind the wall Plane.* at the start"
+    ) as caught:
         appell.simulate(ball(), [-0.1], [0.0], 1.0, walls=[FLOOR])
     assert caught.value.time == 0.0
     assert_close(caught.value.state, np.array([-0.1, 0.0]))

@@ -49,7 +49,7 @@ def test_default_points_are_joint_origins_and_tips():
 
 def test_unknown_points_are_refused_by_name():
     robot = appell.load("shafei_tree")
-    with pytest.raises(appell.ArgumentError, match="unknown frame 'O12'.*Did you mean 'O"):
+    with pytest.raises(appell.ArgumentError, match=r"unknown frame 'O12'.*Did you mean 'O"):
         chosen_points(robot, ["O1", "O12"])
     with pytest.raises(appell.ArgumentError, match="points is the text 'O1'"):
         chosen_points(robot, "O1")

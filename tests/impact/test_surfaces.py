@@ -119,5 +119,7 @@ def test_wrong_walls_are_refused(make, message):
 def test_a_gradient_of_another_function_is_refused():
     wrong = appell.ImplicitSurface(lambda p: p @ p - 4.0, lambda p: p)
     robot = appell.load("planar2r")
-    with pytest.raises(appell.ArgumentError, match="gradient of ImplicitSurface at .* differences of its function give"):
+    with pytest.raises(
+        appell.ArgumentError, match=r"gradient of ImplicitSurface at .* differences of its function give"
+    ):
         appell.simulate(robot, [0.0, 0.0], [0.0, 0.0], 0.1, walls=[wrong])

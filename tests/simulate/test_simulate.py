@@ -22,7 +22,9 @@ def bars(angle: float):
     """A pendulum of one bar that swings from this angle, and its period in the limit of small swings."""
     robot = appell.RobotBuilder("pendulum", gravity=(0, -9.81, 0)).body("base")
     robot = robot.body("bar", mass=1.0, com=(0, -0.5, 0), inertia=(1 / 12, 1e-3, 1 / 12))
-    return robot.continuous("hinge", parent="base", child="bar", axis="z").build(), 2 * math.pi * math.sqrt((1 / 3) / (9.81 / 2))
+    return robot.continuous("hinge", parent="base", child="bar", axis="z").build(), 2 * math.pi * math.sqrt(
+        (1 / 3) / (9.81 / 2)
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -119,7 +121,9 @@ def test_quasi_velocities_and_quaternions():
 
 @pytest.mark.parametrize("kind", ["floating", "planar", "spherical", "universal", "cylindrical", "translation"])
 def test_rates_of_coordinates_are_those_of_integrate(kind):
-    builder = appell.RobotBuilder("one").body("base").body("body", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 2.5))
+    builder = (
+        appell.RobotBuilder("one").body("base").body("body", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 2.5))
+    )
     robot = builder.joint(kind, "joint", parent="base", child="body").build()
     coordinates = Coordinates(robot)
     q, qd = robot.random_configuration(2), np.random.default_rng(0).normal(size=robot.nv)

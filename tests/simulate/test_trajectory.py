@@ -44,7 +44,15 @@ def test_a_file_holds_everything(tmp_path):
     for mine, other in zip(again.impacts, motion.impacts, strict=True):
         assert (mine.time, mine.points, mine.walls) == (other.time, other.points, other.walls)
         assert (mine.energy_before, mine.energy_after) == (other.energy_before, other.energy_after)
-        for name in ("impulses", "friction_impulses", "normal_velocity_change", "incidence", "q", "qd_before", "qd_after"):
+        for name in (
+            "impulses",
+            "friction_impulses",
+            "normal_velocity_change",
+            "incidence",
+            "q",
+            "qd_before",
+            "qd_after",
+        ):
             assert getattr(mine, name).shape == getattr(other, name).shape
             assert getattr(mine, name).tobytes() == getattr(other, name).tobytes()
 

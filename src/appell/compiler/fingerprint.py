@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from appell.compiler.request import Request
     from appell.model.tree import Tree
 
-SOURCES = ("algebra", "algorithms", "compiler", "model/joints", "model/tree.py", "model/lumping.py", "model/parameters.py")
+SOURCES = (
+    "algebra",
+    "algorithms",
+    "compiler",
+    "model/joints",
+    "model/tree.py",
+    "model/lumping.py",
+    "model/parameters.py",
+)
 """Parts of the package that decide what a kernel computes."""
 
 

@@ -94,7 +94,11 @@ class Function:
         else:
             finite = ready.kernel.run(tuple(arrays), result.reshape(count, entries))
         ready.used(count)
-        if native.Kernel and isinstance(ready.kernel, native.Kernel) and self.evaluator.ready.get(self.request) is ready:
+        if (
+            native.Kernel
+            and isinstance(ready.kernel, native.Kernel)
+            and self.evaluator.ready.get(self.request) is ready
+        ):
             self.shorten(ready.kernel)
         return finite
 

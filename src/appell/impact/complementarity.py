@@ -50,7 +50,7 @@ def _pushing(G: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Contacts with a positive impulse: non-negative least squares on G + ε = R^T R."""
     weight = REGULAR * max(float(np.trace(G)) / len(b), np.finfo(float).tiny)
     R = cholesky(G + weight * np.eye(len(b)))
-    f, _ = nnls(R, -solve_triangular(R, b, trans="T"))
+    f, _ = nnls(R, -solve_triangular(R, b, trans=1))
     return np.flatnonzero(f > 0.0)
 
 

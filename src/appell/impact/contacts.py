@@ -28,7 +28,7 @@ class ContactMotion(NamedTuple):
         bend: the wall's part of g̈, (c,): g̈ = n · (J qdd + acceleration) + bend. [m/s²]
     """
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]
     gap: np.ndarray
     normal: np.ndarray
     velocity: np.ndarray

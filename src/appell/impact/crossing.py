@@ -37,7 +37,7 @@ def first_crossing(gaps: Gaps, start: float, end: float, watched: np.ndarray) ->
         dips = (rate[i] < 0.0) & (rate[i + 1] > 0.0) & (_lowest(gap, rate, i, times[i + 1] - times[i]) < 0.0)
         found = [
             _closing(gaps, c, float(floor[c]), times[i], times[i + 1], bool(below[c]))
-            for c in np.flatnonzero((below | dips) & watched)
+            for c in np.flatnonzero((below | dips) & watched).tolist()
         ]
         closing = [time for time in found if time is not None]
         if closing:
@@ -79,4 +79,4 @@ def _root(function: Callable[[float], float], a: float, b: float) -> float:
     at_a, at_b = function(a), function(b)
     if at_a * at_b > 0.0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(function, a, b, xtol=TIME))
+    return float(brentq(function, a, b, xtol=TIME))  # type: ignore[arg-type]

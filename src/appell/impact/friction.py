@@ -56,7 +56,7 @@ def solve_with_friction(
         direction: where a contact is known to slide, a unit vector (m, 2): its friction is -μ f_n direction; NaN where it
             is not known.
     """
-    known = np.zeros(len(mu), dtype=bool) if direction is None else np.isfinite(direction).all(axis=-1)
+    known = np.zeros(len(mu), dtype=bool) if direction is None else np.atleast_1d(np.isfinite(direction).all(axis=-1))
     way = np.zeros((len(mu), 2)) if direction is None else np.where(known[:, None], direction, 0.0)
     f_t = np.zeros((len(mu), 2))
     f_n = solve_complementarity(G.nn, b_n)

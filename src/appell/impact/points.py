@@ -65,9 +65,9 @@ class Evaluation:
         self._inputs = [np.zeros(graph.numel_in(i)) for i in range(graph.n_in())]
         self._outputs = [np.zeros(graph.numel_out(i)) for i in range(graph.n_out())]
         for i, array in enumerate(self._inputs):
-            self._buffer.set_arg(i, memoryview(array))
+            self._buffer.set_arg(i, memoryview(array.data))
         for i, array in enumerate(self._outputs):
-            self._buffer.set_res(i, memoryview(array))
+            self._buffer.set_res(i, memoryview(array.data))
 
     def __call__(self, *inputs: np.ndarray) -> list[np.ndarray]:
         """Entries of all results, column after column."""
@@ -150,7 +150,9 @@ def default_points(robot: Robot) -> tuple[str, ...]:
     wanted = [name for name in robot.body_names if name in massive or name not in parents]
     tree = robot.tree
     poses = [world_motion(tree, robot.random_configuration(seed).tolist()) for seed in (1, 2)]
-    place = {name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()}
+    place = {
+        name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
+    }
 
     def marks_a_point(name: str) -> bool:
         joint = carried.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +33,7 @@ class Touching:
         self.plant, self.pairs, self.mode = plant, pairs, mode
         self.mu = pairs.of_walls([wall.friction for wall in pairs.walls])[mode.index]
 
-    @cached_property
+    @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
         return tuple((self.pairs.point(i), self.pairs.wall(i)) for i in self.mode.index.tolist())
 
@@ -71,7 +71,7 @@ class Touching:
             return has_ended(self._mass(q), self.plant.acceleration(t, q, qd), contacts, self.mu, self.mode)
 
         times = np.linspace(step.start, step.end, PIECES + 1).tolist()
-        for a, b in zip(times, times[1:], strict=False):
+        for a, b in pairwise(times):
             if ended(b):
                 return _first_true(ended, a, b)
         return None

@@ -88,7 +88,7 @@ class Walls:
         M = self.plant.dynamics.mass_matrix(q)
         while True:
             outcome = impact(M, qd, contacts, e, self.mu[contacts.index])
-            faint = (0.0 < e) & (e < 1.0) & (outcome.normal > 0.0) & self._faint(t, q, outcome.qd, contacts.index)
+            faint = (e > 0.0) & (e < 1.0) & (outcome.normal > 0.0) & self._faint(t, q, outcome.qd, contacts.index)
             if not faint.any():
                 return outcome
             e = np.where(faint, 0.0, e)

@@ -82,7 +82,9 @@ def table_1() -> Table:
 def table_3(motion: Trajectory, seconds: float) -> Table:
     """The impacts of the simulation."""
     rows = []
-    for number, (impact, (t, points, angle, jump, impulse)) in enumerate(zip(motion.impacts, TABLE_3, strict=True), start=1):
+    for number, (impact, (t, points, angle, jump, impulse)) in enumerate(
+        zip(motion.impacts, TABLE_3, strict=True), start=1
+    ):
         rows.append((str(number), "printed", " ".join(points), *(f"{value:g}" for value in (t, angle, jump, impulse))))
         computed = (np.degrees(impact.incidence[0]), impact.normal_velocity_change[0], impact.impulses[0])
         rows.append(("", "computed", " ".join(impact.points), *(f"{value:.6f}" for value in (impact.time, *computed))))

@@ -56,9 +56,10 @@ def draw_configurations(robot: Robot, motion: Trajectory, radius: float, path: P
     points = Points(robot, NAMES)
     for panel, (t, struck) in zip(figure.subplots(2, 4).ravel(), moments, strict=True):
         panel.add_patch(_circle(radius))
-        for k in range(STROBES if t > 0.0 else 0, -1, -1):
-            p = _positions(points, motion, t - k * STROBE)
-            draw_tree(panel, p, shade="0.1" if k == 0 else str(0.6 + 0.08 * k), width=2.0 if k == 0 else 1.0)
+        for k in range(STROBES if t > 0.0 else 0, 0, -1):
+            draw_tree(panel, _positions(points, motion, t - k * STROBE), shade=str(0.6 + 0.08 * k), width=1.0)
+        p = _positions(points, motion, t)
+        draw_tree(panel, p, shade="0.1", width=2.0)
         chosen = [NAMES.index(name) for name in struck]
         panel.plot(*p[chosen].T, "o", color=COLOURS[1], markersize=7)
         what = f", impact of {' and '.join(struck)}" if struck else ""

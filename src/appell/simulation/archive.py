@@ -29,7 +29,9 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "status": trajectory.status,
         "robot_name": trajectory.robot_name,
         "joint_names": trajectory.joint_names,
-        "impacts": [{f.name: getattr(each, f.name) for f in fields(Impact) if f.name not in MEASURES} for each in impacts],
+        "impacts": [
+            {f.name: getattr(each, f.name) for f in fields(Impact) if f.name not in MEASURES} for each in impacts
+        ],
         "contacts": [asdict(each) for each in trajectory.contacts],
     }
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
@@ -47,7 +49,9 @@ def load(path: str | PathLike) -> Trajectory:
     except (KeyError, ValueError, zipfile.BadZipFile):
         raise ArgumentError(f"{path} is not a trajectory that appell wrote.") from None
     if rest.get("format") != FORMAT or rest.get("version") != VERSION:
-        raise ArgumentError(f"{path} is {rest.get('format')!r} version {rest.get('version')!r}, expected {FORMAT!r} {VERSION}.")
+        raise ArgumentError(
+            f"{path} is {rest.get('format')!r} version {rest.get('version')!r}, expected {FORMAT!r} {VERSION}."
+        )
     return Trajectory(
         **{name: data[name] for name in ARRAYS},
         impacts=_impacts(rest["impacts"], data),

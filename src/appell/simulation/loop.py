@@ -36,7 +36,8 @@ class Integrator:
     def start(self, rate, t: float, y: np.ndarray, end: float, first_step: float | None) -> OdeSolver:
         """A solver at this state. Its first step is chosen by itself unless it is given."""
         step = None if first_step is None else min(first_step, end - t)
-        return self.method(rate, t, y, end, rtol=self.rtol, atol=self.atol, max_step=self.max_step, first_step=step)
+        options: dict = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step, "first_step": step}
+        return self.method(rate, t, y, end, **options)
 
 
 class Loop:
@@ -70,7 +71,7 @@ class Loop:
         first_step: float | None = None
         while t < duration:
             solver = self.integrator.start(self._rate(phase), t, np.concatenate([q, qd]), duration, first_step)
-            while solver.status == "running":
+            while True:
                 step = self._step(solver)
                 event = phase.first_event(step)
                 t = step.end if event is None else event
@@ -78,7 +79,7 @@ class Loop:
                 q, qd = self.plant.split(step.interpolant(t) if event is not None else solver.y)
                 if event is not None:
                     return t, *phase.tidied(q, qd)
-                if phase.drift(q, qd) > DRIFT:
+                if solver.status != "running" or phase.drift(q, qd) > DRIFT:
                     break
             first_step = step.end - step.start
             q, qd = phase.tidied(q, qd)
@@ -95,7 +96,7 @@ class Loop:
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             self._give_up(solver, message or "the state is no longer finite")
-        return Step(float(solver.t_old), float(solver.t), solver.dense_output())
+        return Step(float(solver.t_old or 0.0), float(solver.t), solver.dense_output())
 
     def _give_up(self, solver: OdeSolver, message: str) -> None:
         robot, t = self.plant.robot, float(solver.t)

@@ -43,7 +43,7 @@ class Plant:
 
     def torque(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Forces of the drives, (nv,). [N m, N]"""
-        return self.drive(t, q, qd)
+        return np.asarray(self.drive(t, q, qd))
 
     def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """qdd under the drives, damping and joint friction, (nv,); not finite where they are not."""

@@ -89,7 +89,9 @@ def simulate(
     environment: Environment = Free(plant)
     if len(walls):
         pairs = _contacts(robot, q, walls, restitution, points)
-        environment = Walls(plant, pairs, 100.0 * rtol if simultaneous is None else _positive("simultaneous", simultaneous))
+        environment = Walls(
+            plant, pairs, 100.0 * rtol if simultaneous is None else _positive("simultaneous", simultaneous)
+        )
     recorder = Recorder(plant, _sample_times(sample, end))
     status = Loop(plant, environment, integrator, recorder).run(q, qd, end, max_impacts)
     return _trajectory(plant, recorder, status)
@@ -98,7 +100,9 @@ def simulate(
 def _contacts(robot: Robot, q: np.ndarray, walls, restitution: float | None, points: Sequence[str] | None) -> Contacts:
     for wall in walls:
         if not isinstance(wall, Surface):
-            raise ArgumentError(f"walls has a {type(wall).__name__}, expected surfaces such as appell.Circle(radius=2.5).")
+            raise ArgumentError(
+                f"walls has a {type(wall).__name__}, expected surfaces such as appell.Circle(radius=2.5)."
+            )
     default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     names = chosen_points(robot, points)
     if not names:
@@ -131,7 +135,7 @@ def _sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | 
         return None
     if isinstance(sample, (int, float)):
         period = _positive("sample", sample)
-        count = int(math.floor(end / period * (1.0 + 1e-12)))
+        count = math.floor(end / period * (1.0 + 1e-12))
         return np.minimum(period * np.arange(count + 1), end)
     times = np.asarray(sample, dtype=float)
     if times.ndim != 1 or not len(times) or (np.diff(times) <= 0.0).any() or times[0] < 0.0 or times[-1] > end:

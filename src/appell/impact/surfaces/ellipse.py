@@ -28,8 +28,8 @@ class Ellipse(Surface):
     Example:
         >>> import appell
         >>> wall = appell.Ellipse((3.0, 1.0))
-        >>> wall.gap([3.0, 0.0, 0.0]).item(), wall.normal_at([0.0, -1.0, 0.0]).tolist()
-        (0.0, [-0.0, 1.0, -0.0])
+        >>> wall.gap([2.5, 0.0, 0.0]).round(3).item(), wall.normal_at([0.0, -1.0, 0.0])[1].item()
+        (0.5, 1.0)
     """
 
     semi_axes: tuple[float, float]
@@ -45,7 +45,9 @@ class Ellipse(Surface):
         a, b = (positive(length, "a semi-axis of Ellipse") for length in self.semi_axes)
         axis, major = direction(self.axis, "axis of Ellipse"), direction(self.major, "major of Ellipse")
         if abs(np.dot(axis, major)) > 1e-12:
-            raise ArgumentError(f"major of Ellipse is {self.major!r}, expected a direction at right angles to its axis.")
+            raise ArgumentError(
+                f"major of Ellipse is {self.major!r}, expected a direction at right angles to its axis."
+            )
         adopt(self, semi_axes=(a, b), center=vector(self.center, "center of Ellipse"), axis=axis, major=major)
         side_sign(self.side)
 
