@@ -31,9 +31,9 @@ METHODS = {
 
 
 def methods_for(function: str, robot: Robot) -> tuple[str | None, ...]:
-    """The methods of a function; without the one that grows fastest for robots of many branches (identities have it)."""
+    """The methods of a function; for long robots without those of 4x4 matrices, which take long to trace."""
     names = METHODS.get(function, (None,))
-    return names if robot.nv <= 20 else tuple(name for name in names if name != "shafei2018")
+    return names if robot.nv <= 20 else tuple(name for name in names if name not in ("shafei2018", "hollerbach"))
 
 
 REFERENCE_FRAMES = ("LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED")

@@ -20,9 +20,10 @@ CURVED = tuple(name for name in MOVING_KINDS if name in ("floating", "spherical"
 
 @cache
 def tree_of(kind: str, seed: int = 1) -> Robot:
-    """Five joints, branching: one kind at the base, in the middle and at a tip, revolute joints between."""
-    robot = appell.robots.random_tree(5, seed=seed, kinds=(kind,), branching=0.5)
+    """Four joints, branching: one kind at the base and further out, revolute joints between."""
+    robot = appell.robots.random_chain(4, seed=seed, kinds=(kind,))
     joints = [joint if i % 2 == 0 else replace(joint, kind="revolute") for i, joint in enumerate(robot.joints)]
+    joints[3] = replace(joints[3], parent="link1")
     return furnished(replace(robot, name=f"{kind}_tree", joints=tuple(joints)), seed)
 
 
@@ -48,5 +49,5 @@ def furnished(robot: Robot, seed: int) -> Robot:
 
 
 KIND_TREES = [tree_of(kind) for kind in MOVING_KINDS]
-MIXED_TREES = [mixed_tree(9, 3), mixed_tree(12, 5)]
+MIXED_TREES = [mixed_tree(9, 3), mixed_tree(7, 4)]
 EVERY_TREE = [*KIND_TREES, *MIXED_TREES]
