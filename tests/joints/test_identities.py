@@ -140,3 +140,16 @@ def test_the_order_of_joints_only_permutes() -> None:
     iv = [first[name][1] + k for name in shuffled.joint_names for k in range(kinds[name].nv)]
     expected = robot.inverse_dynamics(q, qd, qdd)[:, iv]
     assert_close(shuffled.inverse_dynamics(q[:, iq], qd[:, iv], qdd[:, iv]), expected, tolerance=TOLERANCE)
+
+
+@over(MIXED_TREES)
+def test_parameters_of_a_call(robot: Robot) -> None:
+    """The robot's own parameters change nothing, twice as heavy bodies need twice the force (rotors left out)."""
+    light = replace(robot, joints=tuple(replace(joint, rotor_inertia=0.0) for joint in robot.joints))
+    state = random_states(light)
+    tau = light.inverse_dynamics(*state)
+    assert_close(light.inverse_dynamics(*state, parameters=light.parameters), tau, tolerance=TOLERANCE)
+    assert_close(light.inverse_dynamics(*state, parameters=2 * light.parameters), 2 * tau, tolerance=TOLERANCE)
+    momentum = light.centroidal_momentum(*state[:2])
+    heavier = light.centroidal_momentum(*state[:2], parameters=2 * light.parameters)
+    assert_close(heavier, 2 * momentum, tolerance=TOLERANCE)
