@@ -130,3 +130,17 @@ def test_tangents_are_an_orthonormal_frame():
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
     frame = np.concatenate([normal[:, None], tangents(normal)], axis=1)
     assert_close(frame @ frame.transpose(0, 2, 1), np.tile(np.eye(3), (20, 1, 1)))
+
+
+def test_two_points_of_one_rod_that_cannot_slide_apart_stick_exactly():
+    """Dependent tangential rows: the accelerations that are left are zero to rounding, not to a share of the iteration."""
+    M = np.diag([2.0, 2.0, 2.0 / 12])
+    J = np.zeros((2, 3, 3))
+    J[0, 0], J[1, 0] = (1.0, 0.0, 0.0), (1.0, 0.0, 0.0)
+    J[0, 2], J[1, 2] = (0.0, 1.0, 0.5), (0.0, 1.0, -0.5)
+    qd = np.array([0.3, -1.0, 0.2])
+    up = np.tile([0.0, 0.0, 1.0], (2, 1))
+    contacts = ContactMotion(np.arange(2), np.zeros(2), up, J @ qd, J, np.zeros((2, 3)), np.zeros(2))
+    outcome = impact(M, qd, contacts, np.zeros(2), np.full(2, 0.5))
+    assert_close(outcome.qd, np.zeros(3), scale=1.0, tolerance=1e-14)
+    assert_close(outcome.friction.sum(axis=0), np.array([-0.6, 0.0, 0.0]), tolerance=1e-12)

@@ -11,8 +11,12 @@ import pytest
 from helpers import assert_close
 
 import appell
+from appell.simulation.loop import Integrator, Loop
 from appell.simulation.methods import METHODS
+from appell.simulation.phase import Free
+from appell.simulation.plant import Plant
 from appell.simulation.rates import Coordinates
+from appell.simulation.recorder import Recorder
 
 ARM = appell.load("planar2r")
 START = [0.5, -0.3], [0.0, 1.0]
@@ -177,3 +181,16 @@ def test_a_motion_that_diverges_is_an_error_and_not_an_endless_run(method):
     assert 0.0 < caught.value.time < 50.0
     assert np.isfinite(caught.value.state).all()
     assert caught.value.quantity
+
+
+def test_events_without_progress_end_the_run_with_a_status():
+    """A phase that always has an event at once: what a bug in a wall, or a jam of many points, would be."""
+
+    class Restless(Free):
+        def first_event(self, step):
+            return step.start
+
+    plant = Plant(ARM)
+    recorder = Recorder(plant, None)
+    loop = Loop(plant, Restless(plant), Integrator(METHODS["DOP853"], 1e-6, 1e-6, math.inf), recorder)
+    assert loop.run(np.array(START[0]), np.array(START[1]), 1.0, 1000) == "no progress"

@@ -2,8 +2,9 @@
 
 Normal and tangential impulses depend on each other. They are found in turn: the normal ones from their complementarity
 problem with the tangential ones held, then the tangential ones, which take away as much energy as they can within the
-discs |f_t| <= μ f_n, with the normal ones held; until neither changes. Coulomb's law may have no solution for large μ and
-strong coupling: then the last tangential impulses are reduced, all by one factor, until they obey their bounds.
+discs |f_t| <= μ f_n, with the normal ones held; until it is clear which contacts push, stick and slide, for which the rest
+is linear (`appell.impact.stick_slip`). Coulomb's law may have no solution for large μ and strong coupling: then the last
+tangential impulses are reduced, all by one factor, until they obey their bounds.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.impact.complementarity import solve_complementarity
+from appell.impact.stick_slip import Problem, exact_impulses
 
 TURNS, EAGER_TURNS = 40, 10
 SWEEPS = 100
 SETTLED = 1e-12
 """Most repetitions (after the eager ones with half of every change), and the change, relative to the velocities, at which
-they end."""
+the inner ones end."""
 
 
 class Impulses(NamedTuple):
@@ -58,19 +60,19 @@ def solve_with_friction(
     """
     known = np.zeros(len(mu), dtype=bool) if direction is None else np.atleast_1d(np.isfinite(direction).all(axis=-1))
     way = np.zeros((len(mu), 2)) if direction is None else np.where(known[:, None], direction, 0.0)
+    problem = Problem(G, b_n, u_t, mu, known, way)
     f_t = np.zeros((len(mu), 2))
     f_n = solve_complementarity(G.nn, b_n)
-    if not mu.any():
+    if not mu.any() or not f_n.any():
         return Impulses(f_n, f_t)
-    scale = max(float(np.abs(b_n).max()), float(np.abs(u_t).max()))
     for turn in range(TURNS):
-        wanted = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known, scale)
+        wanted = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known, problem.scale)
         wanted[known] = -(mu * f_n)[known, None] * way[known]
-        change = wanted - f_t
-        f_t = wanted if turn < EAGER_TURNS else f_t + 0.5 * change
+        f_t = wanted if turn < EAGER_TURNS else 0.5 * (f_t + wanted)
         f_n = solve_complementarity(G.nn, b_n + G.nt @ f_t.ravel())
-        if max(np.abs(G.nt @ change.ravel()).max(), np.abs(G.tt @ change.ravel()).max()) <= SETTLED * scale:
-            return Impulses(f_n, f_t)
+        exact = exact_impulses(problem, f_n, f_t)
+        if exact is not None:
+            return Impulses(*exact)
     return _bounded(G, b_n, f_t, mu)
 
 

@@ -23,7 +23,9 @@ from appell.impact.law import rows_along, tangents
 SPEED = 1e-9
 """Speeds below this are none. [m/s]"""
 SMALL = 1e-9
-"""Accelerations and forces below this share of the greatest (or of 1 m/s², 1 N) are none."""
+"""Normal accelerations and forces below this share of the greatest (or of 1 m/s², 1 N) are none."""
+CREEP = 1e-6
+"""Tangential accelerations below this share of the greatest (or of 1 m/s²) are none: the point sticks."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,19 @@ FLIGHT = Mode(np.zeros(0, dtype=int), np.zeros(0, dtype=bool), np.zeros((0, 3)))
 
 
 class Reaction(NamedTuple):
-    """Accelerations with the walls, normal forces (m,) and friction (m, 3) [N], and g̈ of the contacts (m,) [m/s²]."""
+    """What walls do to the motion.
+
+    Attributes:
+        qdd: accelerations with the walls, (nv,).
+        normal, friction: their forces on the points, (m,) and (m, 3). [N]
+        opening, slipping: accelerations of the points, g̈ (m,) and in the tangent (m, 3). [m/s²]
+    """
 
     qdd: np.ndarray
     normal: np.ndarray
     friction: np.ndarray
     opening: np.ndarray
+    slipping: np.ndarray
 
 
 def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray) -> Reaction:
@@ -62,9 +71,8 @@ def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray
     free_t = (J_t @ qdd).reshape(-1, 2) + np.einsum("cti,ci->ct", axes, contacts.acceleration)
     way = np.einsum("cti,ci->ct", axes, slide_direction(contacts, np.full((len(free), 3), np.nan)))
     forces = solve_with_friction(Delassus.of(J_n, J_t, M), free, free_t, mu, way)
-    added = np.linalg.solve(M, J_n.T @ forces.normal + J_t.T @ forces.tangential.ravel())
-    friction = np.einsum("ct,cti->ci", forces.tangential, axes)
-    return Reaction(qdd + added, forces.normal, friction, free + J_n @ added)
+    after = qdd + np.linalg.solve(M, J_n.T @ forces.normal + J_t.T @ forces.tangential.ravel())
+    return _reaction(after, forces.normal, np.einsum("ct,cti->ci", forces.tangential, axes), contacts)
 
 
 def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> Reaction:
@@ -82,32 +90,39 @@ def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray
     m = len(J_n)
     friction = -(slides * f[:m])[:, None] * way
     friction[mode.sticks] = np.einsum("ct,cti->ci", f[m:].reshape(-1, 2), axes)
-    after = qdd + weighted @ f
-    return Reaction(after, f[:m], friction, J_n @ after + contacts.rate_bias)
+    return _reaction(qdd + weighted @ f, f[:m], friction, contacts)
+
+
+def _reaction(qdd: np.ndarray, normal: np.ndarray, friction: np.ndarray, contacts: ContactMotion) -> Reaction:
+    acceleration = contacts.J @ qdd + contacts.acceleration
+    along = np.sum(acceleration * contacts.normal, axis=-1)
+    return Reaction(qdd, normal, friction, along + contacts.bend, acceleration - along[:, None] * contacts.normal)
 
 
 def next_mode(reaction: Reaction, contacts: ContactMotion, mu: np.ndarray) -> Mode:
     """The contacts that do not open, and whether they stick or slide."""
-    stays = reaction.opening <= SMALL * max(1.0, float(np.abs(contacts.rate_bias).max(initial=0.0)))
-    contacts, mu = contacts.some(stays), mu[stays]
-    force = np.linalg.norm(reaction.friction[stays], axis=-1)
+    greatest = max(1.0, float(np.abs(contacts.rate_bias).max(initial=0.0)))
+    stays = reaction.opening <= SMALL * greatest
+    contacts, slipping = contacts.some(stays), reaction.slipping[stays]
+    starts = np.linalg.norm(slipping, axis=-1)
     still = np.linalg.norm(contacts.sliding, axis=-1) <= SPEED
-    sticks = (mu > 0.0) & still & (force < mu * reaction.normal[stays] - small(reaction.normal))
-    start = -reaction.friction[stays] / np.where(force > 0.0, force, 1.0)[:, None]
-    return Mode(contacts.index, sticks, start)
+    sticks = (mu[stays] > 0.0) & still & (starts <= CREEP * greatest)
+    return Mode(contacts.index, sticks, slipping / np.where(starts > 0.0, starts, 1.0)[:, None])
 
 
 def has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> bool:
-    """Whether a contact of the mode would have to pull, or to hold with more friction than it has."""
+    """Whether a contact of the mode would have to pull, or to hold with more friction than it has.
+
+    Where contacts depend on each other this may be so for the forces of smallest norm and not for others: then `push`
+    decides, whose accelerations are the same for all of them.
+    """
     forces = hold(M, qdd, contacts, mu, mode)
-    limit = small(forces.normal)
+    limit = SMALL * max(1.0, float(np.abs(forces.normal).max(initial=0.0)))
     grip = np.linalg.norm(forces.friction[mode.sticks], axis=-1)
-    if (grip > (mu * forces.normal)[mode.sticks] + limit).any():
-        return True
-    if forces.normal.min(initial=0.0) >= -limit:
+    if forces.normal.min(initial=0.0) >= -limit and (grip <= (mu * forces.normal)[mode.sticks] + limit).all():
         return False
     kept = next_mode(push(M, qdd, contacts, mu), contacts, mu)
-    return len(kept.index) < len(mode.index)  # dependent contacts may pull in one solution and not in another
+    return len(kept.index) < len(mode.index) or bool((kept.sticks != mode.sticks).any())
 
 
 def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:
@@ -115,8 +130,3 @@ def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:
     speed = np.linalg.norm(contacts.sliding, axis=-1)
     moves = speed > SPEED
     return np.where(moves[:, None], contacts.sliding / np.where(moves, speed, 1.0)[:, None], at_rest)
-
-
-def small(values: np.ndarray) -> float:
-    """A size that is nothing beside these."""
-    return SMALL * max(1.0, float(np.abs(values).max(initial=0.0)))

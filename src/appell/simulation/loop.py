@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 DRIFT = 1e-10
 """Integration errors in constraints are taken out when they are larger than this. [m]"""
-STUCK = 100
-"""Events without any progress in time after which a run is given up."""
+STUCK, CRAWL = 300, 3e-5
+"""A run is given up when so many events follow each other within this time. [s]"""
 
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS = "finished", "too many impacts", "no progress"
 """How a run can end."""
@@ -48,17 +49,16 @@ class Loop:
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Move from this state at t = 0 to the end; says how the run ended."""
-        t, idle = 0.0, 0
+        t, events = 0.0, deque[float](maxlen=STUCK)
         while True:
             q, qd, phase, impacts = self.environment.settle(t, q, qd)
             self.recorder.begin(t, q, qd, phase, impacts)
             if len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
                 break
-            before = t
             t, q, qd = self._fly(phase, t, q, qd, duration)
-            idle = idle + 1 if t <= before else 0
-            if t >= duration or idle > STUCK:
+            events.append(t)
+            if t >= duration or (len(events) == STUCK and t - events[0] < CRAWL):
                 status = FINISHED if t >= duration else NO_PROGRESS
                 break
         self.recorder.finish(t, q, qd, phase)
