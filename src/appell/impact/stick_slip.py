@@ -1,5 +1,6 @@
-"""Friction when it is known which contacts push, stick and slide: linear equations instead of inequalities.
+"""Friction when it is known which contacts push, stick and slide.
 
+Then there are linear equations instead of inequalities:
     pushing contacts    normal velocity as wanted          b_n + G_nn f_n + G_nt f_t = 0
     sticking ones       no tangential velocity             u_t + G_nt^T f_n + G_tt f_t = 0
     sliding ones        f_t = μ f_n d                      d a unit vector against the sliding
@@ -62,7 +63,9 @@ def exact_impulses(problem: Problem, f_n: np.ndarray, f_t: np.ndarray) -> tuple[
     return None
 
 
-def _solved(problem: Problem, pushes: np.ndarray, slides: np.ndarray, against: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _solved(
+    problem: Problem, pushes: np.ndarray, slides: np.ndarray, against: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The linear equations, smallest solution."""
     m, sticks = len(pushes), np.repeat(pushes & ~slides, 2)
     normal = np.eye(m)[:, pushes]
