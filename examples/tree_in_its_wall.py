@@ -18,10 +18,14 @@ def main() -> None:
     restitution = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     tree = appell.load("shafei_tree")
     wall = appell.Circle(radius=2.5)
-    motion = appell.simulate(tree, *tree.initial_state, duration=1.5, walls=[wall], restitution=restitution, max_step=0.01)
+    motion = appell.simulate(
+        tree, *tree.initial_state, duration=1.5, walls=[wall], restitution=restitution, max_step=0.01
+    )
     print(motion)
     for impact in motion.impacts:
-        shares = ", ".join(f"{point} {impulse:.3f} N s" for point, impulse in zip(impact.points, impact.impulses, strict=True))
+        shares = ", ".join(
+            f"{point} {impulse:.3f} N s" for point, impulse in zip(impact.points, impact.impulses, strict=True)
+        )
         lost = impact.energy_before - impact.energy_after
         print(f"  {impact.time:.6f} s  {np.degrees(impact.incidence[0]):6.2f} deg  {shares}  ({lost:.3g} J lost)")
     for contact in motion.contacts:
