@@ -12,6 +12,7 @@ from impact_robots import momentum_error, smallest_gap
 
 import appell
 from appell.impact.points import Points
+from appell.model.floating_base import with_floating_base
 
 WALL = appell.Circle(radius=2.5)
 PAIRS = [("O1", "O5"), ("O2", "O4"), ("O8", "O11"), ("O3",), ("O1", "O5")]
@@ -34,6 +35,15 @@ def test_initial_state_is_the_papers():
     assert q[10] == q[11] == -(1 + np.sqrt(3)) / 2
     assert not np.any(qd)
     assert appell.Robot.from_dict(tree().to_dict()) == tree()
+
+
+def test_a_floating_base_keeps_the_initial_state():
+    """The tree has its own two translations; another way to fly does not change where it stands at the start."""
+    free = with_floating_base(tree())
+    q, qd = free.initial_state
+    assert (len(q), len(qd)) == (free.nq, free.nv)
+    for point in ("O1", "O8"):
+        assert_close(free.pose(q, point), tree().pose(tree().initial_state[0], point))
 
 
 def test_tree_states():

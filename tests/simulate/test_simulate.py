@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -104,6 +105,21 @@ def test_the_same_arguments_give_the_same_bits():
     again = appell.simulate(pickle.loads(pickle.dumps(ARM)), *START, 1.0)
     for name in ("t", "q", "qd", "qdd", "energy"):
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes() == getattr(again, name).tobytes()
+
+
+def test_threads_give_the_same_bits():
+    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+
+    def run(turn: float) -> bytes:
+        q, qd = (np.array(each) for each in tree.initial_state)
+        qd[0] = turn
+        motion = appell.simulate(tree, q, qd, 0.6, walls=[wall])
+        assert motion.impacts
+        return motion.q.tobytes() + motion.qd.tobytes()
+
+    turns = [0.0, 0.1, 0.2, 0.3] * 2
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, turns)) == [run(turn) for turn in turns[:4]] * 2
 
 
 def test_quasi_velocities_and_quaternions():

@@ -50,7 +50,7 @@ class Touching:
         watched[self.mode.index] = False
 
         def gaps(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            q, qd = self.plant.split(step.interpolant(times))
+            q, qd = self.plant.split(step.states(times))
             return self.pairs.gaps(q.T, qd.T)
 
         crossing = first_crossing(gaps, step.start, step.end, watched)
@@ -102,7 +102,7 @@ class Touching:
         return self.plant.dynamics.mass_matrix(q, check=False)
 
     def _state(self, step: Step, t: float) -> tuple[np.ndarray, np.ndarray]:
-        return self.plant.split(step.interpolant(t))
+        return self.plant.split(step.state(t))
 
 
 def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from appell.model.robot import Robot
 
 ROOT_JOINT = "root_joint"
+NEUTRAL, AT_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6
+"""State of the floating joint in which the robot stands as if it were bolted down."""
 
 
 def with_floating_base(robot: Robot) -> Robot:
@@ -20,7 +22,13 @@ def with_floating_base(robot: Robot) -> Robot:
     (root,) = (body.name for body in robot.bodies if body.name not in children)
     world = _free_name("world", robot.body_names)
     joint = Joint(_free_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root)
-    return replace(robot, bodies=(Body(world), *robot.bodies), joints=(joint, *robot.joints))
+    start = robot.initial_state
+    return replace(
+        robot,
+        bodies=(Body(world), *robot.bodies),
+        joints=(joint, *robot.joints),
+        initial_state=start and ((*NEUTRAL, *start[0]), (*AT_REST, *start[1])),
+    )
 
 
 def _free_name(name: str, taken) -> str:

@@ -76,7 +76,7 @@ class Loop:
                 event = phase.first_event(step)
                 t = step.end if event is None else event
                 self.recorder.piece(step, t, phase)
-                q, qd = self.plant.split(step.interpolant(t) if event is not None else solver.y)
+                q, qd = self.plant.split(step.state(t))
                 if event is not None:
                     return t, *phase.tidied(q, qd)
                 if solver.status != "running" or phase.drift(q, qd) > DRIFT:
@@ -96,7 +96,7 @@ class Loop:
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             self._give_up(solver, message or "the state is no longer finite")
-        return Step(float(solver.t_old or 0.0), float(solver.t), solver.dense_output())
+        return Step(solver)
 
     def _give_up(self, solver: OdeSolver, message: str) -> None:
         robot, t = self.plant.robot, float(solver.t)

@@ -7,29 +7,40 @@ comes next. The loop in `appell.simulation.loop` knows nothing else about them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.integrate import OdeSolver
 
 if TYPE_CHECKING:
     from appell.impact.record import Impact
     from appell.simulation.plant import Plant
 
 
-@dataclass(frozen=True)
 class Step:
-    """One step of an integrator.
+    """The last step of an integrator.
 
     Attributes:
         start, end: its times. [s]
-        interpolant: state vectors (n,) or (n, N) at times within it.
+        final: state vector at its end.
     """
 
-    start: float
-    end: float
-    interpolant: Callable[[float | np.ndarray], np.ndarray]
+    def __init__(self, solver: OdeSolver) -> None:
+        self._solver = solver
+        self.start, self.end, self.final = float(solver.t_old or 0.0), float(solver.t), solver.y
+
+    @cached_property
+    def _interpolant(self) -> Any:
+        return self._solver.dense_output()  # costs evaluations, so only if something is asked; before the next step
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """State vectors (n, N) at times within it."""
+        return self._interpolant(times)
+
+    def state(self, t: float) -> np.ndarray:
+        """State vector (n,) at a time within it."""
+        return self.final if t == self.end else self._interpolant(t)
 
 
 class Phase(Protocol):

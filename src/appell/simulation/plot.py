@@ -25,7 +25,7 @@ def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[s
     for panel, values, label in ((panels[0], trajectory.q, "q"), (panels[1], trajectory.qd, "qd")):
         lines(panel, trajectory.t, _chosen(values, names, joints), label)
     panels[2].plot(trajectory.t, trajectory.energy, color=COLOURS[0], linewidth=1.5)
-    panels[2].set(ylabel="energy [J]", xlabel="time [s]")
+    panels[2].set(ylabel="energy [J]", xlabel="time [s]", ylim=_span(trajectory.energy))
     panels[2].ticklabel_format(useOffset=False)
     for panel in panels:
         mark_impacts(panel, trajectory)
@@ -68,6 +68,13 @@ def mark_impacts(panel: Any, trajectory: Trajectory) -> None:
 def tidy(panel: Any) -> None:
     """No frame at the top and right."""
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _span(energy: np.ndarray) -> tuple[float, float]:
+    """Limits of an axis for energies that does not blow up rounding: at least 1 % of the largest."""
+    low, high = float(energy.min()), float(energy.max())
+    margin = max(0.05 * (high - low), 0.005 * max(abs(low), abs(high)), 1e-12)
+    return low - margin, high + margin
 
 
 def _chosen(values: np.ndarray, names: tuple[str, ...] | None, joints: Sequence[str] | None) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ class Recorder:
             wanted = self.times[self._next : end].tolist()
             self._next = max(end, self._next)
         for t in wanted:
-            self._keep(t, *phase.tidied(*self.plant.split(step.interpolant(t))), phase)
+            self._keep(t, *phase.tidied(*self.plant.split(step.state(t))), phase)
 
     def finish(self, t: float, q: np.ndarray, qd: np.ndarray, phase: Phase) -> None:
         """The motion ends in this state."""
