@@ -117,7 +117,7 @@ def test_divergence_names_its_time():
 
 
 def test_joints_that_turn_in_space_are_refused_where_a_kernel_needs_plain_coordinates():
-    from appell.rollouts.laws import LAWS
+    from appell.control.laws import LAWS
     from appell.rollouts.rate import rate
 
     builder = appell.RobotBuilder("ball").body("base").body("ball", mass=1.0, inertia=(1, 0, 0, 1, 0, 1))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from appell.compiler.listing import Listing
     from appell.compiler.request import Request
     from appell.model.robot import Robot
-    from appell.rollouts.laws import Law
+    from appell.control.laws import Law
 
 MAIN = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.laws import Vector
+from appell.control.laws import Vector
 
 if TYPE_CHECKING:
     from appell.compiler.api import CompiledRobot

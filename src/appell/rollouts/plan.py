@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, choices
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.laws import LAWS, Law
+from appell.control.laws import LAWS, Law
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def make_plan(
     if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0):
         raise ArgumentError(f"dt is {dt!r}, expected a positive number of seconds.")
     rule = LAWS[law]
+    if rule.memory:
+        raise ArgumentError(f"law {law!r} carries a memory, which rollouts do not; use appell.simulate with a controller.")
     zero = np.zeros(n)
     named = controls if isinstance(controls, Mapping) else {rule.signals[0]: zero if controls is None else controls}
     _known("control signal", named, rule.signals)

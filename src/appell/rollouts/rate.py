@@ -16,7 +16,7 @@ from appell.compiler.simplify import simplify
 from appell.errors import ArgumentError
 from appell.model.lumping import lumped
 from appell.model.tree import Tree
-from appell.rollouts.laws import Law
+from appell.control.laws import Law
 
 if TYPE_CHECKING:
     from appell.model.robot import Robot

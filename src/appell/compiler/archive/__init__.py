@@ -22,7 +22,7 @@ from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.request import Request
 from appell.errors import ArgumentError, CompileError, choices
-from appell.rollouts.laws import LAWS
+from appell.control.laws import LAWS
 
 if TYPE_CHECKING:
     from os import PathLike

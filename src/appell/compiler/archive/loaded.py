@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from appell.compiler.listing import Listing
-    from appell.rollouts.laws import Law
+    from appell.control.laws import Law
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Control: laws, controllers and the hardware they run against."""
