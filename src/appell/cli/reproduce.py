@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appell.cli.command import OK, Command, add_json, answer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from appell.reproduce import Reproduction
+
+ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", help="mata2002, valera2003, provenzano2002 or shafei2018")
+    from appell.reproduce import PAPERS
+
+    parser.add_argument("paper", help=f"{', '.join(PAPERS)}, or all")
+    parser.add_argument(
+        "--html", metavar="OUT", help="write one self-contained page; for all papers, a folder with a page of each"
+    )
     parser.add_argument(
         "--figures", metavar="FOLDER", default="appell_figures", help="where figures are written (default: %(default)s)"
     )
@@ -20,12 +30,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from appell.reproduce import reproduce
+    from appell.cli.progress import progress
+    from appell.reproduce import PAPERS, reproduce
 
-    result = reproduce(arguments.paper)
-    figures = draw(result, arguments.figures)
-    answer(arguments, "\n\n".join([str(result), *figures]), {**result.as_dict(), "figures": figures})
+    papers = PAPERS if arguments.paper == ALL else (arguments.paper,)
+    results = (reproduce(paper) for paper in progress(papers, "reproducing"))
+    if arguments.html:
+        paths = [str(path) for path in write(results, arguments.paper, arguments.html)]
+        answer(arguments, "\n".join(f"written: {path}" for path in paths), {"files": paths})
+        return OK
+    texts, data = [], []
+    for result in results:
+        figures = draw(result, arguments.figures)
+        texts.append("\n\n".join([str(result), *figures]))
+        data.append({**result.as_dict(), "figures": figures})
+    answer(arguments, "\n\n\n".join(texts), {"papers": data} if arguments.paper == ALL else data[0])
     return OK
+
+
+def write(results: Iterable[Reproduction], paper: str, out: str) -> list[Path]:
+    """Pages of the results: one file, or a folder where all papers are wanted."""
+    from appell.report import report_of, write_all
+
+    if paper == ALL:
+        return write_all(results, out)
+    return [report_of(result).write(out) for result in results]
 
 
 def draw(result: Reproduction, folder: str) -> list[str]:
