@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from appell.errors import ArgumentError, choices
 
 if TYPE_CHECKING:
+    from appell.compiler.system import System
     from appell.model.tree import Tree
 
 Algorithm = Callable[..., Any]
@@ -26,7 +27,7 @@ class Quantity:
 
     Attributes:
         inputs: names of its arguments; `q` has nq entries, every other one nv.
-        shape: of one result; "v" stands for nv.
+        shape: of one result; "v" stands for nv (other letters belong to systems that are no plain trees).
         default: the method that is used unless another is named.
         long: a degree of freedom and the default for robots of more degrees, where another method is faster.
         forces: whether external forces enter.
@@ -97,8 +98,15 @@ def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable
     return register
 
 
-def find_for(tree: Tree, quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
-    """As `find`, with the default method for this robot: joints that mimic others make articulated bodies slow."""
+def find_for(tree: Tree | System, quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
+    """As `find`, with the default method for this robot: joints that mimic others make articulated bodies slow.
+
+    A system that is no plain tree has functions of its own.
+    """
+    from appell.compiler.system import System
+
+    if isinstance(tree, System):
+        return tree.find(quantity, method)
     coupled = not all(link.leads for link in tree.links)
     return find(quantity, method, 0 if coupled else tree.nv)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from appell.compiler.options import Options
 from appell.compiler.targets import TARGETS
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from appell.algorithms.passive_forces import Losses
     from appell.compiler.listing import Listing
     from appell.compiler.request import Request
-    from appell.model.robot import Robot
     from appell.control.laws import Law
+    from appell.model.robot import Robot
 
 MAIN = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
@@ -27,26 +27,37 @@ MAIN = (
 """Functions that `save` writes unless others are asked for."""
 
 
-class CompiledRobot(Dynamics):
-    """The functions of a robot as native code; made by `appell.compile`. They are documented in `Dynamics`.
+class Compiled:
+    """A robot with functions as native code. What its functions are, its subclasses say.
 
     Attributes:
         robot: where it comes from.
         options: the choices it was made with.
     """
 
-    def __init__(self, robot: Robot, options: Options) -> None:
+    def __init__(self, robot: Any, options: Options) -> None:
         self.robot, self.options = robot, options
         self.functions = TARGETS[options.target](robot.tree, options)
         self.functions.owner = self
 
     def __reduce__(self) -> tuple:
-        return CompiledRobot, (self.robot, self.options)  # kernels stay behind; the cache has them
+        return type(self), (self.robot, self.options)  # kernels stay behind; the cache has them
 
     @property
     def parameters(self) -> np.ndarray:
         """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
         return self.functions.parameters.copy()
+
+    def __repr__(self) -> str:
+        changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
+        listed = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"{type(self).__name__}({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed})"
+
+
+class CompiledRobot(Compiled, Dynamics):
+    """The functions of a robot as native code; made by `appell.compile`. They are documented in `Dynamics`."""
+
+    robot: Robot
 
     def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
         """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations."""
@@ -89,11 +100,6 @@ class CompiledRobot(Dynamics):
 
         save(self, path, functions, frames, rollouts)
 
-    def __repr__(self) -> str:
-        changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
-        listed = "".join(f", {name}={value!r}" for name, value in changed.items())
-        return f"CompiledRobot({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed})"
-
 
 def compile(
     robot: Robot,
@@ -125,4 +131,4 @@ def compile(
         >>> dyn.inverse_dynamics(q, q, q).shape
         (6, 1000)
     """
-    return CompiledRobot(robot, Options(target, dtype, threads, parameters, layout))
+    return robot.compiled(Options(target, dtype, threads, parameters, layout))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from appell.compiler.evaluate import Kernel
     from appell.compiler.options import Options
     from appell.compiler.request import Request
+    from appell.compiler.system import System
     from appell.compiler.trace import Signature
     from appell.model.tree import Tree
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Builder:
     """Makes native kernels of one robot."""
 
-    def __init__(self, tree: Tree, options: Options, compiler: Compiler) -> None:
+    def __init__(self, tree: Tree | System, options: Options, compiler: Compiler) -> None:
         self.tree, self.options, self.compiler = tree, options, compiler
         self.target = instruction_set(options.isa)
 
@@ -62,5 +63,5 @@ class Builder:
         """C source of a kernel."""
         form = choose(self.tree, request)
         dtype = self.options.dtype
-        title = f"{request.function} of a robot with {self.tree.nv} degrees of freedom: {dtype}, {self.target.name}"
+        title = f"{request.function} of a robot: {dtype}, {self.target.name}"
         return kernel_source(form, dtype, self.target.lanes(dtype), title)

@@ -15,6 +15,7 @@ from appell.compiler.function import Function
 from appell.compiler.graph import GraphKernel
 from appell.compiler.options import Options
 from appell.compiler.request import Request
+from appell.compiler.system import System
 from appell.compiler.toolchain import Compiler, find_compiler, native_wanted
 from appell.compiler.trace import Signature, signature, trace
 from appell.errors import CompileError
@@ -68,9 +69,13 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
     quaternions: tuple[tuple[str, int], ...] = ()
     """Joints with a unit quaternion, and where in q it begins: they are looked at where calls are checked."""
 
-    def __init__(self, tree: Tree, options: Options) -> None:
+    system: System | None = None
+    """What the functions are of, where it is no plain tree."""
+
+    def __init__(self, tree: Tree | System, options: Options) -> None:
         super().__init__()
         self.tree, self.options = tree, options
+        self.system = tree if isinstance(tree, System) else None
         self.quaternions = tree.quaternions
         self.ready: dict[Request, Ready] = {}
 
@@ -141,7 +146,8 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
     @cached_property
     def parameters(self) -> np.ndarray:
         """The robot's own inertial parameters."""
-        return np.array(own_parameters(self.tree), dtype=self.options.dtype)
+        own = self.tree.parameters if isinstance(self.tree, System) else own_parameters(self.tree)
+        return np.array(own, dtype=self.options.dtype)
 
 
 @lru_cache(maxsize=32)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import appell
+from appell.compiler.system import System
 
 if TYPE_CHECKING:
     from appell.compiler.request import Request
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SOURCES = (
     "algebra",
     "algorithms",
+    "closed_loop",
     "compiler",
     "model/joints",
     "model/tree.py",
@@ -56,12 +58,14 @@ def tokens(value: Any) -> Iterator[str]:
         yield type(value).__qualname__
 
 
-def tree_digest(tree: Tree) -> str:
+def tree_digest(tree: Tree | System) -> str:
     """The name of a robot's dynamics, without its frames: those that matter belong to a request."""
+    if isinstance(tree, System):
+        return digest(type(tree).__qualname__, tree.content, source_digest())
     return digest(tree.links, tree.gravity, tree.base, tree.nq, tree.nv, source_digest())
 
 
-def request_digest(tree: Tree, request: Request) -> str:
+def request_digest(tree: Tree | System, request: Request) -> str:
     """The name of a request, with the frames that it uses."""
     names = sorted({*request.forces, request.frame} & set(tree.frames))
     return digest(request, [tree.frames[name] for name in names])

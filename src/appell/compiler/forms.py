@@ -13,6 +13,7 @@ from appell.compiler.emit import Dialect, Plan, plan, write
 from appell.compiler.listing import listing
 from appell.compiler.rolled.programs import rolled
 from appell.compiler.simplify import simplify
+from appell.compiler.system import System
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class StraightLine:
         return functions_text(write(self.planned, dialect), dialect.type, prefix, attribute)
 
 
-def choose(tree: Tree, request: Request, stretch: float = 1.0) -> Form:
+def choose(tree: Tree | System, request: Request, stretch: float = 1.0) -> Form:
     """The form of a function of this robot: rolled where the recursion is long (see `rolled`), else straight-line."""
-    return rolled(tree, request, stretch) or StraightLine(plan(simplify(listing(trace(tree, request).graph))))
+    long = None if isinstance(tree, System) else rolled(tree, request, stretch)
+    return long or StraightLine(plan(simplify(listing(trace(tree, request).graph))))

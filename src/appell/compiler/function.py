@@ -70,6 +70,8 @@ class Function:
         if check and not finite:
             for (name, _), value in zip(named, values, strict=True):
                 refuse_non_finite(name, np.asarray(value, dtype=dtype))
+            if self.evaluator.system is not None:
+                self.evaluator.system.explain(request.function, dict(zip((n for n, _ in named), arrays, strict=True)))
             refuse_bad_result(request.function, result)
         return result if shape or out is not None else result[()]
 

@@ -10,6 +10,7 @@ from appell.compiler.fingerprint import digest, request_digest, tree_digest
 from appell.compiler.forms import Form, choose
 from appell.compiler.options import Options
 from appell.compiler.request import Request
+from appell.compiler.system import System
 from appell.compiler.trace import Signature, signature
 from appell.model.parameters import parameters
 
@@ -21,7 +22,7 @@ STRETCH = {"float32": 2.5, "float64": 1.0}
 """How much longer straight-line code may be on a GPU: measured on a floating humanoid (docs/decisions/0005)."""
 
 
-def on_gpu(tree: Tree, options: Options) -> Any:
+def on_gpu(tree: Tree | System, options: Options) -> Any:
     """Functions that take and give arrays on a GPU."""
     import numpy as np
 
@@ -37,7 +38,8 @@ def on_gpu(tree: Tree, options: Options) -> Any:
             lambda: choose(tree, request, stretch),
         )
 
-    return CudaEvaluator(provide, options, np.array(parameters(tree), dtype=options.dtype))
+    own = tree.parameters if isinstance(tree, System) else parameters(tree)
+    return CudaEvaluator(provide, options, np.array(own, dtype=options.dtype))
 
 
-TARGETS: dict[str, Callable[[Tree, Options], Any]] = {"cpu": Evaluator, "cuda": on_gpu}
+TARGETS: dict[str, Callable[[Any, Options], Any]] = {"cpu": Evaluator, "cuda": on_gpu}

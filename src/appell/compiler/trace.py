@@ -7,13 +7,14 @@ vector for the result (entries by rows). It is the definition of what every comp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from appell.algebra import Mat3, Vec3
 from appell.algorithms.registry import Quantity, find_for
 from appell.compiler.request import REFERENCE_FRAMES, Request
+from appell.compiler.system import System
 from appell.errors import ArgumentError, choices
 from appell.model.lumping import lumped
 from appell.model.parameters import PER_LINK, with_parameters
@@ -56,21 +57,26 @@ class Trace:
     graph: casadi.Function = field(compare=False)
 
 
-def signature(tree: Tree, request: Request) -> Signature:
+def signature(tree: Tree | System, request: Request) -> Signature:
     """What a request takes and gives, without tracing it. Refuses what the robot or the quantity does not have."""
     quantity, _, _ = find_for(tree, request.function, request.method)
     validate(tree, quantity, request)
-    inputs = [(name, tree.nq if name == "q" else tree.nv) for name in quantity.inputs]
+    if isinstance(tree, System):
+        sizes, parameters = tree.sizes, len(tree.parameters)
+    else:
+        sizes = {name: tree.nq if name == "q" else tree.nv for name in (*quantity.inputs, "v")}
+        parameters = PER_LINK * len(tree.links)
+    inputs = [(name, sizes[name]) for name in quantity.inputs]
     if request.gravity:
         inputs.append(("gravity", 3))
     if request.forces:
         inputs.append(("external_forces", 6 * len(request.forces)))
     if request.parameters:
-        inputs.append(("parameters", PER_LINK * len(tree.links)))
-    return Signature(tuple(inputs), quantity.output_shape(tree.nv))
+        inputs.append(("parameters", parameters))
+    return Signature(tuple(inputs), tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape))
 
 
-def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
+def trace(tree: Tree | System, request: Request, *, plain: bool = False) -> Trace:
     """Run the algorithm on symbols.
 
     `plain` keeps the robot's own mass properties and repeated sub-expressions, as an algorithm is written in its paper;
@@ -82,14 +88,10 @@ def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
     quantity, method, algorithm = find_for(tree, request.function, request.method)
     symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
     entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
-    if request.parameters:
-        tree = with_parameters(tree, entries["parameters"])
-    elif method in quantity.lumpable and not plain:
-        tree = lumped(tree)
-    if request.gravity:
-        tree = replace(tree, gravity=tree.base.T @ Vec3(*entries["gravity"]))
-    if request.forces:
-        tree = replace(tree, external=external_wrenches(tree, request.forces, entries["external_forces"]))
+    if isinstance(tree, System):
+        tree = tree.given(request, entries)
+    else:
+        tree = given(tree, request, entries, lump=method in quantity.lumpable and not plain)
     arguments: list[Any] = [entries[name] for name in quantity.inputs]
     if quantity.frame:
         arguments += [tree.frames[request.frame or ""], request.reference]
@@ -103,7 +105,20 @@ def trace(tree: Tree, request: Request, *, plain: bool = False) -> Trace:
     return Trace(request, expected.inputs, expected.shape, graph)
 
 
-def validate(tree: Tree, quantity: Quantity, request: Request) -> None:
+def given(tree: Tree, request: Request, entries: Mapping[str, list[Any]], lump: bool) -> Tree:
+    """The tree with what a request makes an input; otherwise its mass is lumped where that is allowed."""
+    if request.parameters:
+        tree = with_parameters(tree, entries["parameters"])
+    elif lump:
+        tree = lumped(tree)
+    if request.gravity:
+        tree = replace(tree, gravity=tree.base.T @ Vec3(*entries["gravity"]))
+    if request.forces:
+        tree = replace(tree, external=external_wrenches(tree, request.forces, entries["external_forces"]))
+    return tree
+
+
+def validate(tree: Tree | System, quantity: Quantity, request: Request) -> None:
     """Refuse what the quantity does not take, naming what it does."""
     if request.gravity and not quantity.gravity:
         raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from appell.compiler.api import CompiledRobot
     from appell.compiler.evaluate import Evaluator
+    from appell.compiler.options import Options
     from appell.model.tree import Tree
 
 
@@ -216,6 +218,12 @@ class Robot(Dynamics):
         functions = Evaluator(self.tree, Options(eager=False))
         functions.owner = self
         return functions
+
+    def compiled(self, options: Options) -> CompiledRobot:
+        """The same functions with these options: what `appell.compile` returns."""
+        from appell.compiler.api import CompiledRobot
+
+        return CompiledRobot(self, options)
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
