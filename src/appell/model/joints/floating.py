@@ -9,6 +9,7 @@ import numpy as np
 from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, X, Y, Z, of_quaternion
 from appell.model.joints import quaternion as unit
 from appell.model.joints.kind import JointKind, Twist
+from appell.model.joints.spherical import quaternion_rate
 
 
 class Floating(JointKind):
@@ -25,6 +26,10 @@ class Floating(JointKind):
 
     def subspace(self) -> tuple[Twist, ...]:
         return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The velocity turned to the axes before the joint, then the quaternion's rate."""
+        return (*(of_quaternion(*q[3:]) @ Vec3(*v[:3])), *quaternion_rate(q[3:], Vec3(*v[3:])))
 
     def neutral(self) -> np.ndarray:
         return np.concatenate([np.zeros(3), unit.IDENTITY])

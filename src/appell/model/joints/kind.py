@@ -26,7 +26,8 @@ class JointKind(ABC):
     """The motion a joint allows, in the child's frame, whose z axis is the joint's axis.
 
     A kind is two functions. `placement` says where the child is; `subspace` lists, per degree of freedom, the twist of
-    the child relative to the parent that a unit of that generalised speed gives. Everything else follows.
+    the child relative to the parent that a unit of that generalised speed gives. Everything else follows; a kind whose
+    speeds are quasi-velocities adds `rate`, and how its configurations are stepped.
     """
 
     name: ClassVar[str]
@@ -69,6 +70,15 @@ class JointKind(ABC):
     def project(self, moment: Vec3, force: Vec3) -> tuple[Scalar, ...]:
         """Generalised forces of a force at the child's origin and a moment, both in the child's frame."""
         return tuple(unit.angular @ moment + unit.linear @ force for unit in self.subspace())
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """Rates of the coordinates at the speeds v, q̇ = N(q) v: the speeds themselves, unless they are quasi-velocities."""
+        return tuple(v)
+
+    @property
+    def free(self) -> bool:
+        """Whether the coordinates do not simply change at the speeds."""
+        return type(self).rate is not JointKind.rate
 
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The part of the child's mass properties that the joint does not move: it may as well belong to the parent."""

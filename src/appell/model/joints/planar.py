@@ -26,6 +26,11 @@ class Planar(JointKind):
     def subspace(self) -> tuple[Twist, ...]:
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(Z, ZERO)
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        """The velocity turned to the axes before the joint, then the angle's rate."""
+        turned = Rotation(turn_about_z(q[2], NONE)) @ Vec3(v[0], v[1], 0.0)
+        return turned.x, turned.y, v[2]
+
     def unfelt(self, inertia: Inertia) -> Inertia:
         """The second moment along the axis."""
         return Inertia(0.0, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))

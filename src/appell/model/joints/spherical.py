@@ -25,6 +25,9 @@ class Spherical(JointKind):
     def subspace(self) -> tuple[Twist, ...]:
         return Twist(X, ZERO), Twist(Y, ZERO), Twist(Z, ZERO)
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+        return quaternion_rate(q, Vec3(*v))
+
     def unfelt(self, inertia: Inertia) -> Inertia:
         """Mass at the centre."""
         return Inertia(inertia.mass, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -40,3 +43,9 @@ class Spherical(JointKind):
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
         return unit.random(rng)
+
+
+def quaternion_rate(q: Sequence[Scalar], omega: Vec3) -> tuple[Scalar, ...]:
+    """q̇ = q (ω, 0) / 2, with ω along the turning body's axes."""
+    vector, w, half = Vec3(*q[:3]), q[3], omega * 0.5
+    return (*(half * w + vector.cross(half)), -(vector @ half))
