@@ -13,6 +13,7 @@ from helpers import assert_close
 
 import appell
 from appell.simulation.loop import Integrator, Loop
+from appell.simulation.mechanism import mechanism_of
 from appell.simulation.methods import METHODS
 from appell.simulation.phase import Free
 from appell.simulation.plant import Plant
@@ -206,7 +207,7 @@ def test_events_without_progress_end_the_run_with_a_status():
         def first_event(self, step):
             return step.start
 
-    plant = Plant(ARM)
+    plant = Plant(mechanism_of(ARM))
     recorder = Recorder(plant, None)
     loop = Loop(plant, Restless(plant), Integrator(METHODS["DOP853"], 1e-6, 1e-6, math.inf), recorder)
     assert loop.run(np.array(START[0]), np.array(START[1]), 1.0, 1000) == "no progress"

@@ -80,10 +80,10 @@ class Touching:
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
         apart = float(np.abs(self._closed(q, qd).gap).max()) if self.contacts else 0.0
-        return max(apart, self.plant.coordinates.drift(q))
+        return max(apart, self.plant.mechanism.drift(q, qd))
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q = self.plant.coordinates.tidied(q)
+        q, qd = self.plant.mechanism.tidied(q, qd)
         if not self.contacts:
             return q, qd
         q = brought_to_wall(self.plant, self.pairs, q, self.mode.index)
@@ -99,7 +99,7 @@ class Touching:
         return self.pairs.motion(q, qd).some(self.mode.index)
 
     def _mass(self, q: np.ndarray) -> np.ndarray:
-        return self.plant.dynamics.mass_matrix(q, check=False)
+        return self.plant.mechanism.mass_matrix(q)
 
     def _state(self, step: Step, t: float) -> tuple[np.ndarray, np.ndarray]:
         return self.plant.split(step.state(t))
@@ -107,7 +107,7 @@ class Touching:
 
 def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The nearest configuration (in the measure of M) with these contacts closed and no point behind a wall, within SLACK."""
-    rest = np.zeros(plant.robot.nv)
+    rest = np.zeros(plant.mechanism.nv)
     for _ in range(ITERATIONS):
         contacts = pairs.motion(q, rest)
         closed = contacts.gap < -SLACK
@@ -116,8 +116,8 @@ def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndar
         if np.abs(contacts.gap).max(initial=0.0) <= SLACK:
             break
         rows = contacts.J_n
-        weighted = np.linalg.solve(plant.dynamics.mass_matrix(q, check=False), rows.T)
-        q = plant.coordinates.moved(q, -weighted @ minimum_norm(rows @ weighted, contacts.gap))
+        weighted = np.linalg.solve(plant.mechanism.mass_matrix(q), rows.T)
+        q = plant.mechanism.moved(q, -weighted @ minimum_norm(rows @ weighted, contacts.gap))
     return q
 
 

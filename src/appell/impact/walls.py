@@ -85,7 +85,7 @@ class Walls:
 
     def _collide(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray) -> Outcome:
         """The impact, without rebounds that are too faint."""
-        M = self.plant.dynamics.mass_matrix(q)
+        M = self.plant.mechanism.mass_matrix(q)
         while True:
             outcome = impact(M, qd, contacts, e, self.mu[contacts.index])
             faint = (e > 0.0) & (e < 1.0) & (outcome.normal > 0.0) & self._faint(t, q, outcome.qd, contacts.index)
@@ -107,7 +107,7 @@ class Walls:
         resting = np.abs(closed.rate) <= SPEED
         if not resting.any():
             return FLIGHT
-        M, qdd = self.plant.dynamics.mass_matrix(q), self.plant.acceleration(t, q, qd)
+        M, qdd = self.plant.mechanism.mass_matrix(q), self.plant.acceleration(t, q, qd)
         while True:
             chosen, mu = closed.some(resting), self.mu[closed.index[resting]]
             reaction = push(M, qdd, chosen, mu)
@@ -129,8 +129,8 @@ class Walls:
             friction_impulses=outcome.friction[outcome.normal > 0.0],
             normal_velocity_change=hit.J_n @ outcome.qd - hit.rate,
             incidence=np.arccos(np.clip(np.abs(hit.rate) / np.where(speed > 0.0, speed, 1.0), 0.0, 1.0)),
-            energy_before=float(self.plant.energy(q, qd)),
-            energy_after=float(self.plant.energy(q, outcome.qd)),
+            energy_before=float(self.plant.mechanism.energy(q, qd)),
+            energy_after=float(self.plant.mechanism.energy(q, outcome.qd)),
             q=q, qd_before=qd, qd_after=outcome.qd,
         )  # fmt: skip
 

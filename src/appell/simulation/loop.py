@@ -99,7 +99,7 @@ class Loop:
         return Step(solver)
 
     def _give_up(self, solver: OdeSolver, message: str) -> None:
-        robot, t = self.plant.robot, float(solver.t)
+        robot, t = self.plant.mechanism, float(solver.t)
         q, qd = self.plant.split(solver.y)
         when, what = self.plant.bad or (t, f"qd[{int(np.argmax(np.abs(qd)))}] = {qd[np.argmax(np.abs(qd))]:.6g}")
         raise SimulationError(

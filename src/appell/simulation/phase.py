@@ -103,7 +103,7 @@ class Free:
         return None
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.plant.coordinates.tidied(q), qd
+        return self.plant.mechanism.tidied(q, qd)
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
-        return self.plant.coordinates.drift(q)
+        return self.plant.mechanism.drift(q, qd)

@@ -15,6 +15,7 @@ from appell.impact.surfaces import Surface
 from appell.impact.surfaces.surface import check_restitution
 from appell.impact.walls import Walls
 from appell.simulation.loop import Integrator, Loop
+from appell.simulation.mechanism import mechanism_of
 from appell.simulation.methods import method_named
 from appell.simulation.phase import Environment, Free
 from appell.simulation.plant import Plant, Torque
@@ -85,7 +86,8 @@ def simulate(
     integrator = Integrator(
         method_named(method), rtol, rtol if atol is None else _positive("atol", atol), _positive("max_step", max_step)
     )
-    plant = Plant(robot, tau)
+    mechanism = mechanism_of(robot)
+    plant = Plant(mechanism, tau)
     environment: Environment = Free(plant)
     if len(walls):
         pairs = _contacts(robot, q, walls, restitution, points)
@@ -144,10 +146,10 @@ def _sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | 
 
 
 def _trajectory(plant: Plant, recorder: Recorder, status: str) -> Trajectory:
-    robot = plant.robot
+    robot = plant.mechanism
     t, q, qd, qdd, tau = (np.array(column) for column in zip(*recorder.samples, strict=True))
     return Trajectory(
-        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=plant.energy(q, qd),
+        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=plant.mechanism.energy(q, qd),
         impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), status=status,
         robot_name=robot.name, joint_names=robot.joint_names,
     )  # fmt: skip

@@ -1,0 +1,177 @@
+"""What a simulation asks of a robot: the protocol `Mechanism`, and how a plain `Robot` answers it.
+
+`appell.simulate` moves whatever is a `Mechanism`. A tree is made one here. A robot of another kind, such as one with closed
+loops, has a method `mechanism()` that returns its own; nothing else in this package knows what kind of robot moves.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from appell.algorithms.passive_forces import Losses, losses
+from appell.compiler.api import CompiledRobot, compile
+from appell.model.joints import KINDS
+from appell.simulation.rates import Coordinates
+
+if TYPE_CHECKING:
+    from appell.model.robot import Robot
+
+
+class Bounds(NamedTuple):
+    """Limits of a mechanism, infinite where there are none; reported, or applied where `appell.simulate` is asked to.
+
+    Attributes:
+        lower, upper: of the coordinates, (nq,). [rad, m]
+        speed: greatest, (nv,). [rad/s, m/s]
+        effort: greatest force of the drives, (nv,). [N m, N]
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    speed: np.ndarray
+    effort: np.ndarray
+
+
+class Mechanism(Protocol):
+    """A robot as a simulation sees it: one state at a time, q (nq,) and qd (nv,).
+
+    Speeds qd may be any set of nv independent ones. Functions return numbers that are not finite where they are given such
+    numbers; they raise nothing. `moved`, `mass_matrix` and `coriolis_matrix` are asked for by the method `midpoint` and by
+    walls alone.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints that carry coordinates."""
+        ...
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """A name for each coordinate, (nq,)."""
+        ...
+
+    @property
+    def qd_names(self) -> tuple[str, ...]:
+        """A name for each speed, (nv,)."""
+        ...
+
+    @property
+    def losses(self) -> Losses:
+        """Damping and Coulomb friction at each speed."""
+        ...
+
+    @property
+    def bounds(self) -> Bounds:
+        """What `limits="robot"` applies, and what a trajectory reports to be passed."""
+        ...
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        """qdd under forces (nv,) on the speeds, (nv,)."""
+        ...
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Kinetic plus potential energy of states (..., nq), (..., nv). [J]"""
+        ...
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Rates of the coordinates, (nq,)."""
+        ...
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state that obeys the mechanism's constraints: unit quaternions, closed loops."""
+        ...
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """How far a state is from obeying them; it is tidied when this is above 1e-10. [1, m]"""
+        ...
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Coordinates after a step (nv,) along the speeds, (nq,)."""
+        ...
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """M of the speeds, (nv, nv)."""
+        ...
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """A C with Ṁ = C + C^T, (nv, nv)."""
+        ...
+
+
+class TreeMechanism:
+    """A `Robot`, its functions as native code, so that equal runs give equal bits from the first one on."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.dynamics = robot, native(robot)
+        self.coordinates = Coordinates(robot)
+        self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
+        self.losses = losses(robot)
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        return _numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.robot.moving_joints])
+
+    @cached_property
+    def qd_names(self) -> tuple[str, ...]:
+        return _numbered([(joint.name, KINDS[joint.kind].nv) for joint in self.robot.moving_joints])
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        lower, upper, speed, effort = [], [], [], []
+        for joint in self.robot.moving_joints:
+            kind, limits = KINDS[joint.kind], joint.limits
+            lower += [limits.lower if kind.limited else -np.inf] * kind.nq
+            upper += [limits.upper if kind.limited else np.inf] * kind.nq
+            speed += [limits.velocity] * kind.nv
+            effort += [limits.effort] * kind.nv
+        return Bounds(*map(np.array, (lower, upper, speed, effort)))
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        return self.dynamics.forward_dynamics(q, qd, forces, check=False)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.mass_matrix(q, check=False)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.coordinates.rates(q, qd)
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return self.coordinates.moved(q, step)
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.coordinates.tidied(q), qd
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return self.coordinates.drift(q)
+
+
+def mechanism_of(robot: Any) -> Mechanism:
+    """The robot as a simulation sees it: its own `mechanism()` if it has one, else that of a tree."""
+    own = getattr(robot, "mechanism", None)
+    return own() if callable(own) else TreeMechanism(robot)
+
+
+@lru_cache(maxsize=16)
+def native(robot: Robot) -> CompiledRobot:
+    """The robot's functions as native code; interpreted where there is no compiler. One state a call needs no threads."""
+    return compile(robot, threads=1)
+
+
+def _numbered(sizes: list[tuple[str, int]]) -> tuple[str, ...]:
+    """Names, with a number where a joint has several."""
+    return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
