@@ -21,6 +21,8 @@ SOURCES = (
     "algorithms",
     "closed_loop",
     "compiler",
+    "control/laws",
+    "control/sampled.py",
     "model/joints",
     "model/tree.py",
     "model/lumping.py",

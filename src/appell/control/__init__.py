@@ -1,1 +1,49 @@
-"""Control: laws, controllers and the hardware they run against."""
+"""Control: laws as controllers, their C code, and the hardware they run against.
+
+    controller = appell.control.Tracking(robot, reference, kp=400.0, kd=40.0, period=1e-3)
+    motion = appell.simulate(robot, q0, qd0, 8.6, control=controller)
+
+`docs/howto/control.md` and `docs/howto/hardware.md` show how.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from appell.control.controller import PD, Controller, IntegralTracking, PDGravity, PointToPoint, Tracking
+    from appell.control.models import scaled_masses
+    from appell.control.references import Hold, Move, Reference
+
+_HOME = {
+    "PD": "controller", "PDGravity": "controller", "PointToPoint": "controller", "Tracking": "controller",
+    "IntegralTracking": "controller", "Controller": "controller",
+    "Hold": "references", "Move": "references", "Reference": "references", "scaled_masses": "models",
+}  # fmt: skip
+"""Where each name lives. The laws alone are used by rollouts, which should not load the rest."""
+
+__all__ = [
+    "PD",
+    "Controller",
+    "Hold",
+    "IntegralTracking",
+    "Move",
+    "PDGravity",
+    "PointToPoint",
+    "Reference",
+    "Tracking",
+    "scaled_masses",
+]
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'appell.control' has no attribute {name!r}")
+    value = getattr(import_module(f"appell.control.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

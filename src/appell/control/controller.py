@@ -1,0 +1,205 @@
+"""Controllers: a law with its model, reference, gains, period and limits, as frozen data.
+
+All of them offer what `appell.simulate(..., control=...)` asks for: `period`, `start` and `step`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from appell.control.laws import LAWS, Law
+from appell.control.references import Motion, Reference, as_reference
+from appell.control.sampled import UNLIMITED, Controlled
+from appell.errors import ArgumentError, SimulationError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.model.robot import Robot
+
+NO_MEMORY = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What all controllers share.
+
+    Attributes:
+        robot: the controller's own model of the robot; it may be wrong (`appell.control.scaled_masses`).
+        reference: a point (n,), or a function of time that gives (q, qd, qdd) such as those of `appell.tasks`.
+        kp, kd: gains on the errors of position and speed, numbers or (n,). The unit of kp is 1/s² where the robot's inertia
+            is compensated and N m/rad where it is not; of kd 1/s, or N m s/rad.
+        period: time between two steps; None where the controller acts at every instant. [s]
+        limit: the most torque that the drives give, a number or (n,); none by default. Integrals do not grow while they
+            ask for more. [N m, N]
+    """
+
+    robot: Robot
+    reference: Reference | Callable[[float], Motion] | ArrayLike
+    _: KW_ONLY
+    kp: float | ArrayLike
+    kd: float | ArrayLike
+    period: float | None = 1e-3
+    limit: float | ArrayLike | None = None
+    law: ClassVar[Law]
+
+    def __post_init__(self) -> None:
+        n = self.robot.nv
+        if self.robot.nq != n:
+            raise ArgumentError(
+                f"{type(self).__name__} compares coordinates one by one, but {self.robot.name!r} has joints that turn freely in "
+                "space (nq > nv)."
+            )
+        if self.period is None and self.law.memory:
+            raise ArgumentError(f"{type(self).__name__} keeps an integral: give it a period in seconds.")
+        if self.period is not None and not (math.isfinite(self.period) and self.period > 0.0):
+            raise ArgumentError(f"period is {self.period!r}, expected a positive number of seconds or None.")
+        settings: dict[str, Any] = {name: vector(name, getattr(self, name), n) for name in self.law.gains}
+        settings["reference"] = as_reference(self.reference, n)
+        if self.limit is not None:
+            settings["limit"] = vector("limit", self.limit, n)
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
+
+    # --- the interface of simulations -----------------------------------------------------------------------------------
+
+    def start(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The memory at the first step: integrals are zero."""
+        return np.zeros(self.robot.nv * len(self.law.memory)) if self.law.memory else NO_MEMORY
+
+    def step(self, t: float, q: np.ndarray, qd: np.ndarray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Torques (n,) for the coming period, and the memory at the next step."""
+        return self.torque(q, qd, self.signals(t), memory, t)
+
+    # --- its parts ----------------------------------------------------------------------------------------------------
+
+    def signals(self, t: Any) -> np.ndarray:
+        """What the law reads of the reference, (..., k n): the vectors of `law.signals` side by side."""
+        q, qd, qdd = self.reference(t)  # type: ignore[operator]
+        known = {"q": q, "qd": qd, "qdd": qdd}
+        return np.concatenate([known[name] for name in self.law.signals], axis=-1, dtype=float)
+
+    def torque(
+        self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The step with the reference already looked up: one call of native code."""
+        n = self.robot.nv
+        result = np.empty(n + memory.size)
+        kept = (memory, self._period) if memory.size else ()
+        if not self._kernel.run((q, qd, signals, self._gains, self._limit, *kept), result):
+            raise SimulationError(
+                f"{type(self).__name__}: a torque at t = {t:g} s is not finite. Look at the state and the reference.",
+                time=t, state=np.concatenate([q, qd]), quantity="tau",
+            )  # fmt: skip
+        return result[:n], result[n:]
+
+    @property
+    def gains(self) -> Mapping[str, np.ndarray]:
+        """Gains (n,) by name, as `appell.rollout` takes them."""
+        return {name: np.array(getattr(self, name)) for name in self.law.gains}
+
+    @property
+    def limits(self) -> np.ndarray:
+        """Torque limits (n,), infinite where there are none. [N m, N]"""
+        return np.full(self.robot.nv, np.inf) if self.limit is None else np.array(self.limit)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        from appell.compiler.evaluate import Evaluator
+        from appell.compiler.options import Options
+        from appell.compiler.request import Request
+
+        return Evaluator(Controlled(self.law, self.robot.tree), Options(threads=1)).kernel(Request("step")).kernel
+
+    @cached_property
+    def _gains(self) -> np.ndarray:
+        return np.concatenate(list(self.gains.values()))
+
+    @cached_property
+    def _limit(self) -> np.ndarray:
+        return np.minimum(self.limits, UNLIMITED)
+
+    @cached_property
+    def _period(self) -> np.ndarray:
+        return np.array([self.period or 0.0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_kernel"}  # the cache has it
+
+
+@dataclass(frozen=True)
+class PD(Controller):
+    """Each joint by itself, without a model:  τ = -Kp e - Kd ė,  e = q - q_d.
+
+    Example:
+        >>> import appell, numpy as np
+        >>> arm = appell.load("planar2r")
+        >>> controller = appell.control.PD(arm, [0.5, 0.25], kp=100.0, kd=20.0)
+        >>> q, qd = np.zeros(2), np.zeros(2)
+        >>> tau, memory = controller.step(0.0, q, qd, controller.start(0.0, q, qd))
+        >>> tau.tolist()
+        [50.0, 25.0]
+    """
+
+    law: ClassVar[Law] = LAWS["pd"]
+
+
+@dataclass(frozen=True)
+class PDGravity(Controller):
+    """Each joint by itself, its weight carried by the model:  τ = G(q) - Kp e - Kd ė."""
+
+    law: ClassVar[Law] = LAWS["pd_gravity"]
+
+
+@dataclass(frozen=True)
+class PointToPoint(Controller):
+    """Inverse dynamics control to a point, Valera 2003, table 4:  τ = M v + C q̇ + G,  v = -Kd q̇ - Kp e."""
+
+    law: ClassVar[Law] = LAWS["point_to_point"]
+
+
+@dataclass(frozen=True)
+class Tracking(Controller):
+    """Inverse dynamics control along a reference, Valera 2003, table 4:  v = q̈_d - Kd ė - Kp e.
+
+    The error of an exact model obeys ë + Kd ė + Kp e = 0. Table 4 prints -Kd q̇, a misprint.
+    """
+
+    law: ClassVar[Law] = LAWS["computed_torque"]
+
+
+@dataclass(frozen=True)
+class IntegralTracking(Controller):
+    """Tracking with integral action, Valera 2003, table 4:  v = q̈_d - Kd ė - Kp e - Ki ∫ e dt.
+
+    Stable for an exact model while Ki < Kp Kd. The integral takes out what a wrong model or friction leaves.
+
+    Attributes:
+        ki: gain on the integral of the error, a number or (n,). [1/s³]
+    """
+
+    _: KW_ONLY
+    ki: float | ArrayLike
+    law: ClassVar[Law] = LAWS["integral_tracking"]
+
+
+CONTROLLERS: Mapping[str, type[Controller]] = {
+    each.law.name: each for each in (PD, PDGravity, PointToPoint, Tracking, IntegralTracking)
+}
+"""Controller of each law."""
+
+
+def vector(name: str, value: float | ArrayLike, n: int) -> tuple[float, ...]:
+    """A number or n numbers, none negative, as n numbers."""
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((), (n,)):
+        raise ArgumentError(f"{name} has shape {array.shape}, expected a number or ({n},).")
+    if not (np.isfinite(array).all() and (array >= 0.0).all()):
+        raise ArgumentError(f"{name} is {value!r}, expected finite numbers that are not negative.")
+    return tuple(np.broadcast_to(array, (n,)).tolist())

@@ -1,0 +1,42 @@
+"""A robot that is not quite the robot: models for robustness studies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from appell.model.body import Six
+    from appell.model.robot import Robot
+
+
+def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:
+    """The same robot with every body heavier by a factor, or by a factor of its own for each; inertias grow alike.
+
+    Give it to a controller as its model, and the true robot to the simulation.
+
+    Example:
+        >>> import appell
+        >>> heavy = appell.control.scaled_masses(appell.load("puma560"), 1.2)
+        >>> heavy.body("link2").mass
+        18.9372
+    """
+    import numpy as np
+
+    factors = np.broadcast_to(np.asarray(factor, dtype=float), (len(robot.bodies),))
+    if not (np.isfinite(factors).all() and (factors > 0.0).all()):
+        raise ArgumentError(f"factor is {factor!r}, expected positive numbers.")
+    bodies = tuple(
+        replace(body, mass=body.mass * f, inertia=_times(body.inertia, f))
+        for body, f in zip(robot.bodies, factors.tolist(), strict=True)
+    )
+    return replace(robot, bodies=bodies)
+
+
+def _times(inertia: Six, factor: float) -> Six:
+    xx, xy, xz, yy, yz, zz = inertia
+    return xx * factor, xy * factor, xz * factor, yy * factor, yz * factor, zz * factor
