@@ -56,6 +56,40 @@ class SimulationError(AppellError, RuntimeError):
         self.quantity = quantity
 
 
+class TaskError(AppellError, ValueError):
+    """A motion that a robot cannot make.
+
+    Attributes:
+        time: of the first point that it cannot reach, or where a limit is first passed. [s]
+        reason: `"unreachable"`, `"singular"`, `"outside limits"` or `"not converged"`.
+    """
+
+    def __init__(self, message: str, *, time: float = math.nan, reason: str = "") -> None:
+        super().__init__(message)
+        self.time = time
+        self.reason = reason
+
+
+class ClosureError(AppellError, ValueError):
+    """A configuration in which loops do not close, or do not say how the mechanism moves.
+
+    Attributes:
+        status: `"unreachable"` or the name of a singularity.
+        where: the leg or loop.
+        value: the number that says so.
+        index: of the state in its batch, () for a single one.
+    """
+
+    def __init__(
+        self, message: str, *, status: str = "", where: str = "", value: float = math.nan, index: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.where = where
+        self.value = value
+        self.index = index
+
+
 class IdentificationError(AppellError, RuntimeError):
     """An identification problem without a trustworthy answer."""
 
