@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from appell import control
+    from appell.closed_loop import spherical
     from appell.compiler.api import CompiledRobot, compile
     from appell.compiler.archive import load_compiled
     from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
         ArgumentError,
+        ClosureError,
         CompileError,
         IdentificationError,
         ModelError,
         ModelWarning,
         SimulationError,
+        TaskError,
     )
     from appell.exporters import export
+    from appell.ik import inverse_kinematics
     from appell.impact.record import Contact, Impact
     from appell.impact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
     from appell.model import catalogue as robots
@@ -35,12 +40,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
-    "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
+    "ClosureError": "errors", "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors", "TaskError": "errors",
     "CompiledRobot": "compiler.api", "compile": "compiler.api", "load_compiled": "compiler.archive",
     "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "Rollout": "rollouts", "rollout": "rollouts",
-    "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
+    "control": "control:", "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
+    "spherical": "closed_loop.spherical:",
+    "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",

@@ -1,0 +1,19 @@
+"""Tasks: what a robot should do, as references q(t), qd(t), qdd(t).
+
+path = appell.tasks.line(start, end, attitude, speed=0.1)      # of a frame, in space
+reference = appell.tasks.follow(robot, path)                   # of the joints
+q, qd, qdd = reference(t)                                      # t a time or times (N,)
+"""
+
+from __future__ import annotations
+
+from appell.ik.rotation import euler_zyz
+from appell.tasks.cartesian import Line, line
+from appell.tasks.follow import PathReference, follow
+from appell.tasks.papers import mata2002_line, mata2002_path, valera2003_line, valera2003_path
+from appell.tasks.reference import JointReference, Reference
+
+__all__ = [
+    "JointReference", "Line", "PathReference", "Reference", "euler_zyz", "follow", "line", "mata2002_line",
+    "mata2002_path", "valera2003_line", "valera2003_path",
+]  # fmt: skip
