@@ -22,11 +22,12 @@ def literal(number: float, dtype: str) -> str:
 def scalar_dialect(dtype: str, type_name: str | None = None) -> Dialect:
     """Plain C over `double` or `float`; `type_name` is what the text calls that type."""
     suffix = "" if dtype == "float64" else "f"
+    real = type_name or REALS[dtype]
     return Dialect(
-        type=type_name or REALS[dtype],
+        type=real,
         literal=lambda number: literal(number, dtype),
         functions={name: name + suffix for name in FUNCTIONS},
-        operators={"sign": "({0} > 0) - ({0} < 0)"},
+        operators={"sign": f"({real})(({{0}} > 0) - ({{0}} < 0))"},
     )
 
 

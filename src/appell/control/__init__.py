@@ -15,32 +15,28 @@ if TYPE_CHECKING:
     from appell.control.controller import PD, Controller, IntegralTracking, PDGravity, PointToPoint, Tracking
     from appell.control.models import scaled_masses
     from appell.control.references import Hold, Move, Reference
+    from appell.exporters.controller import export
 
 _HOME = {
-    "PD": "controller", "PDGravity": "controller", "PointToPoint": "controller", "Tracking": "controller",
-    "IntegralTracking": "controller", "Controller": "controller",
-    "Hold": "references", "Move": "references", "Reference": "references", "scaled_masses": "models",
-}  # fmt: skip
-"""Where each name lives. The laws alone are used by rollouts, which should not load the rest."""
+    **dict.fromkeys(
+        ("PD", "PDGravity", "PointToPoint", "Tracking", "IntegralTracking", "Controller"), "appell.control.controller"
+    ),
+    **dict.fromkeys(("Hold", "Move", "Reference"), "appell.control.references"),
+    "scaled_masses": "appell.control.models",
+    "export": "appell.exporters.controller",
+}
+"""Where each name lives. Rollouts use the laws alone, which should not load the rest."""
 
 __all__ = [
-    "PD",
-    "Controller",
-    "Hold",
-    "IntegralTracking",
-    "Move",
-    "PDGravity",
-    "PointToPoint",
-    "Reference",
-    "Tracking",
+    "PD", "Controller", "Hold", "IntegralTracking", "Move", "PDGravity", "PointToPoint", "Reference", "Tracking", "export",
     "scaled_masses",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str):
     if name not in _HOME:
         raise AttributeError(f"module 'appell.control' has no attribute {name!r}")
-    value = getattr(import_module(f"appell.control.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
