@@ -12,11 +12,14 @@ import pytest
 from helpers import assert_close
 
 import appell
-from appell.simulation.loop import Integrator, Loop
+from appell.simulation.drive import drive_of
+from appell.simulation.events import Watch
+from appell.simulation.loop import Loop
 from appell.simulation.mechanism import mechanism_of
-from appell.simulation.methods import METHODS
+from appell.simulation.methods import METHODS, Options
 from appell.simulation.phase import Free
 from appell.simulation.plant import Plant
+from appell.simulation.progress import Progress
 from appell.simulation.rates import Coordinates
 from appell.simulation.recorder import Recorder
 
@@ -33,8 +36,8 @@ def bars(angle: float):
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_integrator_keeps_the_energy_to_its_tolerance(method):
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.fixed])
+def test_adaptive_integrators_keep_the_energy_to_their_tolerance(method):
     rtol = 1e-8 if method in ("DOP853", "RK45", "LSODA") else 1e-6
     motion = appell.simulate(ARM, *START, 1.0, method=method, rtol=rtol)
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e3 * rtol * 20
@@ -163,7 +166,7 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"qd0": [0.0, math.nan]}, r"qd0\[1\] is nan, expected a finite number"),
         ({"duration": 0.0}, "duration is 0.0, expected a positive number"),
         ({"rtol": -1e-9}, "rtol is -1e-09"),
-        ({"method": "RK4"}, "unknown method 'RK4'.*Did you mean 'RK45'"),
+        ({"method": "RK46"}, "unknown method 'RK46'.*Did you mean 'RK45'"),
         ({"tau": [1.0]}, r"tau has shape \(1,\), expected \(2,\)"),
         ({"tau": lambda t, q, qd: [1.0]}, r"what tau returns has shape \(1,\)"),
         ({"tau": lambda t, q, qd: "much"}, "what tau returns must be 2 numbers"),
@@ -207,7 +210,8 @@ def test_events_without_progress_end_the_run_with_a_status():
         def first_event(self, step):
             return step.start
 
-    plant = Plant(mechanism_of(ARM))
-    recorder = Recorder(plant, None)
-    loop = Loop(plant, Restless(plant), Integrator(METHODS["DOP853"], 1e-6, 1e-6, math.inf), recorder)
-    assert loop.run(np.array(START[0]), np.array(START[1]), 1.0, 1000) == "no progress"
+    q, qd = map(np.array, START)
+    plant = Plant(mechanism_of(ARM), drive_of(2, None, None, q, qd))
+    extras = Recorder(plant, None), Watch(plant, ()), Progress("arm", 1.0, False)
+    loop = Loop(plant, Restless(plant), METHODS["DOP853"], Options(1e-6, 1e-6), *extras)
+    assert loop.run(q, qd, 1.0, 1000) == "no progress"

@@ -87,6 +87,7 @@ def test_plot_draws_coordinates_speeds_and_energy(tmp_path):
     assert q.lines[0].get_ydata().tolist() == motion.q[:, 0].tolist()
     assert qd.lines[0].get_ydata().tolist() == motion.qd[:, 0].tolist()
     assert energy.lines[0].get_ydata().tolist() == motion.energy.tolist()
-    assert len(energy.lines) == 1 + len(motion.impacts)
+    assert energy.lines[1].get_ydata().tolist() == motion.work.walls.tolist()
+    assert len(energy.lines) == 2 + len(motion.impacts)
     with pytest.raises(appell.ArgumentError, match="unknown joint 'w'"):
         motion.plot(joints=["w"])

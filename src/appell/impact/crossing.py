@@ -65,16 +65,16 @@ def _closing(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) 
         return float(gaps(np.array([t]))[1][0, c])
 
     if not below:
-        b = _root(rate, a, b)
+        b = root(rate, a, b)
         if gap(b) >= floor:
             return None
     if rate(a) > 0.0 and rate(b) < 0.0:  # it rises first: look only where it falls
-        a = _root(rate, a, b)
+        a = root(rate, a, b)
     wanted = floor if gap(a) <= GRAZE else 0.0  # where it is closed already the rounding of zero decides nothing
-    return _root(lambda t: gap(t) - wanted, a, b)
+    return root(lambda t: gap(t) - wanted, a, b)
 
 
-def _root(function: Callable[[float], float], a: float, b: float) -> float:
+def root(function: Callable[[float], float], a: float, b: float) -> float:
     """Where a function is zero between two times; the time nearest to it if rounding has taken the change of sign."""
     at_a, at_b = function(a), function(b)
     if at_a * at_b > 0.0:

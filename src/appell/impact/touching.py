@@ -12,6 +12,7 @@ from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.crossing import PIECES, TIME, first_crossing
 from appell.impact.law import rows_along, tangents
 from appell.impact.reaction import SPEED, Mode, has_ended, hold
+from appell.simulation.plant import Motion
 
 if TYPE_CHECKING:
     from appell.simulation.phase import Step
@@ -37,11 +38,14 @@ class Touching:
     def contacts(self) -> tuple[tuple[str, int], ...]:
         return tuple((self.pairs.point(i), self.pairs.wall(i)) for i in self.mode.index.tolist())
 
-    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        qdd = self.plant.acceleration(t, q, qd)
-        if not self.contacts or not np.isfinite(qdd).all():
-            return qdd
-        return hold(self._mass(q), qdd, self._closed(q, qd), self.mu, self.mode).qdd
+    def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
+        free = self.plant.motion(t, q, qd)
+        if not len(self.mode.index) or not np.isfinite(free.qdd).all():
+            return free
+        contacts = self._closed(q, qd)
+        held = hold(self._mass(q), free.qdd, contacts, self.mu, self.mode)
+        drives, joints, _ = free.power
+        return Motion(held.qdd, (drives, joints, float(np.sum(held.friction * contacts.sliding))))
 
     # --- when it ends -------------------------------------------------------------------------------------------------
 
@@ -54,7 +58,7 @@ class Touching:
             return self.pairs.gaps(q.T, qd.T)
 
         crossing = first_crossing(gaps, step.start, step.end, watched)
-        release = self._release(step) if self.contacts else None
+        release = self._release(step) if len(self.mode.index) else None
         return min((time for time in (crossing, release) if time is not None), default=None)
 
     def _release(self, step: Step) -> float | None:
@@ -79,12 +83,12 @@ class Touching:
     # --- errors of the integrator -------------------------------------------------------------------------------------
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
-        apart = float(np.abs(self._closed(q, qd).gap).max()) if self.contacts else 0.0
+        apart = float(np.abs(self._closed(q, qd).gap).max()) if len(self.mode.index) else 0.0
         return max(apart, self.plant.mechanism.drift(q, qd))
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.mechanism.tidied(q, qd)
-        if not self.contacts:
+        if not len(self.mode.index):
             return q, qd
         q = brought_to_wall(self.plant, self.pairs, q, self.mode.index)
         contacts = self._closed(q, qd)

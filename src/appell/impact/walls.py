@@ -96,7 +96,7 @@ class Walls:
     def _faint(self, t: float, q: np.ndarray, qd: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Which contacts fall back before their gap is larger than FAINT."""
         every = self.pairs.motion(q, qd)
-        qdd = Touching(self.plant, self.pairs, self._mode(t, q, qd, every)).acceleration(t, q, qd)
+        qdd = Touching(self.plant, self.pairs, self._mode(t, q, qd, every)).motion(t, q, qd).qdd
         contacts = every.some(index)
         opening = contacts.J_n @ qdd + contacts.rate_bias
         return (opening < 0.0) & (contacts.rate**2 <= -2.0 * opening * FAINT)

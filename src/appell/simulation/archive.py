@@ -12,10 +12,13 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.impact.record import Contact, Impact
-from appell.simulation.trajectory import Trajectory
+from appell.simulation.events import Event
+from appell.simulation.excess import Excess
+from appell.simulation.trajectory import Trajectory, Work
 
-FORMAT, VERSION = "appell trajectory", 1
-ARRAYS = ("t", "q", "qd", "qdd", "tau", "energy")
+FORMAT, VERSION = "appell trajectory", 2
+ARRAYS = ("t", "q", "qd", "qdd", "tau", "energy", "saturated")
+NAMES = ("joint_names", "q_names", "qd_names")
 MEASURES = ("impulses", "friction_impulses", "normal_velocity_change", "incidence", "q", "qd_before", "qd_after")
 """Fields of an impact that are arrays; those of all impacts are written one after the other."""
 
@@ -28,13 +31,17 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "version": VERSION,
         "status": trajectory.status,
         "robot_name": trajectory.robot_name,
-        "joint_names": trajectory.joint_names,
+        **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
             {f.name: getattr(each, f.name) for f in fields(Impact) if f.name not in MEASURES} for each in impacts
         ],
         "contacts": [asdict(each) for each in trajectory.contacts],
+        "excesses": [asdict(each) for each in trajectory.excesses],
+        "events": [{"name": each.name, "number": each.number, "time": each.time} for each in trajectory.events],
     }
-    arrays = {name: getattr(trajectory, name) for name in ARRAYS}
+    arrays = {name: getattr(trajectory, name) for name in ARRAYS} | {"work": np.stack(trajectory.work)}
+    if trajectory.events:
+        arrays |= {f"event_{name}": np.stack([getattr(e, name) for e in trajectory.events]) for name in ("q", "qd")}
     measures = {f"impact_{name}": np.concatenate([getattr(i, name) for i in impacts]) for name in MEASURES if impacts}
     with open(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, rest=np.array(json.dumps(rest)), **arrays, **measures)
@@ -52,11 +59,17 @@ def load(path: str | PathLike) -> Trajectory:
         raise ArgumentError(
             f"{path} is {rest.get('format')!r} version {rest.get('version')!r}, expected {FORMAT!r} {VERSION}."
         )
+    names: dict[str, Any] = {name: tuple(rest[name]) for name in NAMES}
     return Trajectory(
         **{name: data[name] for name in ARRAYS},
         impacts=_impacts(rest["impacts"], data),
+        work=Work(*data["work"]),
         contacts=tuple(Contact(**each) for each in rest["contacts"]),
-        status=rest["status"], robot_name=rest["robot_name"], joint_names=tuple(rest["joint_names"]),
+        excesses=tuple(Excess(**each) for each in rest["excesses"]),
+        events=tuple(
+            Event(**entry, q=data["event_q"][i], qd=data["event_qd"][i]) for i, entry in enumerate(rest["events"])
+        ),
+        status=rest["status"], robot_name=rest["robot_name"], **names,
     )  # fmt: skip
 
 

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import OdeSolver
 
 from appell.errors import SimulationError
-from appell.simulation.phase import Environment, Phase, Step
+from appell.simulation.fixed import Problem
+from appell.simulation.phase import Environment, Phase, Solver, Step
 
 if TYPE_CHECKING:
+    from appell.simulation.events import Watch
+    from appell.simulation.methods import Method, Options
     from appell.simulation.plant import Plant
+    from appell.simulation.progress import Progress
     from appell.simulation.recorder import Recorder
 
 DRIFT = 1e-10
@@ -21,90 +24,88 @@ DRIFT = 1e-10
 STUCK, CRAWL = 300, 3e-5
 """A run is given up when so many events follow each other within this time. [s]"""
 
-FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS = "finished", "too many impacts", "no progress"
-"""How a run can end."""
+FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
+"""How a run can end; the last with the name of the event."""
 
 
-@dataclass(frozen=True)
-class Integrator:
-    """A method with its tolerances."""
-
-    method: type[OdeSolver]
-    rtol: float
-    atol: float
-    max_step: float
-
-    def start(self, rate, t: float, y: np.ndarray, end: float, first_step: float | None) -> OdeSolver:
-        """A solver at this state. Its first step is chosen by itself unless it is given."""
-        step = None if first_step is None else min(first_step, end - t)
-        options: dict = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step, "first_step": step}
-        return self.method(rate, t, y, end, **options)
-
-
+@dataclass
 class Loop:
     """One run."""
 
-    def __init__(self, plant: Plant, environment: Environment, integrator: Integrator, recorder: Recorder) -> None:
-        self.plant, self.environment, self.integrator, self.recorder = plant, environment, integrator, recorder
+    plant: Plant
+    environment: Environment
+    method: Method
+    options: Options
+    recorder: Recorder
+    watch: Watch
+    progress: Progress
+    _length: float | None = None
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Move from this state at t = 0 to the end; says how the run ended."""
-        t, events = 0.0, deque[float](maxlen=STUCK)
+        t, work, events = 0.0, np.zeros(3), deque[float](maxlen=STUCK)
+        drive = self.plant.drive
         while True:
+            if t >= drive.next_sample:
+                drive.sample(t, q, qd)
             q, qd, phase, impacts = self.environment.settle(t, q, qd)
-            self.recorder.begin(t, q, qd, phase, impacts)
-            if len(self.recorder.impacts) > max_impacts:
+            y = self.plant.joined(q, qd, work)
+            self.recorder.begin(t, y, phase, impacts)
+            stopped = self.watch.begin(t, q, qd)
+            if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
                 break
-            t, q, qd = self._fly(phase, t, q, qd, duration)
+            if impacts:
+                self._length = None
+            t, y = self._fly(phase, t, y, min(duration, drive.next_sample))
             events.append(t)
-            if t >= duration or (len(events) == STUCK and t - events[0] < CRAWL):
+            if t >= duration or self.watch.stopped_by or (len(events) == STUCK and t - events[0] < CRAWL):
                 status = FINISHED if t >= duration else NO_PROGRESS
                 break
-        self.recorder.finish(t, q, qd, phase)
-        return status
+            self.recorder.end(t, y, phase)
+            (q, qd), work = self.plant.split(y), self.plant.work(y)
+        self.recorder.finish(t, y, phase)
+        return STOPPED + self.watch.stopped_by if self.watch.stopped_by else status
 
-    def _fly(
-        self, phase: Phase, t: float, q: np.ndarray, qd: np.ndarray, duration: float
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Integrate a phase until its first event or the end, and give the state there."""
-        first_step: float | None = None
-        while t < duration:
-            solver = self.integrator.start(self._rate(phase), t, np.concatenate([q, qd]), duration, first_step)
+    def _fly(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray]:
+        """Integrate a phase until its first event or the end, and give time and state there."""
+        problem = Problem(self.plant, phase)
+        while t < end:
+            solver = self.method.start(problem, t, y, end, self.options, self._length)
             while True:
                 step = self._step(solver)
+                self._length = step.end - step.start
                 event = phase.first_event(step)
-                t = step.end if event is None else event
-                self.recorder.piece(step, t, phase)
-                q, qd = self.plant.split(step.state(t))
-                if event is not None:
-                    return t, *phase.tidied(q, qd)
-                if solver.status != "running" or phase.drift(q, qd) > DRIFT:
+                t = self.watch.look(step, step.end if event is None else event)
+                over = event is not None or self.watch.stopped_by is not None
+                self.recorder.piece(step, t, phase, last=over or t >= end)
+                self.progress.show(t)
+                y = step.state(t)
+                if over:
+                    return t, self._tidied(y, phase)
+                if solver.status != "running" or phase.drift(*self.plant.split(y)) > DRIFT:
                     break
-            first_step = step.end - step.start
-            q, qd = phase.tidied(q, qd)
-        return t, q, qd
+            y = self._tidied(y, phase)
+        return t, y
 
-    def _rate(self, phase: Phase):
-        def rate(t: float, y: np.ndarray) -> np.ndarray:
-            return self.plant.rate(y, phase.acceleration(t, *self.plant.split(y)))
+    def _tidied(self, y: np.ndarray, phase: Phase) -> np.ndarray:
+        return self.plant.joined(*phase.tidied(*self.plant.split(y)), self.plant.work(y))
 
-        return rate
-
-    def _step(self, solver: OdeSolver) -> Step:
+    def _step(self, solver: Solver) -> Step:
         """The solver's next step; a state that is not finite, or a step that cannot be made, is an error."""
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             self._give_up(solver, message or "the state is no longer finite")
         return Step(solver)
 
-    def _give_up(self, solver: OdeSolver, message: str) -> None:
-        robot, t = self.plant.mechanism, float(solver.t)
-        q, qd = self.plant.split(solver.y)
-        when, what = self.plant.bad or (t, f"qd[{int(np.argmax(np.abs(qd)))}] = {qd[np.argmax(np.abs(qd))]:.6g}")
+    def _give_up(self, solver: Solver, message: str) -> None:
+        t, (q, qd) = float(solver.t), self.plant.split(solver.y)
+        worst = int(np.argmax(np.abs(qd)))
+        when, what = self.plant.bad or (t, f"qd[{worst}] = {qd[worst]:.6g}")
         raise SimulationError(
-            f"the motion of {robot.name!r} cannot be followed beyond t = {t:.9g} s ({message.strip().rstrip('.')}): {what} at "
-            f"t = {when:.9g} s. q = {np.array2string(q, precision=6)}, qd = {np.array2string(qd, precision=6)}. "
-            "Look at the drives and the initial state, or ask for another tolerance or method.",
-            time=t, state=np.array(solver.y), quantity=what,
+            f"the motion of {self.plant.mechanism.name!r} cannot be followed beyond t = {t:.9g} s "
+            f"({message.strip().rstrip('.')}): {what} at t = {when:.9g} s. "
+            f"q = {np.array2string(q, precision=6)}, qd = {np.array2string(qd, precision=6)}. "
+            "Look at the drives and the initial state, or ask for another tolerance, step or method.",
+            time=t, state=np.concatenate([q, qd]), quantity=what,
         )  # fmt: skip

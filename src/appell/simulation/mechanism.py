@@ -6,7 +6,8 @@ loops, has a method `mechanism()` that returns its own; nothing else in this pac
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -115,25 +116,10 @@ class TreeMechanism:
         self.coordinates = Coordinates(robot)
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.losses = losses(robot)
-
-    @cached_property
-    def q_names(self) -> tuple[str, ...]:
-        return _numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.robot.moving_joints])
-
-    @cached_property
-    def qd_names(self) -> tuple[str, ...]:
-        return _numbered([(joint.name, KINDS[joint.kind].nv) for joint in self.robot.moving_joints])
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        lower, upper, speed, effort = [], [], [], []
-        for joint in self.robot.moving_joints:
-            kind, limits = KINDS[joint.kind], joint.limits
-            lower += [limits.lower if kind.limited else -np.inf] * kind.nq
-            upper += [limits.upper if kind.limited else np.inf] * kind.nq
-            speed += [limits.velocity] * kind.nv
-            effort += [limits.effort] * kind.nv
-        return Bounds(*map(np.array, (lower, upper, speed, effort)))
+        kinds = [(joint.name, KINDS[joint.kind]) for joint in robot.moving_joints]
+        self.q_names = _numbered([(name, kind.nq) for name, kind in kinds])
+        self.qd_names = _numbered([(name, kind.nv) for name, kind in kinds])
+        self.bounds = _bounds(robot)
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.forward_dynamics(q, qd, forces, check=False)
@@ -162,14 +148,25 @@ class TreeMechanism:
 
 def mechanism_of(robot: Any) -> Mechanism:
     """The robot as a simulation sees it: its own `mechanism()` if it has one, else that of a tree."""
-    own = getattr(robot, "mechanism", None)
-    return own() if callable(own) else TreeMechanism(robot)
+    own: Callable[[], Mechanism] | None = getattr(robot, "mechanism", None)
+    return TreeMechanism(robot) if own is None else own()
 
 
 @lru_cache(maxsize=16)
 def native(robot: Robot) -> CompiledRobot:
     """The robot's functions as native code; interpreted where there is no compiler. One state a call needs no threads."""
     return compile(robot, threads=1)
+
+
+def _bounds(robot: Robot) -> Bounds:
+    lower, upper, speed, effort = [], [], [], []
+    for joint in robot.moving_joints:
+        kind, limits = KINDS[joint.kind], joint.limits
+        lower += [limits.lower if kind.limited else -np.inf] * kind.nq
+        upper += [limits.upper if kind.limited else np.inf] * kind.nq
+        speed += [limits.velocity] * kind.nv
+        effort += [limits.effort] * kind.nv
+    return Bounds(*map(np.array, (lower, upper, speed, effort)))
 
 
 def _numbered(sizes: list[tuple[str, int]]) -> tuple[str, ...]:

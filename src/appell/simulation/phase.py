@@ -11,11 +11,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.integrate import OdeSolver
 
 if TYPE_CHECKING:
     from appell.impact.record import Impact
-    from appell.simulation.plant import Plant
+    from appell.simulation.plant import Motion, Plant
+
+
+class Solver(Protocol):
+    """An integrator at work: the interface of `scipy.integrate.OdeSolver`."""
+
+    t: float
+    t_old: float | None
+    y: np.ndarray
+    status: str
+
+    def step(self) -> str | None:
+        """Make a step; a text says why it could not be made."""
+        ...
+
+    def dense_output(self) -> Any:
+        """State vectors (m, N) at times (N,) within the last step."""
+        ...
 
 
 class Step:
@@ -26,7 +42,7 @@ class Step:
         final: state vector at its end.
     """
 
-    def __init__(self, solver: OdeSolver) -> None:
+    def __init__(self, solver: Solver) -> None:
         self._solver = solver
         self.start, self.end, self.final = float(solver.t_old or 0.0), float(solver.t), solver.y
 
@@ -51,8 +67,8 @@ class Phase(Protocol):
         """Points in contact and the numbers of their walls."""
         ...
 
-    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """qdd, (nv,)."""
+    def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
+        """Accelerations, and the power of the forces."""
         ...
 
     def first_event(self, step: Step) -> float | None:
@@ -96,8 +112,8 @@ class Free:
     def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
         return Settled(q, qd, self, ())
 
-    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.plant.acceleration(t, q, qd)
+    def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
+        return self.plant.motion(t, q, qd)
 
     def first_event(self, step: Step) -> float | None:
         return None

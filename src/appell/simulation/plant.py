@@ -1,74 +1,108 @@
-"""The robot as a system of differential equations: what moves it, how it accelerates, what energy it has."""
+"""The robot as a system of differential equations: what moves it, how it accelerates, and the power of each force."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.errors import ArgumentError
-
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
+    from appell.simulation.drive import Drive
     from appell.simulation.mechanism import Mechanism
 
-Torque = Callable[[float, np.ndarray, np.ndarray], "ArrayLike"]
-"""Forces of the drives from time, coordinates and speeds."""
+CREEP = 1e-3
+"""Where Coulomb friction is smoothed it grows linearly up to this speed. [rad/s, m/s]"""
+
+
+class Motion(NamedTuple):
+    """How a state goes on.
+
+    Attributes:
+        qdd: accelerations, (nv,).
+        power: of the drives, of damping and friction in the joints, of friction on walls, (3,). [W]
+    """
+
+    qdd: np.ndarray
+    power: tuple[float, float, float]
 
 
 class Plant:
     """A robot with its drives.
 
+    Its state vector y is coordinates, speeds and, where anything but gravity does work, the work of the three forces of
+    `Motion.power` since the beginning.
+
     Attributes:
         mechanism: what moves.
+        effort: what the drives can give at most, (nv,). [N m, N]
+        damping, friction: of each speed, (nv,).
+        works: whether work is counted.
         bad: the last number that was not finite although the state was, in words, with its time.
     """
 
-    def __init__(self, mechanism: Mechanism, tau: ArrayLike | Torque | None = None) -> None:
-        self.mechanism = mechanism
-        self.drive = _drive(mechanism.nv, tau)
-        self.passive = any(mechanism.losses.damping) or any(mechanism.losses.friction)
+    def __init__(
+        self, mechanism: Mechanism, drive: Drive, effort: np.ndarray | None = None, works: bool = True
+    ) -> None:
+        self.mechanism, self.drive, self.effort = mechanism, drive, effort
+        self.damping, self.friction = np.array(mechanism.losses.damping), np.array(mechanism.losses.friction)
+        self.passive = bool(self.damping.any() or self.friction.any())
+        self.works = works or self.passive
         self.bad: tuple[float, str] | None = None
 
+    # --- state vectors ------------------------------------------------------------------------------------------------
+
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and speeds of a state vector (nq + nv,) or of many (nq + nv, N)."""
-        return y[: self.mechanism.nq], y[self.mechanism.nq :]
+        """Coordinates and speeds of a state vector (m,) or of many (m, N)."""
+        nq, nv = self.mechanism.nq, self.mechanism.nv
+        return y[:nq], y[nq : nq + nv]
+
+    def joined(self, q: np.ndarray, qd: np.ndarray, work: np.ndarray) -> np.ndarray:
+        """The state vector."""
+        return np.concatenate([q, qd, work] if self.works else [q, qd])
+
+    def work(self, y: np.ndarray) -> np.ndarray:
+        """Work of the three forces, (3,). [J]"""
+        return y[self.mechanism.nq + self.mechanism.nv :] if self.works else np.zeros(3)
+
+    def rate(self, y: np.ndarray, motion: Motion) -> np.ndarray:
+        """Rate of a state vector."""
+        q, qd = self.split(y)
+        rates = self.mechanism.rates(q, qd)
+        return np.concatenate([rates, motion.qdd, motion.power] if self.works else [rates, motion.qdd])
+
+    # --- forces -------------------------------------------------------------------------------------------------------
 
     def torque(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Forces of the drives, (nv,). [N m, N]"""
-        return np.asarray(self.drive(t, q, qd))
+        """Forces of the drives within their limits, (nv,). [N m, N]"""
+        tau = self.drive.demand(t, q, qd)
+        return tau if self.effort is None else np.clip(tau, -self.effort, self.effort)
 
-    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """qdd under the drives, damping and joint friction, (nv,); not finite where they are not."""
+    def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Which drives are asked for more than they can give, (nv,)."""
+        if self.effort is None:
+            return np.zeros(self.mechanism.nv, dtype=bool)
+        return np.abs(self.drive.demand(t, q, qd)) > self.effort
+
+    def motion(self, t: float, q: np.ndarray, qd: np.ndarray, friction: np.ndarray | None = None) -> Motion:
+        """What the drives, damping and friction do, without walls; not finite where they are not.
+
+        Args:
+            friction: Coulomb friction (nv,) where it is known; else it is smoothed, -friction · clip(qd / CREEP, ±1).
+        """
         tau = self.torque(t, q, qd)
-        forces = tau + self.mechanism.losses.forces(qd) if self.passive else tau
+        forces, lost = tau, 0.0
+        if self.passive:
+            if friction is None:
+                friction = -self.friction * np.clip(qd / CREEP, -1.0, 1.0)
+            passive = friction - self.damping * qd
+            forces, lost = tau + passive, float(passive @ qd)
         qdd = self.mechanism.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all() and np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
             self.bad = (t, f"{name}[{first}] = {array[first]}")
-        return qdd
+        return Motion(qdd, (float(tau @ qd), lost, 0.0))
 
-    def rate(self, y: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Rate of a state vector that accelerates with qdd."""
-        q, qd = self.split(y)
-        return np.concatenate([self.mechanism.rates(q, qd), qdd])
-
-
-def _drive(size: int, tau: ArrayLike | Torque | None) -> Torque:
-    if callable(tau):
-        return lambda t, q, qd: _vector(tau(t, q, qd), size, "what tau returns")
-    constant = np.zeros(size) if tau is None else _vector(tau, size, "tau")
-    return lambda t, q, qd: constant
-
-
-def _vector(value: ArrayLike, size: int, label: str) -> np.ndarray:
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{label} must be {size} numbers, got {type(value).__name__}.") from None
-    if array.shape != (size,):
-        raise ArgumentError(f"{label} has shape {array.shape}, expected ({size},).")
-    return array
+    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """qdd without walls, (nv,)."""
+        return self.motion(t, q, qd).qdd

@@ -17,22 +17,47 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 
 
 def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[str] | None) -> Any:
-    """Coordinates, speeds and energy over time; documented at `Trajectory.plot`."""
-    figure = new_figure(9.0, 7.5)
-    panels = figure.subplots(3, 1, sharex=True)
-    square = trajectory.q.shape[1] == trajectory.qd.shape[1] == len(trajectory.joint_names)
-    names = trajectory.joint_names if square else None
-    for panel, values, label in ((panels[0], trajectory.q, "q"), (panels[1], trajectory.qd, "qd")):
+    """Coordinates, speeds, forces and energy over time; documented at `Trajectory.plot`."""
+    for joint in joints or ():
+        if joint not in trajectory.joint_names:
+            raise ArgumentError(choices("joint", joint, trajectory.joint_names))
+    q_names, qd_names = trajectory.q_names, trajectory.qd_names
+    curves = [("q [rad, m]", q_names, trajectory.q), ("qd [rad/s, m/s]", qd_names, trajectory.qd)]
+    if trajectory.tau.any():
+        curves.append(("drives [N m, N]", qd_names, trajectory.tau))
+    figure = new_figure(9.0, 2.5 * (len(curves) + 1))
+    panels = figure.subplots(len(curves) + 1, 1, sharex=True)
+    for panel, (label, names, values) in zip(panels, curves, strict=False):
         lines(panel, trajectory.t, _chosen(values, names, joints), label)
-    panels[2].plot(trajectory.t, trajectory.energy, color=COLOURS[0], linewidth=1.5)
-    panels[2].set(ylabel="energy [J]", xlabel="time [s]", ylim=_span(trajectory.energy))
-    panels[2].ticklabel_format(useOffset=False)
+    _energy(panels[-1], trajectory)
     for panel in panels:
         mark_impacts(panel, trajectory)
-    panels[0].set_title(f"{trajectory.robot_name}: {len(trajectory.impacts)} impacts", loc="left", fontsize=11)
+    panels[0].set_title(_title(trajectory), loc="left", fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def _energy(panel: Any, trajectory: Trajectory) -> None:
+    """Energy of the robot, and the work of what changes it."""
+    t, work = trajectory.t, trajectory.work
+    panel.plot(t, trajectory.energy, color=COLOURS[0], linewidth=1.5, label="kinetic + potential")
+    shown = [trajectory.energy]
+    for name, values, colour in zip(work._fields, work, COLOURS[1:], strict=False):
+        if np.abs(values).max() > 0.0:
+            panel.plot(t, values, "--", color=colour, linewidth=1.2, label=f"work of {name}")
+            shown.append(values)
+    if len(shown) > 1:
+        panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    panel.set(ylabel="energy [J]", xlabel="time [s]", ylim=_span(np.concatenate(shown)))
+    panel.ticklabel_format(useOffset=False)
+
+
+def _title(trajectory: Trajectory) -> str:
+    counts = {"impacts": trajectory.impacts, "contacts": trajectory.contacts, "events": trajectory.events}
+    happened = [f"{len(each)} {name if len(each) > 1 else name[:-1]}" for name, each in counts.items() if each]
+    ended = [] if trajectory.status == "finished" else [trajectory.status]
+    return ", ".join([f"{trajectory.robot_name}: {trajectory.t[-1]:g} s", *happened, *ended])
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -77,11 +102,6 @@ def _span(energy: np.ndarray) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _chosen(values: np.ndarray, names: tuple[str, ...] | None, joints: Sequence[str] | None) -> dict[str, np.ndarray]:
-    """Columns by name: of the joints where each has one, else by number."""
-    if names is None:
-        return {str(i): values[:, i] for i in range(values.shape[1])}
-    for joint in joints or ():
-        if joint not in names:
-            raise ArgumentError(choices("joint", joint, names))
-    return {name: values[:, i] for i, name in enumerate(names) if joints is None or name in joints}
+def _chosen(values: np.ndarray, names: Sequence[str], joints: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """Columns by name, those of the chosen joints."""
+    return {name: values[:, i] for i, name in enumerate(names) if joints is None or name.partition("[")[0] in joints}

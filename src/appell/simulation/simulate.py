@@ -14,18 +14,25 @@ from appell.impact.points import Points, chosen_points
 from appell.impact.surfaces import Surface
 from appell.impact.surfaces.surface import check_restitution
 from appell.impact.walls import Walls
-from appell.simulation.loop import Integrator, Loop
-from appell.simulation.mechanism import mechanism_of
-from appell.simulation.methods import method_named
+from appell.simulation.drive import Controller, Torque, drive_of, vector
+from appell.simulation.events import EventFunction, Watch
+from appell.simulation.joint_friction import JointFriction
+from appell.simulation.loop import DRIFT, Loop
+from appell.simulation.mechanism import Mechanism, mechanism_of
+from appell.simulation.methods import DT, METHODS, Method, Options, method_named
 from appell.simulation.phase import Environment, Free
-from appell.simulation.plant import Plant, Torque
+from appell.simulation.plant import Plant
+from appell.simulation.progress import Progress
 from appell.simulation.recorder import Recorder
-from appell.simulation.trajectory import Trajectory
+from appell.simulation.trajectory import Trajectory, Work
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.model.robot import Robot
+
+CLOSED = 1e-6
+"""How far an initial state may be from the mechanism's constraints; it is brought onto them."""
 
 
 def simulate(
@@ -35,39 +42,57 @@ def simulate(
     duration: float,
     *,
     tau: ArrayLike | Torque | None = None,
+    control: Controller | None = None,
+    limits: ArrayLike | str | None = None,
     walls: Sequence[Surface] = (),
     restitution: float | None = None,
     points: Sequence[str] | None = None,
     simultaneous: float | None = None,
     max_impacts: int = 100_000,
+    events: Sequence[EventFunction] = (),
     method: str = "DOP853",
     rtol: float = 1e-9,
     atol: float | None = None,
     max_step: float = math.inf,
+    dt: float | None = None,
     sample: float | ArrayLike | None = None,
+    progress: bool | None = None,
 ) -> Trajectory:
-    """The motion of a robot from a state, with the impacts of its points on walls.
+    """The motion of a robot from a state, with its drives and with the impacts of its points on walls.
 
-    Between events the equations of motion are integrated; `docs/theory/shafei2018.md` says what happens at them. No point
-    is ever behind a wall by more than 1e-9 m. Equal arguments give equal bits.
+    Between events the equations of motion are integrated; `docs/howto/simulate.md` shows how to use it, and
+    `docs/theory/shafei2018.md` says what happens at walls. No point is ever behind a wall by more than 1e-9 m. Equal
+    arguments give equal bits.
 
     Args:
+        robot: a `Robot`, or anything with a `mechanism()` (`appell.simulation.mechanism`).
         q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
             comes first; a point that is behind a wall is an error.
         duration: [s]
         tau: forces of the drives (nv,), constant, or a function of (t, q, qd) that returns them; none by default.
-            Damping and friction of the joints are added (`Robot.passive_forces`). [N m, N]
+            Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb friction stick and
+            slide. [N m, N]
+        control: a controller instead: an object with `period` [s], `start(t, q, qd)` and `step(t, q, qd, memory)`, as
+            `appell.control` makes them. With a period it is asked exactly at its multiples, and its forces are held in
+            between; with the period None it acts continuously.
+        limits: greatest forces of the drives, a number or (nv,), or `"robot"` for the effort limits of the joints.
+            Forces are cut off there, and `Trajectory.saturated` says when. [N m, N]
         walls: surfaces such as `appell.Circle(radius=2.5)`.
         restitution: Newton's coefficient, from 0 to 1, of the walls that have none of their own; 1 by default.
         points: names of the frames that can touch walls; joint origins and tips by default.
         simultaneous: gap up to which approaching points are taken to touch when another point does. The default follows
             the accuracy of the integration: 100 rtol times 1 m, at least 1e-9. [m]
         max_impacts: after so many the run stops with the status `"too many impacts"`.
-        method: `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`, SciPy's integrators with their dense output.
-        rtol, atol: relative and absolute tolerance of the integrator; atol = rtol by default.
-        max_step: longest step. [s]
+        events: functions of (t, q, qd) whose zeros become `Trajectory.events`. With an attribute `terminal = True` the run
+            stops at the zero; `direction = 1` or `-1` looks at rising or falling ones alone.
+        method: adaptive, SciPy's: `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; of fixed step:
+            `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order).
+        rtol, atol: relative and absolute tolerance of the adaptive ones; atol = rtol by default.
+        max_step: their longest step. [s]
+        dt: step of the fixed ones, 1e-3 by default. [s]
         sample: period [s], or increasing times, of the samples; without it every step of the integrator is one, and both
             sides of every impact.
+        progress: whether to show how far a long run is; by default where stderr is a terminal.
 
     Raises:
         SimulationError: a point starts behind a wall, or the motion diverges: the error has `time`, `state` and
@@ -80,23 +105,69 @@ def simulate(
         >>> [(round(impact.time, 6), impact.points) for impact in motion.impacts]
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
-    q, qd = _state("q0", q0, robot.nq), _state("qd0", qd0, robot.nv)
-    end = _positive("duration", duration)
-    rtol = _positive("rtol", rtol)
-    integrator = Integrator(
-        method_named(method), rtol, rtol if atol is None else _positive("atol", atol), _positive("max_step", max_step)
-    )
     mechanism = mechanism_of(robot)
-    plant = Plant(mechanism, tau)
-    environment: Environment = Free(plant)
+    q, qd = _state("q0", q0, mechanism.nq), _state("qd0", qd0, mechanism.nv)
+    q, qd = _closed(mechanism, q, qd)
+    end, how = _positive("duration", duration), method_named(method)
+    options = _options(how, rtol, atol, max_step, dt)
+    works = tau is not None or control is not None or any(wall.friction for wall in walls if isinstance(wall, Surface))
+    plant = Plant(mechanism, drive_of(mechanism.nv, tau, control, q, qd), _effort(limits, mechanism), works)
+    around: Environment = Free(plant)
     if len(walls):
         pairs = _contacts(robot, q, walls, restitution, points)
-        environment = Walls(
-            plant, pairs, 100.0 * rtol if simultaneous is None else _positive("simultaneous", simultaneous)
+        window = 100.0 * options.rtol if simultaneous is None else _positive("simultaneous", simultaneous)
+        around = Walls(plant, pairs, window)
+    if plant.friction.any():
+        around = JointFriction(plant, around)
+    recorder, watch = Recorder(plant, _sample_times(sample, end)), Watch(plant, events)
+    line = Progress(mechanism.name, end, progress)
+    try:
+        status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, max_impacts)
+    finally:
+        line.finish()
+    return _trajectory(plant, recorder, watch, status)
+
+
+def _options(method: Method, rtol: float, atol: float | None, max_step: float, dt: float | None) -> Options:
+    if dt is not None and not method.fixed:
+        fixed = ", ".join(name for name, each in METHODS.items() if each.fixed)
+        raise ArgumentError(
+            f"dt is given, but {method.name} chooses its steps itself. Give max_step or sample, or one of the methods {fixed}."
         )
-    recorder = Recorder(plant, _sample_times(sample, end))
-    status = Loop(plant, environment, integrator, recorder).run(q, qd, end, max_impacts)
-    return _trajectory(plant, recorder, status)
+    rtol = _positive("rtol", rtol)
+    return Options(
+        rtol, rtol if atol is None else _positive("atol", atol), _positive("max_step", max_step),
+        DT if dt is None else _positive("dt", dt),
+    )  # fmt: skip
+
+
+def _effort(limits: ArrayLike | str | None, mechanism: Mechanism) -> np.ndarray | None:
+    if limits is None:
+        return None
+    if isinstance(limits, str):
+        if limits != "robot":
+            raise ArgumentError(
+                f"limits is {limits!r}, expected numbers or 'robot' for the effort limits of the joints."
+            )
+        return mechanism.bounds.effort
+    size = mechanism.nv
+    array = np.full(size, limits, dtype=float) if np.ndim(limits) == 0 else vector(limits, size, "limits")
+    if not (array >= 0.0).all():
+        raise ArgumentError(
+            f"limits[{int(np.argmin(array >= 0.0))}] is {array[np.argmin(array >= 0.0)]}, expected 0 or more."
+        )
+    return array
+
+
+def _closed(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The state on the mechanism's constraints; one that is far from them is refused."""
+    drift = mechanism.drift(q, qd)
+    if drift > CLOSED:
+        raise ArgumentError(
+            f"q0, qd0 miss the constraints of {mechanism.name!r} (unit quaternions, closed loops) by {drift:.3g}, "
+            f"expected at most {CLOSED:g}."
+        )
+    return mechanism.tidied(q, qd) if drift > DRIFT else (q, qd)
 
 
 def _contacts(robot: Robot, q: np.ndarray, walls, restitution: float | None, points: Sequence[str] | None) -> Contacts:
@@ -145,11 +216,13 @@ def _sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | 
     return times
 
 
-def _trajectory(plant: Plant, recorder: Recorder, status: str) -> Trajectory:
-    robot = plant.mechanism
-    t, q, qd, qdd, tau = (np.array(column) for column in zip(*recorder.samples, strict=True))
+def _trajectory(plant: Plant, recorder: Recorder, watch: Watch, status: str) -> Trajectory:
+    mechanism = plant.mechanism
+    t, q, qd, qdd, tau, saturated, work = (np.array(column) for column in zip(*recorder.samples, strict=True))
     return Trajectory(
-        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=plant.mechanism.energy(q, qd),
-        impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), status=status,
-        robot_name=robot.name, joint_names=robot.joint_names,
+        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=mechanism.energy(q, qd), work=Work(*work.T), saturated=saturated,
+        impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(watch.found),
+        excesses=recorder.excess.finish(float(t[-1])), status=status,
+        robot_name=mechanism.name, joint_names=mechanism.joint_names,
+        q_names=mechanism.q_names, qd_names=mechanism.qd_names,
     )  # fmt: skip

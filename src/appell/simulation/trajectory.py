@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,28 @@ from appell.impact.record import Contact, Impact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from appell.simulation.events import Event
+    from appell.simulation.excess import Excess
+
+
+class Work(NamedTuple):
+    """Work done on the robot since the beginning, each (N,). [J]
+
+    Attributes:
+        drives: by their forces.
+        joints: by damping and friction in the joints, never positive.
+        walls: by impacts and by friction on walls, never positive.
+    """
+
+    drives: np.ndarray
+    joints: np.ndarray
+    walls: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """Of all of them."""
+        return self.drives + self.joints + self.walls
 
 
 @dataclass(frozen=True)
@@ -23,12 +45,17 @@ class Trajectory:
     Attributes:
         t: times, (N,). [s]
         q, qd, qdd: coordinates (N, nq), speeds and accelerations (N, nv).
-        tau: forces of the drives, (N, nv). [N m, N]
+        tau: forces of the drives, within their limits, (N, nv). [N m, N]
         energy: kinetic plus potential, (N,). [J]
+        work: of drives, joints and walls since the beginning, integrated along with the motion.
+        saturated: where drives were asked for more than their limits, (N, nv).
         impacts: in order of time.
         contacts: stretches of time in which points stay on walls.
-        status: `"finished"`, `"too many impacts"` or `"no progress"`; all but the first end before the duration is over.
-        joint_names: of the robot.
+        events: zeros of the event functions.
+        excesses: stretches of time in which limits of joints are passed.
+        status: `"finished"`, `"stopped by <event>"`, `"too many impacts"` or `"no progress"`; all but the first end before
+            the duration is over.
+        joint_names, q_names, qd_names: of joints, coordinates and speeds.
 
     Example:
         >>> import appell
@@ -46,11 +73,17 @@ class Trajectory:
     qdd: np.ndarray
     tau: np.ndarray
     energy: np.ndarray
+    work: Work
+    saturated: np.ndarray
     impacts: tuple[Impact, ...]
     contacts: tuple[Contact, ...]
+    events: tuple[Event, ...]
+    excesses: tuple[Excess, ...]
     status: str
     robot_name: str
     joint_names: tuple[str, ...]
+    q_names: tuple[str, ...]
+    qd_names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -60,6 +93,19 @@ class Trajectory:
             f"Trajectory({self.robot_name!r}, {len(self)} samples to t = {self.t[-1]:g} s, "
             f"{len(self.impacts)} impacts, {self.status})"
         )
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Energy that no force accounts for, (N,): what the integrator got wrong. [J]
+
+        Example:
+            >>> import appell
+            >>> arm = appell.load("planar2r")
+            >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, tau=[3.0, 1.0])
+            >>> bool(abs(motion.balance).max() < 1e-7 < abs(motion.work.drives).max())
+            True
+        """
+        return self.energy - self.energy[0] - self.work.total + self.work.total[0]
 
     def save(self, path: str | PathLike) -> None:
         """Write everything to an .npz file; `Trajectory.load` gives it back.
@@ -84,8 +130,22 @@ class Trajectory:
 
         return load(path)
 
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with the time as index and a column for every number, named as in `q.joint1`. Needs pandas."""
+        from appell.simulation.columns import to_pandas
+
+        return to_pandas(self)
+
+    def to_csv(self, path: str | PathLike) -> None:
+        """Write the same columns as text, separated by commas, the time first."""
+        from appell.simulation.columns import to_csv
+
+        to_csv(self, path)
+
     def plot(self, path: str | PathLike | None = None, joints: Sequence[str] | None = None) -> Any:
-        """A picture of coordinates, speeds and energy over time, impacts marked. Needs matplotlib.
+        """A picture of coordinates, speeds, forces of drives if there are any, and energy over time, impacts marked.
+
+        Needs matplotlib.
 
         Args:
             path: file to write the picture to, its kind taken from the name.
