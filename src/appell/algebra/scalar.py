@@ -7,6 +7,7 @@ expressions, or anything else that has the four operations and methods `sin`, `c
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 Scalar = Any
@@ -38,6 +39,18 @@ def _elementary(name: str):
 sin = _elementary("sin")
 cos = _elementary("cos")
 sqrt = _elementary("sqrt")
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), from -π to π, for any scalars."""
+    if isinstance(y, (float, int)) and isinstance(x, (float, int)):
+        return math.atan2(y, x)
+    module = next(type(each).__module__.partition(".")[0] for each in (y, x) if not isinstance(each, (float, int)))
+    if module in ("casadi", "sympy"):
+        return import_module(module).atan2(y, x)
+    import numpy
+
+    return numpy.arctan2(y, x)
 
 
 def is_zero(x: Scalar) -> bool:

@@ -9,12 +9,13 @@ Example:
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from appell.errors import ArgumentError, choices
+from appell.model.catalogue.agile_wrist import agile_wrist
 from appell.model.catalogue.random import ALL_KINDS, random_chain, random_tree
-from appell.model.robot import Robot
 
-ROBOTS = ("puma560", "mata_two_body", "planar2r", "shafei_tree")
+ROBOTS = ("puma560", "mata_two_body", "planar2r", "shafei_tree", "agile_wrist")
 """Each is a module here with a function of the same name."""
 
 
@@ -29,7 +30,7 @@ def names() -> tuple[str, ...]:
     return ROBOTS
 
 
-def build(name: str) -> Robot:
+def build(name: str) -> Any:
     """The built-in robot of this name.
 
     Example:
@@ -51,4 +52,4 @@ def _module(name: str):
     return import_module(f"{__name__}.{name}")
 
 
-__all__ = ["ALL_KINDS", "build", "names", "random_chain", "random_tree"]
+__all__ = ["ALL_KINDS", "agile_wrist", "build", "names", "random_chain", "random_tree"]

@@ -53,6 +53,13 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
     if base not in BASES:
         raise ArgumentError(choices("base", base, BASES))
     reading = read(source)
+    if not isinstance(reading.robot, Robot):  # a mechanism with loops: how it moves is its own
+        if base != "fixed":
+            raise ArgumentError(
+                f"{reading.robot.name} has closed loops; only robots without them can have a floating base."
+            )
+        settle(problems_of(reading))
+        return reading.robot
     robot = replace(reading.robot, coupled=MIMIC[mimic])
     settle(problems_of(replace(reading, robot=robot)))
     robot = replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
@@ -87,7 +94,8 @@ def problems_of(reading: Reading) -> tuple[Problem, ...]:
     """What could not be read, and what is wrong with what could."""
     from appell.model.check import inspect
 
-    return sorted_by_place((*reading.problems, *inspect(reading.robot, reading.virtual)))
+    robot = getattr(reading.robot, "open_tree", reading.robot)  # of a mechanism with loops
+    return sorted_by_place((*reading.problems, *inspect(robot, reading.virtual)))
 
 
 def _unknown(source: Source) -> str:

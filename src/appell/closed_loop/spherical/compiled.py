@@ -1,0 +1,17 @@
+"""A spherical parallel robot with its functions as native code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from appell.closed_loop.spherical.functions import SphericalFunctions
+from appell.compiler.api import Compiled
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.robot import SphericalRobot
+
+
+class CompiledSphericalRobot(Compiled, SphericalFunctions):
+    """Made by `appell.compile`; its functions are documented in `SphericalFunctions`."""
+
+    robot: SphericalRobot

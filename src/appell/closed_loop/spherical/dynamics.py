@@ -1,0 +1,254 @@
+"""Inverse and forward dynamics of a spherical parallel robot, and its energies, from the Gibbs function's gradient.
+
+Source: Abedloo 2014, eqs (12) to (16), (49) and (51), with the corrections of docs/theory/abedloo2014.md.
+    (15)  ∂S/∂q̈ = Σ J^T (I α + ω x I ω - m ρ x σ)        (51)  Q = Jact^T τ
+Equation (15) needs the angular accelerations alone: each leg is gone through outwards for ω, α and the moments of its bodies,
+and inwards for the moments about its joints. The platform's angular velocity Ω is taken as quasi-velocity, so that torques do
+not care where the Euler angles are singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z, sqrt
+from appell.algorithms.linear import solve
+from appell.closed_loop.spherical.jacobians import actuated_rows, coriolis_matrix, gravity, inertia_of, mass_matrix
+from appell.closed_loop.spherical.jacobians import printed_coriolis_matrix as printed
+from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
+from appell.closed_loop.spherical.rates import (
+    Rates,
+    Speeds,
+    axis_rates,
+    coordinate_speeds,
+    guarded,
+    joint_motion,
+    joint_rows,
+    normals,
+    platform_rates,
+    quasi_speeds,
+)
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+
+SMALLEST_SINE = 1e-6
+"""Actuators are singular where a column of their Jacobian is nearer [rad] than this to the span of those before it."""
+
+
+class BodyMotion(NamedTuple):
+    """A body along its own axes: angular velocity, angular acceleration, free fall."""
+
+    omega: Vec3
+    alpha: Vec3
+    sigma: Vec3
+
+
+def inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
+    """Torques of the actuators that give qdd at (q, qd): (15) and (51) in quasi-velocities.  [N m]"""
+    placed = posture(system, q)
+    speeds = quasi_speeds(system, placed)
+    Q = gradient(system, placed, speeds, platform_rates(system, placed, qd, qdd))
+    return actuator_torques(system, actuated_rows(system, placed, speeds), Q)
+
+
+def printed_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
+    """The same as the paper writes it: τ = Jact^-T (M q̈ + C q̇ + G), (19), (21) and (51).  [N m]"""
+    M, C, G = mass_matrix(system, q), printed(system, q, qd), gravity(system, q)
+    Q = [_dot(M[k], qdd) + _dot(C[k], qd) + G[k] for k in range(system.nv)]
+    placed = posture(system, q)
+    return actuator_torques(system, actuated_rows(system, placed, coordinate_speeds(system, placed)), Q)
+
+
+def generalized_forces(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
+    """Q = M q̈ + C q̇ + G on the coordinates, by (15).  [N m]"""
+    placed = posture(system, q)
+    return gradient(system, placed, coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd))
+
+
+def bias(system: SphericalSystem, q, qd) -> list[Scalar]:
+    """C(q, qd) qd + G(q), the forces on the coordinates at qdd = 0.  [N m]"""
+    return generalized_forces(system, q, qd, [0.0] * system.nv)
+
+
+def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
+    """Accelerations of the coordinates under torques of the actuators.  [rad/s²]"""
+    placed = posture(system, q)
+    speeds = quasi_speeds(system, placed)
+    rates = platform_rates(system, placed, qd)
+    still = rates if system.guide is not None else rates._replace(Omegad=ZERO)
+    b = gradient(system, placed, speeds, still)
+    Jact = actuated_rows(system, placed, speeds)
+    Q = [_dot([row[k] for row in Jact], torques) - b[k] for k in range(system.nv)]
+    found = solve(inertia_of(system, placed, speeds), Q, range(system.nv))
+    return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
+
+
+def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
+    """q̈ with E q̈ = Ω̇ - Ė q̇: eq. (38) for the three axes of the Euler angles."""
+    rest = Omegad
+    for direction, rate in zip(axis_rates(placed.axes, qd[:3]), qd[:3], strict=True):
+        rest = rest - direction * rate
+    return [p @ rest for p in normals(euler_chain(placed))]
+
+
+def euler_chain(placed: Posture) -> LegPosture:
+    """The axes of the Euler angles as if they were a leg: its h is that of gimbal lock."""
+    first, second, third = placed.axes
+    h = third.cross(second) @ first
+    return LegPosture(placed.axes, (), (), h * h, h)
+
+
+def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[Scalar]:
+    """∂S/∂q̈, eq. (15): forces on the speeds, from the moments of all bodies."""
+    R = placed.R.T
+    body = BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity)
+    N = placed.R @ moment(system.platform, body, system.external.get(system.platform_place))
+    Q = [N @ column for column in speeds.E]
+    for i, (numbers, leg, free, given) in enumerate(
+        zip(system.legs, placed.legs, speeds.free, rates.free, strict=True)
+    ):
+        about_joints = leg_moments(system, i, numbers, leg, joint_motion(leg, rates, given))
+        rows = joint_rows(leg, speeds.E, free)
+        for t, row in zip(about_joints, rows, strict=False):
+            Q = [total + t * entry for total, entry in zip(Q, row, strict=True)]
+    return Q
+
+
+def leg_moments(
+    system: SphericalSystem,
+    number: int,
+    numbers: LegNumbers,
+    leg: LegPosture,
+    joints: Sequence[tuple[Scalar, Scalar]],
+) -> list[Scalar]:
+    """Moments about the joints of a leg that its own bodies need, by the two passes."""
+    motions = leg_motions(system, leg, joints)
+    about: list[Scalar] = []
+    carried = ZERO
+    for j in reversed(range(len(motions))):
+        carried = moment(numbers.inertias[j], motions[j], system.external.get((number, j))) + carried
+        about.append(carried.z)
+        carried = leg.steps[j] @ carried
+    return about[::-1]
+
+
+def leg_motions(system: SphericalSystem, leg: LegPosture, joints: Sequence[tuple[Scalar, Scalar]]) -> list[BodyMotion]:
+    """Motion of the bodies of a leg from the base to the platform, (42) to (45)."""
+    motions = []
+    omega, alpha, sigma = ZERO, ZERO, system.gravity
+    for step, (rate, acceleration) in zip(leg.steps, joints, strict=False):
+        omega, sigma = step.T @ omega, step.T @ sigma
+        alpha = step.T @ alpha + Z * acceleration + omega.cross(Z) * rate
+        omega = omega + Z * rate
+        motions.append(BodyMotion(omega, alpha, sigma))
+    return motions
+
+
+def moment(inertia: Inertia, body: BodyMotion, external: Vec3 | None) -> Vec3:
+    """I α + ω x I ω - m ρ x σ about the centre, less the moment that the world exerts."""
+    about = inertia.at_origin
+    N = about @ body.alpha + body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
+    return N if external is None else N - external
+
+
+def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], Q: Sequence[Scalar]) -> list[Scalar]:
+    """τ of smallest norm with Jact^T τ = Q, (51), by the orthogonal columns of Jact = U T."""
+    if len(Jact) < system.nv:
+        raise ArgumentError(
+            f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics is not "
+            "defined. Actuate more joints, or use generalized_forces."
+        )
+    columns = orthogonal_columns(Jact, system.nv)
+    y: list[Scalar] = []
+    for k, column in enumerate(columns):
+        value = Q[k]
+        for part, share in zip(column.parts, y, strict=True):
+            value = value - part * share
+        y.append(value * column.scale)
+    return [_dot([column.direction[i] for column in columns], y) for i in range(len(Jact))]
+
+
+class Column(NamedTuple):
+    """A column of a matrix by those before it: their `parts` times the earlier directions, the rest along a new one.
+
+    `length` and `left` are the squared lengths of the column and of that rest, `scale` is 1/√left.
+    """
+
+    direction: list[Scalar]
+    parts: list[Scalar]
+    length: Scalar
+    left: Scalar
+    scale: Scalar
+
+
+def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[Column]:
+    """The columns by Gram and Schmidt's method; not a number from where they are dependent."""
+    found: list[Column] = []
+    for k in range(count):
+        rest = [row[k] for row in matrix]
+        length, parts = _dot(rest, rest), []
+        for column in found:
+            part = _dot(column.direction, rest)
+            rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
+            parts.append(part)
+        left = _dot(rest, rest)
+        scale = 1.0 / sqrt(guarded(left, left - length * SMALLEST_SINE**2))
+        found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
+    return found
+
+
+def kinetic_energy(system: SphericalSystem, q, qd) -> Scalar:
+    """T = Σ ω · I ω / 2.  [J]"""
+    return _total(system, q, qd, None, lambda inertia, body: body.omega @ (inertia.at_origin @ body.omega) * 0.5)
+
+
+def potential_energy(system: SphericalSystem, q) -> Scalar:
+    """U = -Σ m ρ · σ, zero with all mass at the centre.  [J]"""
+    placed = posture(system, q)
+    total = -(system.platform.gamma @ (placed.R.T @ system.gravity))
+    for numbers, leg in zip(system.legs, placed.legs, strict=True):
+        sigma = system.gravity
+        for inertia, step in zip(numbers.inertias, leg.steps, strict=True):
+            sigma = step.T @ sigma
+            total = total - inertia.gamma @ sigma
+    return total
+
+
+def gibbs_function(system: SphericalSystem, q, qd, qdd) -> Scalar:
+    """S of (3) with (12), without what does not depend on q̈: its gradient is Q, its Hessian M.  [J/s²]"""
+
+    def energy(inertia: Inertia, body: BodyMotion) -> Scalar:
+        about = inertia.at_origin
+        rest = body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
+        return body.alpha @ (about @ body.alpha * 0.5 + rest)
+
+    return _total(system, q, qd, qdd, energy)
+
+
+def _total(system: SphericalSystem, q, qd, qdd, energy) -> Scalar:
+    """Σ energy(inertia, motion) over all bodies."""
+    placed = posture(system, q)
+    rates = platform_rates(system, placed, qd, qdd)
+    R = placed.R.T
+    total = energy(system.platform, BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity))
+    for numbers, leg, given in zip(system.legs, placed.legs, rates.free, strict=True):
+        motions = leg_motions(system, leg, joint_motion(leg, rates, given))
+        for inertia, body in zip(numbers.inertias, motions, strict=True):
+            total = total + energy(inertia, body)
+    return total
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
+
+
+__all__ = [
+    "bias", "coriolis_matrix", "forward_dynamics", "generalized_forces", "gibbs_function", "gradient", "gravity",
+    "inverse_dynamics", "kinetic_energy", "mass_matrix", "potential_energy", "printed_inverse_dynamics",
+]  # fmt: skip

@@ -1,0 +1,199 @@
+"""M, C and G of a spherical parallel robot by rotation Jacobians and their rates, without symbolic differentiation.
+
+Source: Abedloo 2014, eqs (17) to (24) and (44) to (48), with the corrections of docs/theory/abedloo2014.md. Over all bodies,
+    (21)  M = Σ J^T I J        C = Σ J^T I J̇ + J^T ω~ I J        G = Σ m (ρ~ J)^T σ,    σ = R^T g
+with the Jacobian J of the body's angular velocity along its own axes, and I about the centre. The paper's C gives the right
+C q̇, but Ṁ - 2C is not skew. It is with the true rate J̇ and
+
+    C = Σ J^T I J̇ + J^T (N ω)~ J,      N = trace(I)/2 1 - I,
+
+which are the Christoffel symbols: also C(q, a) b = C(q, b) a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z
+from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
+from appell.closed_loop.spherical.rates import (
+    Speeds,
+    coordinate_speeds,
+    joint_motion,
+    joint_row_rates,
+    joint_rows,
+    platform_rates,
+    quasi_speeds,
+)
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+
+Columns = list[Vec3]
+"""A Jacobian: a vector for each speed."""
+Matrix = list[list[Scalar]]
+
+
+class BodyJacobian(NamedTuple):
+    """Jacobian of a body's angular velocity along its own axes, and gravity along them.
+
+    Attributes:
+        Jd: its rate, or the paper's matrix with the same product with q̇; empty where it is not needed.
+        omega: angular velocity.
+        sigma: acceleration of free fall.
+    """
+
+    inertia: Inertia
+    J: Columns
+    Jd: Columns
+    omega: Vec3
+    sigma: Vec3
+
+
+Coupling = Callable[[Vec3, Scalar, Vec3, Scalar], Vec3]
+"""What a joint adds to a column of J̇: from the column before it, the joint's rate, ω before it and its row's entry."""
+
+
+def true_rate(column: Vec3, rate: Scalar, omega: Vec3, entry: Scalar) -> Vec3:
+    """The rate of J_j = R^T J_{j-1} + z row: the frame turns with θ̇ about z."""
+    return column.cross(Z) * rate
+
+
+def halves(column: Vec3, rate: Scalar, omega: Vec3, entry: Scalar) -> Vec3:
+    """Eq. (47): half of the Coriolis term on the joint's own row, half on those before it."""
+    return (column.cross(Z) * rate + omega.cross(Z) * entry) * 0.5
+
+
+def still_jacobians(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Iterator[BodyJacobian]:
+    """Jacobians of all bodies, (44) and (46)."""
+    R = placed.R.T
+    yield BodyJacobian(system.platform, [R @ column for column in speeds.E], [], ZERO, R @ system.gravity)
+    for numbers, leg, free in zip(system.legs, placed.legs, speeds.free, strict=True):
+        rows = joint_rows(leg, speeds.E, free)
+        J, sigma = [ZERO] * system.nv, system.gravity
+        for inertia, step, row in zip(numbers.inertias, leg.steps, rows, strict=False):
+            J = [step.T @ column + Z * entry for column, entry in zip(J, row, strict=True)]
+            sigma = step.T @ sigma
+            yield BodyJacobian(inertia, J, [], ZERO, sigma)
+
+
+def moving_jacobians(system: SphericalSystem, q, qd, coupling: Coupling = true_rate) -> Iterator[BodyJacobian]:
+    """Jacobians of all bodies and their rates in the coordinates, (44) to (48)."""
+    placed = posture(system, q)
+    speeds, rates = coordinate_speeds(system, placed, qd), platform_rates(system, placed, qd)
+    R = placed.R.T
+    J, omega = [R @ column for column in speeds.E], R @ rates.Omega
+    Jd = [R @ column for column in speeds.Ed]  # (48)
+    if coupling is true_rate:
+        Jd = [column - omega.cross(other) for column, other in zip(Jd, J, strict=True)]
+    yield BodyJacobian(system.platform, J, Jd, omega, R @ system.gravity)
+    for numbers, leg, free, given in zip(system.legs, placed.legs, speeds.free, rates.free, strict=True):
+        motion = joint_motion(leg, rates, given)
+        rows = zip(
+            joint_rows(leg, speeds.E, free), joint_row_rates(leg, speeds, free, motion, rates.Omega), strict=True
+        )
+        yield from leg_jacobians(numbers, leg, [rate for rate, _ in motion], list(rows), system, coupling)
+
+
+def leg_jacobians(
+    numbers: LegNumbers,
+    leg: LegPosture,
+    rates: Sequence[Scalar],
+    rows: Sequence[tuple[list[Scalar], list[Scalar]]],
+    system: SphericalSystem,
+    coupling: Coupling,
+) -> Iterator[BodyJacobian]:
+    """From the base to the last body of a leg."""
+    J, Jd, omega, sigma = [ZERO] * system.nv, [ZERO] * system.nv, ZERO, system.gravity
+    for inertia, step, rate, (row, rowd) in zip(numbers.inertias, leg.steps, rates, rows, strict=False):
+        before, omega_before = [step.T @ column for column in J], step.T @ omega
+        Jd = [
+            step.T @ columnd + coupling(column, rate, omega_before, entry) + Z * entryd
+            for columnd, column, entry, entryd in zip(Jd, before, row, rowd, strict=True)
+        ]
+        J = [column + Z * entry for column, entry in zip(before, row, strict=True)]
+        omega, sigma = omega_before + Z * rate, step.T @ sigma
+        yield BodyJacobian(inertia, J, Jd, omega, sigma)
+
+
+def mass_matrix(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
+    """M(q) in the coordinates, (21).  [kg m²]"""
+    placed = posture(system, q)
+    return inertia_of(system, placed, coordinate_speeds(system, placed))
+
+
+def inertia_of(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
+    """Σ J^T I J over all bodies."""
+    M: Matrix = [[0.0] * system.nv for _ in range(system.nv)]
+    for body in still_jacobians(system, placed, speeds):
+        IJ = [body.inertia.at_origin @ column for column in body.J]
+        for k, column in enumerate(body.J):
+            for j in range(k, system.nv):
+                M[k][j] = M[k][j] + column @ IJ[j]
+    return [[M[min(k, j)][max(k, j)] for j in range(system.nv)] for k in range(system.nv)]
+
+
+def gravity(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
+    """G(q) in the coordinates, (21).  [N m]"""
+    placed = posture(system, q)
+    G = [0.0] * system.nv
+    for body in still_jacobians(system, placed, coordinate_speeds(system, placed)):
+        moment = body.inertia.gamma.cross(body.sigma)
+        G = [total - column @ moment for total, column in zip(G, body.J, strict=True)]
+    return G
+
+
+def coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Matrix:
+    """C(q, qd) of the Christoffel symbols.  [N m s]"""
+    return _sum(
+        system,
+        moving_jacobians(system, q, qd),
+        lambda body, column: (body.inertia.J @ body.omega).cross(column),
+    )
+
+
+def printed_coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Matrix:
+    """C(q, qd) of the paper, (21) with (47) and (48): right in the product with qd, Ṁ - 2C is not skew.  [N m s]"""
+    return _sum(
+        system,
+        moving_jacobians(system, q, qd, halves),
+        lambda body, column: body.omega.cross(body.inertia.at_origin @ column),
+    )
+
+
+def _sum(
+    system: SphericalSystem, bodies: Iterator[BodyJacobian], turning: Callable[[BodyJacobian, Vec3], Vec3]
+) -> Matrix:
+    """Σ J^T (I J̇ + turning J) over the bodies."""
+    C: Matrix = [[0.0] * system.nv for _ in range(system.nv)]
+    for body in bodies:
+        columns = [
+            body.inertia.at_origin @ rate + turning(body, column) for column, rate in zip(body.J, body.Jd, strict=True)
+        ]
+        C = [
+            [total + row @ column for total, column in zip(totals, columns, strict=True)]
+            for totals, row in zip(C, body.J, strict=True)
+        ]
+    return C
+
+
+def actuator_jacobian(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
+    """Jact: rates of the actuated joints from those of the coordinates, (50)."""
+    placed = posture(system, q)
+    return actuated_rows(system, placed, coordinate_speeds(system, placed))
+
+
+def actuated_rows(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
+    """Rows of the actuated joints over any speeds."""
+    rows: Matrix = []
+    for numbers, leg, free in zip(system.legs, placed.legs, speeds.free, strict=True):
+        own = joint_rows(leg, speeds.E, free)
+        rows += [own[k] for k in numbers.actuated]
+    return rows
+
+
+__all__ = [
+    "actuated_rows", "actuator_jacobian", "coriolis_matrix", "gravity", "inertia_of", "mass_matrix", "moving_jacobians",
+    "printed_coriolis_matrix", "quasi_speeds", "still_jacobians",
+]  # fmt: skip

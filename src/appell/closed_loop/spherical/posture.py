@@ -1,0 +1,128 @@
+"""Where every body of a spherical parallel robot is: the closed-form inverse kinematics.
+
+Source: Abedloo 2014, section III-A, with the corrections of docs/theory/abedloo2014.md.
+    (25)  R_ee = Rz(q1) Ry(q2) Rx(q3)
+    (27)  R_i1 = Rz(λ) Rx(γ - π) Rz(θ)        R_i2 = R_i1 Rx(α1) Rz(ψ)
+    (33)  a cos θ + b sin θ = c               (34)  its two roots          (36)  ψ
+Instead of the angles of (34) and (36) their cosines and sines are computed: one square root and one division a leg, no
+trigonometric function. The root of (34) is also the h of (39), h = ±√(a² + b² - c²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from appell.algebra import Rotation, Scalar, Turn, Vec3, X, Y, Z, cos, sin, sqrt
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+
+CLOSED = 3
+"""Joints of a leg that follow from the platform's attitude; those before them are coordinates of their own."""
+
+
+class LegPosture(NamedTuple):
+    """A leg in the world.
+
+    Attributes:
+        axes: directions of its joints, in the world; the last three are u, w, v of the paper.
+        turns: of the joints that carry the leg's bodies.
+        steps: rotation of each body in the frame before it, the first in the world.
+        discriminant: a² + b² - c², negative where the leg does not reach; the square of h.
+        h: (v x w) · u of eq. (39).
+    """
+
+    axes: tuple[Vec3, ...]
+    turns: tuple[Turn, ...]
+    steps: tuple[Rotation, ...]
+    discriminant: Scalar
+    h: Scalar
+
+
+class Posture(NamedTuple):
+    """The whole robot.
+
+    Attributes:
+        R: attitude of the platform, R_ee.
+        axes: the directions about which the coordinates turn the platform, in the world: the columns of E in (26).
+        legs: in order.
+    """
+
+    R: Rotation
+    axes: tuple[Vec3, ...]
+    legs: tuple[LegPosture, ...]
+
+
+def posture(system: SphericalSystem, q: Sequence[Scalar]) -> Posture:
+    """Every body from the coordinates: eqs (25) to (36)."""
+    R, axes = guided(system, q)
+    legs = tuple(
+        (open_chain(leg, free) if len(free) == leg.joints else closed_chain(leg, R, free))
+        for leg, free in zip(system.legs, system.free_angles(q), strict=True)
+    )
+    return Posture(R, axes, legs)
+
+
+def guided(system: SphericalSystem, q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
+    """Attitude of the platform and the axes of its coordinates: 321 Euler angles, or the joints of the leg that guides it."""
+    if system.guide is None:
+        return euler(q)
+    leg = system.legs[system.guide]
+    chain = open_chain(leg, q[: leg.joints])
+    return carried(leg, chain.turns) * Rotation(rotor(q[leg.joints - 1])) * leg.tip.T, chain.axes
+
+
+def euler(q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
+    """R_ee of (25), and the columns of E in (26)."""
+    yaw, pitch, roll = (Turn(axis, cos(angle), sin(angle)) for axis, angle in zip((2, 1, 0), q, strict=False))
+    return Rotation(yaw, pitch, roll), (Z, yaw @ Y, yaw @ (pitch @ X))
+
+
+def closed_chain(leg: LegNumbers, R: Rotation, free: Sequence[Scalar]) -> LegPosture:
+    """A leg whose last three joints follow from the platform's attitude R; the angles of those before are given."""
+    start = open_chain(leg, free) if free else LegPosture((), (), (), 1.0, 1.0)
+    B = carried(leg, start.turns)
+    first, second = leg.arcs[-2:]
+    u, v = B @ Z, R @ (leg.tip @ Z)  # (29)
+    C = B.T @ v
+    a, b, c = -(first.sin * C.y), first.sin * C.x, second.cos - first.cos * C.z  # (32), (33)
+    length = a * a + b * b
+    discriminant = length - c * c
+    h = leg.sign * sqrt(discriminant)
+    share = 1.0 / length
+    theta = Turn(2, (a * c - b * h) * share, (b * c + a * h) * share)  # (34)
+    w = B @ (theta @ (first @ Z))  # (29)
+    d = first.T @ (theta.T @ C)  # v, seen from where ψ is counted
+    psi = Turn(2, -(d.y * (1.0 / second.sin)), d.x * (1.0 / second.sin))  # (36)
+    before = Rotation(leg.arcs[-3]) if free else leg.base
+    steps = (before * Rotation(theta), Rotation(first, psi))
+    return LegPosture((*start.axes, u, w, v), (*start.turns, theta, psi), (*start.steps, *steps), discriminant, h)
+
+
+def open_chain(leg: LegNumbers, angles: Sequence[Scalar]) -> LegPosture:
+    """The first joints of a leg and the bodies that they carry, all angles given."""
+    axes, turns, steps = [], [], []
+    B = before = leg.base
+    for k, angle in enumerate(angles):
+        axes.append(B @ Z)
+        if k < len(leg.arcs):
+            turn = rotor(angle)
+            turns.append(turn)
+            steps.append(before * Rotation(turn))
+            before = Rotation(leg.arcs[k])
+            B = B * Rotation(turn, leg.arcs[k])
+    return LegPosture(tuple(axes), tuple(turns), tuple(steps), 1.0, 1.0)
+
+
+def carried(leg: LegNumbers, turns: Sequence[Turn]) -> Rotation:
+    """The frame of the axis that the first joints of a leg carry, in the world."""
+    R = leg.base
+    for turn, arc in zip(turns, leg.arcs, strict=False):
+        R = R * Rotation(turn, arc)
+    return R
+
+
+def rotor(angle: Scalar) -> Turn:
+    """The turn of a joint about its z axis."""
+    return Turn(2, cos(angle), sin(angle))

@@ -1,0 +1,273 @@
+"""The spherical parallel robot: a frozen description, and thin methods that call the algorithms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from appell.closed_loop.spherical.functions import SphericalFunctions
+from appell.closed_loop.spherical.leg import ASSEMBLIES, Leg
+from appell.closed_loop.spherical.posture import CLOSED
+from appell.errors import ModelError, choices
+from appell.model.body import Body
+from appell.model.pose import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
+    from appell.closed_loop.spherical.forward_kinematics import Assemblies
+    from appell.closed_loop.spherical.mechanism import SphericalMechanism
+    from appell.closed_loop.spherical.system import SphericalSystem
+    from appell.closed_loop.spherical.workspace import WorkspaceMap
+    from appell.compiler.evaluate import Evaluator
+    from appell.compiler.options import Options
+    from appell.model.joint import Joint
+    from appell.model.robot import Robot, State
+
+EULER = ("yaw", "pitch", "roll")
+"""Names of the 321 Euler angles."""
+
+
+@dataclass(frozen=True)
+class SphericalRobot(SphericalFunctions):
+    """A platform that legs of revolute joints turn about one point, the centre, through which all axes pass.
+
+    Coordinates are the 321 Euler angles of the platform; legs have any number of joints:
+
+    - three: the leg follows the platform (eqs 29 to 36);
+    - more: its first angles, all but the last three, are coordinates after the Euler angles;
+    - fewer: the leg guides the platform, and its angles replace the Euler angles. One leg may do so.
+
+    Attributes:
+        legs: any number.
+        platform: its mass centre and inertia, as for every `Body`, in its frame, whose origin is the centre.
+        gravity_vector: acceleration of free fall in the world. [m/s²]
+
+    Example:
+        >>> import appell
+        >>> wrist = appell.load("agile_wrist")
+        >>> wrist
+        SphericalRobot('agile_wrist', 3 legs, nv=3, coordinates: yaw, pitch, roll)
+        >>> wrist.actuator_names
+        ('leg1_joint1', 'leg2_joint1', 'leg3_joint1')
+        >>> wrist.inverse_dynamics([0.1] * 3, [0.0] * 3, [0.0] * 3).shape
+        (3,)
+    """
+
+    name: str
+    legs: tuple[Leg, ...]
+    platform: Body
+    gravity_vector: Triple = (0.0, 0.0, -9.81)
+    initial_state: State | None = None
+    source: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = [self.platform.name, *(body.name for leg in self.legs for body in leg.bodies)]
+        for kind, given in (("bodies", names), ("legs", [leg.name for leg in self.legs])):
+            for name in given:
+                if given.count(name) > 1:
+                    raise ModelError(f"{self.name}: two {kind} are named {name!r}. Give each its own name.")
+        guides = [leg.name for leg in self.legs if leg.joints < CLOSED]
+        if len(guides) > 1:
+            raise ModelError(
+                f"{self.name}: legs {' and '.join(map(repr, guides))} have fewer than three joints; one leg may guide the "
+                "platform. Take a body of the other one as platform, or describe a tree with loop closures."
+            )
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def guide(self) -> int | None:
+        """Number of the leg that guides the platform, None where it turns freely."""
+        return next((i for i, leg in enumerate(self.legs) if leg.joints < CLOSED), None)
+
+    @cached_property
+    def tree(self) -> SphericalSystem:
+        """The robot as the algorithms see it."""
+        from appell.closed_loop.spherical.system import SphericalSystem
+
+        return SphericalSystem.of(self)
+
+    @cached_property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self.tree.nv
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.nv
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of q."""
+        guided = EULER if self.guide is None else self.legs[self.guide].joint_names
+        free = [name for i, leg in enumerate(self.legs) if i != self.guide for name in leg.joint_names[:-CLOSED]]
+        return (*guided, *free)
+
+    @cached_property
+    def leg_joint_names(self) -> tuple[str, ...]:
+        """Names of all joints of all legs, as `joint_angles` orders them."""
+        return tuple(name for leg in self.legs for name in leg.joint_names)
+
+    @cached_property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the actuated joints, in the order of tau."""
+        return tuple(leg.joint_names[k] for leg in self.legs for k in leg.actuated)
+
+    @cached_property
+    def actuated(self) -> tuple[int, ...]:
+        """Where the actuated joints are among `leg_joint_names`."""
+        return tuple(self.leg_joint_names.index(name) for name in self.actuator_names)
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The platform, then the bodies of the legs."""
+        return (self.platform, *(body for leg in self.legs for body in leg.bodies))
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints of all legs; the last one of each leads to the platform."""
+        from appell.closed_loop.spherical.tree import leg_joints
+
+        return tuple(joint for leg in self.legs for joint in leg_joints(leg, self.platform.name))
+
+    @property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """The joints whose angles are coordinates."""
+        return tuple(joint for joint in self.joints if joint.name in self.joint_names)
+
+    @cached_property
+    def open_tree(self) -> Robot:
+        """The same bodies with all loops cut open: legs without their last joints, the platform on its Euler angles."""
+        from appell.closed_loop.spherical.tree import open_tree
+
+        return open_tree(self)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of all bodies, which are also the names of the frames."""
+        return tuple(body.name for body in self.bodies)
+
+    def with_gravity(self, gravity: Sequence[float]) -> SphericalRobot:
+        """The same robot under another gravity vector [m/s²]."""
+        x, y, z = (float(value) for value in gravity)
+        return replace(self, gravity_vector=(x, y, z))
+
+    def with_assembly(self, assembly: str | Sequence[str]) -> SphericalRobot:
+        """The same robot with legs at other roots of eq. (34): `"plus"` or `"minus"`, for all legs or for each.
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist").with_assembly(("plus", "minus", "plus"))
+            >>> [leg.assembly for leg in wrist.legs]
+            ['plus', 'minus', 'plus']
+        """
+        return replace(self, legs=with_assembly(self.legs, assembly))
+
+    # --- how its functions are evaluated (they are documented in SphericalFunctions) ----------------------------------
+
+    @cached_property
+    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
+        from appell.compiler.system import system_functions
+
+        return system_functions(self)
+
+    def compiled(self, options: Options) -> CompiledSphericalRobot:
+        """The same functions with these options: what `appell.compile` returns."""
+        from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
+
+        return CompiledSphericalRobot(self, options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
+
+    def mechanism(self) -> SphericalMechanism:
+        """The robot as `appell.simulate` sees it."""
+        from appell.closed_loop.spherical.mechanism import SphericalMechanism
+
+        return SphericalMechanism(self)
+
+    # --- the rest of the kinematics ------------------------------------------------------------------------------------
+
+    def forward_kinematics(self, angles: ArrayLike) -> Assemblies:
+        """All attitudes of the platform at these angles of the actuated joints: of three legs of three joints, at most eight.
+
+        Args:
+            angles: of the actuators, (3,). [rad]
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> theta = wrist.joint_angles([0.1, 0.2, 0.3])[list(wrist.actuated)]
+            >>> found = wrist.forward_kinematics(theta)
+            >>> len(found), found.nearest([0.1, 0.2, 0.3]).round(9).tolist()
+            (8, [0.1, 0.2, 0.3])
+        """
+        from appell.closed_loop.spherical.forward_kinematics import all_assemblies
+
+        return all_assemblies(self, angles)
+
+    def forward_kinematics_near(self, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
+        """The coordinates near `start` at these angles of the actuators, by Newton's method, (..., nq).
+
+        Raises:
+            ClosureError: no solution was found from there.
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> theta = wrist.joint_angles([0.1, 0.2, 0.3])[list(wrist.actuated)]
+            >>> wrist.forward_kinematics_near(theta, start=[0.0, 0.0, 0.0]).round(9).tolist()
+            [0.1, 0.2, 0.3]
+        """
+        from appell.closed_loop.spherical.forward_kinematics import nearest_assembly
+
+        return nearest_assembly(self, angles, start)
+
+    def workspace_map(
+        self,
+        over: tuple[str, str] | None = None,
+        span: tuple[float, float] = (-1.6, 1.6),
+        points: int = 161,
+        at: Mapping[str, float] | None = None,
+    ) -> WorkspaceMap:
+        """Which configurations can be reached, and how far they are from singularities, over two coordinates.
+
+        Args:
+            over: names of the coordinates along x and y; the second and third by default.
+            span: range of both. [rad]
+            points: of the grid along each.
+            at: values of other coordinates, 0 by default. [rad]
+
+        Example:
+            >>> import appell
+            >>> found = appell.load("agile_wrist").workspace_map(points=9)
+            >>> found.status.shape, found.status[4, 4].item()
+            ((9, 9), 'regular')
+        """
+        from appell.closed_loop.spherical.workspace import workspace_map
+
+        return workspace_map(self, over, span, points, at)
+
+    def __repr__(self) -> str:
+        return (
+            f"SphericalRobot({self.name!r}, {len(self.legs)} legs, nv={self.nv}, "
+            f"coordinates: {', '.join(self.joint_names)})"
+        )
+
+
+def with_assembly(legs: Sequence[Leg], assembly: str | Sequence[str]) -> tuple[Leg, ...]:
+    """The legs at the named roots of eq. (34)."""
+    each = (assembly,) * len(legs) if isinstance(assembly, str) else tuple(assembly)
+    if len(each) != len(legs):
+        raise ModelError(f"{len(each)} assemblies for {len(legs)} legs; give one name, or one for each leg.")
+    for name in each:
+        if name not in ASSEMBLIES:
+            raise ModelError(choices("assembly", name, ASSEMBLIES))
+    return tuple(replace(leg, assembly=name) for leg, name in zip(legs, each, strict=True))

@@ -1,0 +1,116 @@
+"""What is wrong with a configuration of a spherical parallel robot: unreachable, or singular, and which leg says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.closed_loop.spherical.dynamics import SMALLEST_SINE
+from appell.closed_loop.spherical.kinematics import margins
+from appell.closed_loop.spherical.rates import SMALLEST_H
+from appell.errors import ClosureError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.system import SphericalSystem
+
+REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL = (
+    "regular", "unreachable", "leg singularity", "actuator singularity", "gimbal lock",
+)  # fmt: skip
+STATUSES = (REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL)
+
+
+class Singularities(NamedTuple):
+    """How far configurations are from the borders of the workspace and from singularities.
+
+    Attributes:
+        discriminant: a² + b² - c² of eq. (34) for each leg, (..., legs); negative where the leg does not reach.
+        h: (v x w) · u of eq. (39) for each leg, (..., legs): zero where the leg is stretched or folded, NaN out of reach.
+        det: det Jact of eq. (50), (...,); zero where the actuators cannot hold the platform. 0 where Jact is not square.
+        euler: cos q2, which is -det E of eq. (26), (...,); zero in gimbal lock. 1 where no Euler angles are used.
+        actuators: sine of the smallest angle between a column of Jact (over Ω) and those before it, (...,).
+    """
+
+    discriminant: np.ndarray
+    h: np.ndarray
+    det: np.ndarray
+    euler: np.ndarray
+    actuators: np.ndarray
+
+    @property
+    def status(self) -> np.ndarray:
+        """The first name that fits, (...,): `"unreachable"`, `"leg singularity"`, `"actuator singularity"`, `"gimbal lock"` or
+        `"regular"`."""
+        nearest = self.discriminant.min(axis=-1)
+        faults = [
+            nearest < 0.0,
+            nearest < SMALLEST_H**2,
+            ~(self.actuators >= SMALLEST_SINE),
+            np.abs(self.euler) < SMALLEST_H,
+        ]
+        return np.select(faults, STATUSES[1:], REGULAR)
+
+
+def split(values: np.ndarray, legs: int) -> Singularities:
+    """From the entries of `margins`, (..., m)."""
+    with np.errstate(invalid="ignore"):
+        actuators = np.sqrt(np.maximum(values[..., 2 * legs + 2 :], 0.0)).min(axis=-1)
+    return Singularities(
+        values[..., :legs], values[..., legs : 2 * legs], values[..., 2 * legs], values[..., 2 * legs + 1], actuators
+    )
+
+
+def measured(system: SphericalSystem, q: np.ndarray) -> Singularities:
+    """Of configurations (N, nq), in plain arrays."""
+    lanes = [np.asarray(column, dtype=float) for column in np.moveaxis(q, -1, 0)]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        entries = [np.broadcast_to(entry, q.shape[:-1]) for entry in margins(system, lanes)]
+    return split(np.stack(entries, axis=-1), len(system.legs))
+
+
+def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
+    """Raise for the first configuration (N, nq) that is not regular; gimbal lock only stops forward dynamics."""
+    found = measured(system, q)
+    status = found.status
+    if function != "forward_dynamics":
+        status = np.where(status == GIMBAL, REGULAR, status)
+    if function != "inverse_dynamics":
+        status = np.where(status == ACTUATORS, REGULAR, status)
+    bad = np.flatnonzero(status != REGULAR)
+    if not bad.size:
+        return
+    k = int(bad[0])
+    index = (k,) if len(q) > 1 else ()
+    place = f"q[{k}]" if index else "q"
+    text = f"{function}: {place} = ({', '.join(f'{value:.6g}' for value in q[k])})"
+    raise _error(system, Singularities(*(part[k] for part in found)), str(status[k]), text, index)
+
+
+def _error(system: SphericalSystem, at: Singularities, status: str, text: str, index: tuple[int, ...]) -> ClosureError:
+    """The error for one configuration."""
+    leg = int(np.argmin(at.discriminant))
+    name, value = system.leg_names[leg], float(at.discriminant[leg])
+    if status == UNREACHABLE:
+        message = (
+            f"{text} is out of reach: leg {name!r} has a² + b² - c² = {value:.6g}, negative (eq. 34 has no root). "
+            "Turn the platform less, or give the leg other arcs."
+        )
+    elif status == LEG:
+        value = float(np.sqrt(value))
+        message = (
+            f"{text} is a singularity of leg {name!r}, stretched or folded: h = {value:.3g}, expected at least {SMALLEST_H:g}. "
+            "Its joint rates are not defined there."
+        )
+    elif status == ACTUATORS:
+        name, value = "actuators", float(at.det)
+        message = (
+            f"{text} is a singularity of the actuators: det Jact = {value:.3g}, the sine of the angle between its columns "
+            f"{float(at.actuators):.3g}, expected at least {SMALLEST_SINE:g}. No torques can hold the platform there."
+        )
+    else:
+        name, value = "euler angles", float(at.euler)
+        message = (
+            f"{text} is gimbal lock: cos q2 = {value:.3g}, so no rates of the Euler angles follow from the platform's angular "
+            "velocity. Stay away from q2 = ±90 degrees."
+        )
+    return ClosureError(message, status=status, where=name, value=value, index=index)

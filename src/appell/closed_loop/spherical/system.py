@@ -1,0 +1,181 @@
+"""A spherical parallel robot as the algorithms see it: numbers, and the list of its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.algebra import Inertia, Rotation, Scalar, Sym3, Turn, Vec3
+from appell.algorithms.registry import Quantity
+from appell.closed_loop.spherical import dynamics, jacobians, kinematics
+from appell.closed_loop.spherical.leg import Leg, turn
+from appell.closed_loop.spherical.posture import CLOSED
+from appell.compiler.system import System
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.robot import SphericalRobot
+    from appell.compiler.request import Request
+    from appell.model.body import Body
+
+Place = tuple[int, int]
+"""A body: number of its leg and its number there; the platform is (-1, 0)."""
+PLATFORM: Place = (-1, 0)
+
+
+@dataclass(frozen=True)
+class LegNumbers:
+    """A leg: constant rotations, arcs, and the mass properties of its bodies about the centre."""
+
+    base: Rotation
+    arcs: tuple[Turn, ...]
+    tip: Rotation
+    inertias: tuple[Inertia, ...]
+    sign: float
+    actuated: tuple[int, ...]
+
+    @property
+    def joints(self) -> int:
+        return len(self.arcs) + 1
+
+    @classmethod
+    def of(cls, leg: Leg) -> LegNumbers:
+        arcs = tuple(turn(0, arc) for arc in leg.arcs)
+        return cls(leg.base.rotation, arcs, leg.tip.rotation, tuple(map(mass_of, leg.bodies)), leg.sign, leg.actuated)
+
+
+def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods) -> Quantity:
+    """A function with its methods, the first of which is the default."""
+    found = {key: value for key, value in methods.items() if callable(value)}
+    return Quantity(
+        name, tuple(inputs.split()), shape, next(iter(found)), forces=forces, gravity=gravity, frame=name == "pose",
+        methods=found,
+    )  # fmt: skip
+
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        _quantity(
+            "inverse_dynamics", "q qd qdd", ("a",), True, True,
+            gibbs=dynamics.inverse_dynamics, abedloo2014=dynamics.printed_inverse_dynamics,
+        ),
+        _quantity("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
+        _quantity("forward_dynamics", "q qd torques", ("v",), True, True, gibbs=dynamics.forward_dynamics),
+        _quantity("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
+        _quantity("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
+        _quantity("gravity", "q", ("v",), gravity=True, abedloo2014=jacobians.gravity),
+        _quantity(
+            "coriolis_matrix", "q qd", ("v", "v"),
+            christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.printed_coriolis_matrix,
+        ),
+        _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
+        _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
+        _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
+        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
+        _quantity("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
+        _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
+        _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
+        _quantity("pose", "q", (4, 4), abedloo2014=kinematics.pose),
+        _quantity("margins", "q", ("m",), abedloo2014=kinematics.margins),
+    )
+}  # fmt: skip
+"""All functions. Speeds are rates of the coordinates; letters of shapes: v coordinates, a actuators, j joints of all legs."""
+
+
+@dataclass(frozen=True)
+class SphericalSystem(System):
+    """Numbers of a spherical parallel robot.
+
+    Attributes:
+        gravity: acceleration of free fall in the world.
+        guide: number of the leg of fewer than three joints, whose joints are the platform's coordinates; None where the
+            platform turns freely and its coordinates are Euler angles.
+        external: moments that the world exerts on bodies, along their axes.
+    """
+
+    legs: tuple[LegNumbers, ...]
+    platform: Inertia
+    gravity: Vec3
+    guide: int | None
+    names: tuple[tuple[str, Place], ...]
+    leg_names: tuple[str, ...]
+    external: Mapping[Place, Vec3] = field(default_factory=dict)
+    platform_place = PLATFORM
+    quantities = QUANTITIES
+
+    @classmethod
+    def of(cls, robot: SphericalRobot) -> SphericalSystem:
+        names = [(robot.platform.name, PLATFORM)]
+        names += [(body.name, (i, j)) for i, leg in enumerate(robot.legs) for j, body in enumerate(leg.bodies)]
+        return cls(
+            tuple(map(LegNumbers.of, robot.legs)), mass_of(robot.platform), Vec3(*robot.gravity_vector), robot.guide,
+            tuple(names), tuple(leg.name for leg in robot.legs),
+        )  # fmt: skip
+
+    @property
+    def guided(self) -> int:
+        """Coordinates of the platform."""
+        return 3 if self.guide is None else self.legs[self.guide].joints
+
+    @property
+    def free_speeds(self) -> tuple[tuple[int, ...], ...]:
+        """For each leg the numbers of the coordinates that are angles of its joints."""
+        found, start = [], self.guided
+        for i, leg in enumerate(self.legs):
+            if i == self.guide:
+                found.append(tuple(range(leg.joints)))
+            else:
+                found.append(tuple(range(start, start + leg.joints - CLOSED)))
+                start += leg.joints - CLOSED
+        return tuple(found)
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self.guided + sum(leg.joints - CLOSED for i, leg in enumerate(self.legs) if i != self.guide)
+
+    def free_angles(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Angles of the free joints of each leg."""
+        return [[q[k] for k in speeds] for speeds in self.free_speeds]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        nv, actuators = self.nv, sum(len(leg.actuated) for leg in self.legs)
+        return {
+            "q": nv, "qd": nv, "qdd": nv, "v": nv, "torques": actuators, "a": actuators,
+            "j": sum(leg.joints for leg in self.legs), "m": 2 * len(self.legs) + 2 + nv,
+        }  # fmt: skip
+
+    @property
+    def content(self) -> object:
+        legs = [([leg.base.turns, leg.arcs, leg.tip.turns], leg.inertias, leg.sign, leg.actuated) for leg in self.legs]
+        return legs, self.platform, self.gravity, self.guide
+
+    @property
+    def frames(self) -> Mapping[str, Any]:
+        return dict(self.names)
+
+    def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> SphericalSystem:
+        system = super().given(replace(request, gravity=False, forces=()), entries)
+        assert isinstance(system, SphericalSystem)
+        if request.gravity:
+            system = replace(system, gravity=Vec3(*entries["gravity"]))
+        wrenches = entries.get("external_forces", ())
+        external: dict[Place, Vec3] = {}
+        for k, name in enumerate(request.forces):  # forces act at the centre, which does not move: their moments count
+            place, moment = self.frames[name], Vec3(*wrenches[6 * k + 3 : 6 * k + 6])
+            external[place] = external[place] + moment if place in external else moment
+        return replace(system, external=external)
+
+    def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+        from appell.closed_loop.spherical.singularities import refuse
+
+        refuse(self, inputs["q"], function)
+
+
+def mass_of(body: Body) -> Inertia:
+    """Mass properties about the centre."""
+    return Inertia.at_center(body.mass, Vec3(*body.com), Sym3(*body.inertia))

@@ -1,0 +1,70 @@
+"""A spherical parallel robot as bodies and joints, for whatever knows trees: checks, tables, other formulations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from appell.closed_loop.spherical.leg import Axis, Leg
+from appell.model.body import Body
+from appell.model.joint import Joint
+from appell.model.pose import Pose
+from appell.model.robot import Robot
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.robot import SphericalRobot
+
+BASE = "base"
+EULER_AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
+
+
+def leg_joints(leg: Leg, platform: str) -> tuple[Joint, ...]:
+    """The joints of a leg, the last of which carries the platform: its axis is then given in the platform's frame."""
+    parents = (BASE, *(body.name for body in leg.bodies))
+    children = (*(body.name for body in leg.bodies), platform)
+    origins = (_pose(leg.base), *(Pose(rpy=(arc, 0.0, 0.0)) for arc in leg.arcs))
+    return tuple(
+        Joint(name, "continuous", parent, child, origin)
+        for name, parent, child, origin in zip(leg.joint_names, parents, children, origins, strict=True)
+    )
+
+
+def open_tree(robot: SphericalRobot) -> Robot:
+    """The legs without their last joints, and the platform on three joints of its Euler angles: all loops cut open.
+
+    The platform's joints are `yaw`, `pitch`, `roll`, after those of the legs; where a leg guides the platform, it stays on it.
+    """
+    joints: list[Joint] = []
+    bodies = [Body(BASE)]
+    for i, leg in enumerate(robot.legs):
+        own = leg_joints(leg, robot.platform.name)
+        bodies += leg.bodies
+        joints += own[:-1]
+        if i == robot.guide:
+            joints += on_platform(own[-1], leg)
+            bodies += [Body(f"{leg.name}_tip"), robot.platform]
+    if robot.guide is None:
+        stages = ("yaw_stage", "pitch_stage", robot.platform.name)
+        bodies += [Body(stages[0]), Body(stages[1]), robot.platform]
+        joints += [
+            Joint(name, "continuous", parent, child, axis=axis)
+            for name, parent, child, axis in zip(
+                ("yaw", "pitch", "roll"), (BASE, *stages), stages, EULER_AXES, strict=False
+            )
+        ]
+    return Robot(robot.name, tuple(bodies), tuple(joints), robot.gravity_vector)
+
+
+def on_platform(last: Joint, leg: Leg) -> tuple[Joint, Joint]:
+    """The last joint of a leg, to a massless tip whose z is the joint's axis, and the platform fixed to that tip."""
+    tip = f"{leg.name}_tip"
+    back = Pose.from_matrix((0.0, 0.0, 0.0), _pose(leg.tip).rotation.T)
+    return (
+        Joint(last.name, last.kind, last.parent, tip, last.origin),
+        Joint(f"{leg.name}_mount", "fixed", tip, last.child, back),
+    )
+
+
+def _pose(axis: Axis) -> Pose:
+    """The frame Rz(azimuth) Rx(tilt)."""
+    return Pose(rpy=(math.remainder(axis.tilt, 2 * math.pi), 0.0, axis.azimuth))
