@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Sequence
 
 from appell import __version__
-from appell.cli import bench, check, demo, export, info, reproduce
+from appell.cli import bench, check, demo, export, info, reproduce, simulate
 from appell.cli.command import FAILED
 
-COMMANDS = (demo.COMMAND, info.COMMAND, check.COMMAND, export.COMMAND, bench.COMMAND, reproduce.COMMAND)
+COMMANDS = (demo.COMMAND, info.COMMAND, check.COMMAND, export.COMMAND, bench.COMMAND, reproduce.COMMAND, simulate.COMMAND)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -113,7 +113,7 @@ def _controlled(size: int, control: Controller, q: np.ndarray, qd: np.ndarray) -
             raise ArgumentError(f"the controller's period is {control.period!r}, expected a positive time or None.")
         return Sampled(control, float(control.period), size)
     memory = control.start(0.0, q, qd)
-    if memory is not None and np.size(memory) and memory != {}:
+    if memory is not None and not (hasattr(memory, "__len__") and not len(memory)):
         raise ArgumentError("the controller remembers something and has no period. Give it the period of its samples.")
 
     def demand(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

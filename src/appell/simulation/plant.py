@@ -78,10 +78,11 @@ class Plant:
         return tau if self.effort is None else np.clip(tau, -self.effort, self.effort)
 
     def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Which drives are asked for more than they can give, (nv,)."""
+        """Which drives give all they can, (nv,)."""
         if self.effort is None:
             return np.zeros(self.mechanism.nv, dtype=bool)
-        return np.abs(self.drive.demand(t, q, qd)) > self.effort
+        size = np.abs(self.drive.demand(t, q, qd))
+        return (size >= self.effort) & (size > 0.0)
 
     def motion(self, t: float, q: np.ndarray, qd: np.ndarray, friction: np.ndarray | None = None) -> Motion:
         """What the drives, damping and friction do, without walls; not finite where they are not.

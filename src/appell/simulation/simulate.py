@@ -75,8 +75,9 @@ def simulate(
         control: a controller instead: an object with `period` [s], `start(t, q, qd)` and `step(t, q, qd, memory)`, as
             `appell.control` makes them. With a period it is asked exactly at its multiples, and its forces are held in
             between; with the period None it acts continuously.
-        limits: greatest forces of the drives, a number or (nv,), or `"robot"` for the effort limits of the joints.
-            Forces are cut off there, and `Trajectory.saturated` says when. [N m, N]
+        limits: greatest forces of the drives, a number or (nv,), or `"robot"` for the effort limits of the joints; by
+            default those of the controller, if it has `limits`. Forces are cut off there, and `Trajectory.saturated` says
+            when. [N m, N]
         walls: surfaces such as `appell.Circle(radius=2.5)`.
         restitution: Newton's coefficient, from 0 to 1, of the walls that have none of their own; 1 by default.
         points: names of the frames that can touch walls; joint origins and tips by default.
@@ -111,7 +112,8 @@ def simulate(
     end, how = _positive("duration", duration), method_named(method)
     options = _options(how, rtol, atol, max_step, dt)
     works = tau is not None or control is not None or any(wall.friction for wall in walls if isinstance(wall, Surface))
-    plant = Plant(mechanism, drive_of(mechanism.nv, tau, control, q, qd), _effort(limits, mechanism), works)
+    effort = _effort(getattr(control, "limits", None) if limits is None else limits, mechanism)
+    plant = Plant(mechanism, drive_of(mechanism.nv, tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
     if len(walls):
         pairs = _contacts(robot, q, walls, restitution, points)

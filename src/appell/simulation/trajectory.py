@@ -48,7 +48,7 @@ class Trajectory:
         tau: forces of the drives, within their limits, (N, nv). [N m, N]
         energy: kinetic plus potential, (N,). [J]
         work: of drives, joints and walls since the beginning, integrated along with the motion.
-        saturated: where drives were asked for more than their limits, (N, nv).
+        saturated: where drives give all they can, (N, nv).
         impacts: in order of time.
         contacts: stretches of time in which points stay on walls.
         events: zeros of the event functions.

@@ -1,0 +1,149 @@
+"""`appell simulate ROBOT`: from a robot's file to its motion, in numbers, files and a picture."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from appell.cli.command import OK, Command, add_json, answer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from appell.model.robot import Robot
+    from appell.simulation.trajectory import Trajectory
+
+LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
+SAMPLES = 500
+"""As many samples are kept where no period is given."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", help="URDF or MJCF file, or the name of a built-in robot")
+    parser.add_argument("--floating", action="store_true", help="let the base fly instead of fixing it to the world")
+    start = parser.add_argument_group("start", "numbers in the order of `appell info`, or NAME=NUMBER for some of them")
+    start.add_argument("--q0", nargs="+", metavar="Q", help="coordinates (default: the robot's own, or its rest pose)")
+    start.add_argument("--qd0", nargs="+", metavar="QD", help="speeds (default: the robot's own, or none)")
+    start.add_argument("--duration", type=float, default=2.0, metavar="S", help="[s] (default: %(default)s)")
+    drives = parser.add_argument_group("drives")
+    drives.add_argument(
+        "--tau", nargs="+", metavar="TAU", help="constant forces of the drives [N m, N] (default: none)"
+    )
+    drives.add_argument("--control", choices=LAWS, metavar="LAW", help=f"{', '.join(LAWS)}: move to --target, or stay")
+    drives.add_argument("--target", nargs="+", metavar="Q", help="where the controller leads the robot, smoothly")
+    drives.add_argument("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
+    drives.add_argument("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")
+    drives.add_argument("--ki", type=float, default=100.0, help="gain on its integral (default: %(default)s)")
+    drives.add_argument(
+        "--period", type=float, default=1e-3, metavar="S", help="of the controller (default: %(default)s)"
+    )
+    drives.add_argument("--limits", action="store_true", help="cut forces off at the effort limits of the joints")
+    walls = parser.add_argument_group("walls")
+    walls.add_argument(
+        "--walls", nargs="+", default=[], metavar="WALL", help="such as circle:2.5, sphere:1 or floor:-0.5"
+    )
+    walls.add_argument("--restitution", type=float, default=1.0, metavar="E", help="from 0 to 1 (default: %(default)s)")
+    walls.add_argument("--friction", type=float, default=0.0, metavar="MU", help="of the walls (default: %(default)s)")
+    walls.add_argument("--points", nargs="+", metavar="BODY", help="that touch walls (default: joint origins and tips)")
+    how = parser.add_argument_group("integration")
+    how.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
+    how.add_argument("--rtol", type=float, default=1e-9, help="its relative tolerance (default: %(default)s)")
+    how.add_argument(
+        "--dt", type=float, metavar="S", help="step of semi_implicit_euler, rk4 and midpoint (default: 0.001)"
+    )
+    out = parser.add_argument_group("results")
+    out.add_argument("--sample", type=float, metavar="S", help="period of the samples (default: 500 of them)")
+    out.add_argument("--out", metavar="FILE", help="write the motion as .npz, for appell.Trajectory.load")
+    out.add_argument("--csv", metavar="FILE", help="write the motion as text, a column for each number")
+    out.add_argument(
+        "--plot", metavar="FILE", help="draw coordinates, speeds, forces and energy, as .png, .svg or .pdf"
+    )
+    add_json(out)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import appell
+    from appell.cli import simulate_tables as tables
+    from appell.cli.words import wall
+
+    robot = appell.load(arguments.robot, base="floating" if arguments.floating else "fixed")
+    q0, qd0, tau = start_of(robot, arguments)
+    begun = time.perf_counter()
+    motion = appell.simulate(
+        robot, q0, qd0, arguments.duration,
+        tau=tau, control=controller(robot, q0, arguments), limits="robot" if arguments.limits else None,
+        walls=[wall(word, arguments.friction) for word in arguments.walls], restitution=arguments.restitution,
+        points=arguments.points, method=arguments.method, rtol=arguments.rtol, dt=arguments.dt,
+        sample=arguments.sample or arguments.duration / SAMPLES,
+    )  # fmt: skip
+    seconds = time.perf_counter() - begun
+    files = write(motion, arguments)
+    shown = tables.all_tables(motion)
+    last = (
+        f"Files: {', '.join(files)}"
+        if files
+        else "Add --plot motion.png for a picture, --csv or --out for the numbers."
+    )
+    text = "\n\n".join([tables.head(motion, seconds), *map(str, shown), last])
+    data: dict[str, Any] = {
+        **tables.summary(motion), "seconds": seconds, "tables": [table.as_dict() for table in shown], "files": files,
+    }  # fmt: skip
+    answer(arguments, text, data)
+    return OK
+
+
+def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Coordinates, speeds and constant forces of the command line."""
+    import numpy as np
+
+    from appell.cli.words import numbers
+    from appell.simulation.mechanism import mechanism_of
+
+    own = robot.initial_state or (robot.neutral_configuration(), np.zeros(robot.nv))
+    q_names, qd_names = mechanism_of(robot).q_names, mechanism_of(robot).qd_names
+    q0, qd0 = (np.array(each, dtype=float) for each in own)
+    q0 = q0 if arguments.q0 is None else numbers(arguments.q0, q_names, q0, "--q0")
+    qd0 = qd0 if arguments.qd0 is None else numbers(arguments.qd0, qd_names, qd0, "--qd0")
+    tau = None if arguments.tau is None else numbers(arguments.tau, qd_names, np.zeros(robot.nv), "--tau")
+    return q0, qd0, tau
+
+
+def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> Any:
+    """The controller of the command line, or None."""
+    from appell.errors import ArgumentError
+
+    if arguments.control is None:
+        if arguments.target is not None:
+            raise ArgumentError(f"--target needs a --control: {', '.join(LAWS)}.")
+        return None
+    from appell.cli.words import numbers
+    from appell.control.controller import CONTROLLERS
+    from appell.control.references import Hold, Move
+
+    reference: Any = Hold(tuple(q0.tolist()))
+    if arguments.target is not None:
+        target = numbers(arguments.target, robot.joint_names, q0, "--target")
+        reference = Move(tuple(q0.tolist()), tuple(target.tolist()), arguments.duration)
+    kind = CONTROLLERS[arguments.control]
+    gains = {name: getattr(arguments, name) for name in kind.law.gains}
+    return kind(robot, reference, period=arguments.period, **gains)
+
+
+def write(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
+    """Write the files that were asked for."""
+    from appell.errors import ArgumentError
+
+    if arguments.out:
+        motion.save(arguments.out)
+    if arguments.csv:
+        motion.to_csv(arguments.csv)
+    if arguments.plot:
+        try:
+            motion.plot(arguments.plot)
+        except ValueError as error:  # a kind of file that matplotlib does not write
+            raise ArgumentError(f"{arguments.plot}: {error}. Name a .png, .svg or .pdf file.") from None
+    return [file for file in (arguments.out, arguments.csv, arguments.plot) if file]
+
+
+COMMAND = Command("simulate", "move a robot: numbers, files and a picture of its motion", add_arguments, run)
