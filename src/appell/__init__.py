@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         TaskError,
     )
     from appell.exporters import export
+    from appell.identification.base import BaseParameters, base_parameters
     from appell.ik import inverse_kinematics
     from appell.impact.record import Contact, Impact
     from appell.impact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
     from appell.symbolic.equations import Equations, equations
+    from appell.view import show
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
@@ -48,10 +50,12 @@ _HOME = {
     "control": "control:", "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
     "spherical": "closed_loop.spherical:",
     "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
+    "base_parameters": "identification.base", "BaseParameters": "identification.base",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
     "Sphere": "impact.surfaces",
+    "show": "view",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

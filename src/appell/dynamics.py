@@ -257,6 +257,34 @@ class Dynamics:
         """
         return self.functions["centroidal_momentum_matrix", None]((q,), None, None, parameters, out, check)
 
+    @direct
+    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+        """K(q, qd, qdd) with tau = K Φ for the inertial parameters Φ = `parameters`. (..., nv, 10 links)
+
+        Rotor inertia and friction are in neither K nor Φ: they are columns of their own, added behind in the order given.
+
+        Args:
+            q: coordinates (..., nq); qd, qdd: speeds and accelerations (..., nv).
+            columns: names among `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"` (each nv columns), or blocks of your own
+                (`appell.identification.columns`).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> q, qd, qdd = [0.3] * 6, [0.5] * 6, [1.0] * 6
+            >>> tau = robot.regressor(q, qd, qdd) @ robot.parameters
+            >>> bool(abs(tau - robot.inverse_dynamics(q, qd, qdd)).max() < 1e-12)
+            True
+            >>> robot.regressor(q, qd, qdd, columns=("rotor", "viscous", "coulomb", "offset")).shape
+            (6, 84)
+        """
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside
+
+        return beside(K, columns, q, qd, qdd, out)
+
     def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]
 

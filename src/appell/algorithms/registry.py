@@ -27,7 +27,8 @@ class Quantity:
 
     Attributes:
         inputs: names of its arguments; `q` has nq entries, every other one nv.
-        shape: of one result; "v" stands for nv (other letters belong to systems that are no plain trees).
+        shape: of one result; "v" stands for nv, "p" for the number of inertial parameters (other letters belong to
+            systems that are no plain trees).
         default: the method that is used unless another is named.
         long: a degree of freedom and the default for robots of more degrees, where another method is faster.
         forces: whether external forces enter.
@@ -47,8 +48,9 @@ class Quantity:
     lumpable: set[str] = field(default_factory=set, compare=False)
     """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.lumping`)."""
 
-    def output_shape(self, nv: int) -> tuple[int, ...]:
-        return tuple(nv if size == "v" else int(size) for size in self.shape)
+    def output_shape(self, nv: int, parameters: int) -> tuple[int, ...]:
+        letters = {"v": nv, "p": parameters}
+        return tuple(letters[size] if isinstance(size, str) else size for size in self.shape)
 
 
 QUANTITIES = {
@@ -67,6 +69,7 @@ QUANTITIES = {
         Quantity("center_of_mass_jacobian", ("q",), (3, "v"), "composite", gravity=False),
         Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", gravity=False),
         Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", gravity=False),
+        Quantity("regressor", ("q", "qd", "qdd"), ("v", "p"), "mata2002"),
         Quantity("pose", ("q",), (4, 4), "recursive", gravity=False, frame=True),
         Quantity("jacobian", ("q",), (6, "v"), "recursive", gravity=False, frame=True),
         Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", gravity=False, frame=True),
@@ -78,7 +81,7 @@ _MODULES = (
     "inverse_dynamics.shafei2018", "inverse_dynamics.hollerbach",
     "mass_matrix.gibbs_hessian", "mass_matrix.composite", "mass_matrix.shafei2018", "mass_matrix.hollerbach",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
-    "coriolis_matrix", "energy", "kinematics", "centroidal",
+    "coriolis_matrix", "energy", "kinematics", "centroidal", "regressor",
 )  # fmt: skip
 
 

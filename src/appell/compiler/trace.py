@@ -64,8 +64,8 @@ def signature(tree: Tree | System, request: Request) -> Signature:
     if isinstance(tree, System):
         sizes, parameters = tree.sizes, len(tree.parameters)
     else:
-        sizes = {name: tree.nq if name == "q" else tree.nv for name in (*quantity.inputs, "v")}
         parameters = PER_LINK * len(tree.links)
+        sizes = {name: tree.nq if name == "q" else tree.nv for name in (*quantity.inputs, "v")} | {"p": parameters}
     inputs = [(name, sizes[name]) for name in quantity.inputs]
     if request.gravity:
         inputs.append(("gravity", 3))

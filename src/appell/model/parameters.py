@@ -33,11 +33,16 @@ def with_parameters(tree: Tree, entries: Sequence[Scalar]) -> Tree:
     """The same robot with these parameters, which may be symbols."""
     links = []
     for i, link in enumerate(tree.links):
-        R = tree.frames[link.body].R
-        mass, mcx, mcy, mcz, xx, xy, yy, xz, yz, zz = entries[PER_LINK * i : PER_LINK * (i + 1)]
-        J = _conjugate(R, euler_tensor(Sym3(xx, xy, xz, yy, yz, zz)))
-        links.append(replace(link, inertia=Inertia(mass, R @ Vec3(mcx, mcy, mcz), J)))
+        own = entries[PER_LINK * i : PER_LINK * (i + 1)]
+        links.append(replace(link, inertia=inertia_of(own, tree.frames[link.body].R)))
     return replace(tree, links=tuple(links))
+
+
+def inertia_of(entries: Sequence[Scalar], R: Mat3) -> Inertia:
+    """Mass properties in a link's frame from the ten parameters of its body, whose axes are the columns of R there."""
+    mass, mcx, mcy, mcz, xx, xy, yy, xz, yz, zz = entries
+    J = _conjugate(R, euler_tensor(Sym3(xx, xy, xz, yy, yz, zz)))
+    return Inertia(mass, R @ Vec3(mcx, mcy, mcz), J)
 
 
 def _conjugate(R: Mat3, A: Sym3) -> Sym3:

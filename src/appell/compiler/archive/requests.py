@@ -32,4 +32,4 @@ def read_request(data: Any, facts: RobotFacts) -> tuple[Request, Signature]:
     inputs += [("external_forces", 6 * len(forces))] * bool(forces)
     inputs += [("parameters", len(facts.parameters))] * parameters
     request = Request(function, method, gravity, forces, frame, reference, parameters)
-    return request, Signature(tuple(inputs), quantity.output_shape(facts.nv))
+    return request, Signature(tuple(inputs), quantity.output_shape(facts.nv, len(facts.parameters)))

@@ -1,0 +1,54 @@
+"""The equations of motion as a matrix times the inertial parameters: tau = K(q, qd, qdd) Φ.
+
+Source: Valera et al. 2003, section 4 (its Φ has Ixz before Iyy; here the order is that of `Robot.parameters`), with the
+tensor recursion of Mata 2002, section 4.1. In the ten numbers (m, γ, I) of a body at its origin the inertia force and its
+moment are linear, so a column of K is the recursion run for a body that has one unit parameter and no other:
+
+    (9)   f = m s̈ + Ω γ        moment = γ x s̈ + t_O(Ω, J)        J = trace(I)/2 1 - I
+
+carried from that body to the base by (15) and (16), and projected on every joint on the way by (14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from appell.algebra import Scalar
+from appell.algorithms.inverse_dynamics.inward import step_inward
+from appell.algorithms.inverse_dynamics.mata2002 import Motion, body_force, propagate_motion
+from appell.algorithms.registry import algorithm
+from appell.model.parameters import PER_LINK, inertia_of
+from appell.model.tree import Link, Placement, Tree, Wrench
+
+
+@algorithm("regressor", "mata2002")
+def regressor(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[list[Scalar]]:
+    """K with tau = K Φ, rotors left out."""
+    places = tree.placements(q)
+    motions = propagate_motion(tree, places, qd, qdd)
+    K: list[list[Scalar]] = [[0.0] * (PER_LINK * len(tree.links)) for _ in range(tree.nv)]
+    for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
+        for k, unit in enumerate(unit_wrenches(tree, link, motion)):
+            for row, force in forces_on_the_way(tree, places, i, unit):
+                K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
+    return K
+
+
+def unit_wrenches(tree: Tree, link: Link, motion: Motion) -> list[Wrench]:
+    """Inertia force and moment of a body for one unit of each of its ten parameters, (9) and (10)."""
+    R = tree.frames[link.body].R
+    return [body_force(replace(link, inertia=inertia_of(unit, R)), motion) for unit in UNITS]
+
+
+def forces_on_the_way(tree: Tree, places: list[Placement], i: int, wrench: Wrench) -> Iterator[tuple[int, Scalar]]:
+    """Speed and generalised force on it, (14), of every joint between a body's wrench and the base, (15) and (16)."""
+    for j in tree.ancestors(i):
+        link = tree.links[j]
+        for k, force in enumerate(link.kind.project(wrench.moment, wrench.force)):
+            yield link.v + k, force * link.multiplier
+        wrench = step_inward(places[j], wrench)
+
+
+UNITS = tuple(tuple(float(i == k) for i in range(PER_LINK)) for k in range(PER_LINK))
+"""The ten unit vectors of a body's parameters."""

@@ -1,0 +1,225 @@
+"""Base parameters: what motion and torque can tell about the parameters of a robot.
+
+tau = K Φ has columns that are zero or depend on each other for every motion. With K = K_b B, B of full row rank, only the
+base parameters β = B Φ can be known (M. Gautier, Numerical calculation of the base inertial parameters of robots, J.
+Robotic Systems 8 (1991)). They are found from random states: the rank by a QR decomposition with column pivoting, the
+choice of columns by one without, in an order of preference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.errors import IdentificationError
+from appell.identification.columns import Block, blocks
+from appell.identification.naming import parameter_names, regrouped_last
+from appell.table import Table
+
+if TYPE_CHECKING:
+    from appell.model.robot import Robot
+
+ZERO_COLUMN = 1e-9
+"""A column this much smaller than the largest one is zero up to rounding."""
+
+LEAST_GAP = 1e4
+"""Ratio of the pivots on both sides of the rank below which the rank is not sure."""
+
+
+class Certificate(NamedTuple):
+    """Why the rank is what it is.
+
+    Attributes:
+        rank: number of base parameters.
+        kept, dropped: smallest pivot that counts and largest that does not, of unit columns.
+        mismatch: of K and K_b B at fresh random states, relative.
+        states: how many random states were used.
+    """
+
+    rank: int
+    kept: float
+    dropped: float
+    mismatch: float
+    states: int
+
+    @property
+    def gap(self) -> float:
+        """Ratio of the two pivots."""
+        return self.kept / max(self.dropped, np.finfo(float).tiny)
+
+    def __str__(self) -> str:
+        return (
+            f"rank {self.rank} at {self.states} random states: pivots {self.kept:.2g} and {self.dropped:.2g}, gap "
+            f"{self.gap:.1e}; K and K_b B differ by {self.mismatch:.1e} at other states"
+        )
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """The base parameters β = B Φ of a robot.
+
+    Attributes:
+        names: of all parameters Φ, (p).
+        independent: the columns K_b of the regressor that are kept, (b,).
+        dependent: columns that combine with them.
+        unidentifiable: columns that are zero for every motion.
+        B: (b, p); the columns `independent` are the unit matrix.
+        used: where the kept columns enter the force of each speed, (nv, b).
+        certificate: why there are b of them.
+    """
+
+    names: tuple[str, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    unidentifiable: tuple[int, ...]
+    B: np.ndarray = field(repr=False)
+    used: np.ndarray = field(repr=False)
+    certificate: Certificate
+
+    def __len__(self) -> int:
+        return len(self.independent)
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        """Name of each base parameter: that of its own column, with a star where others combine with it."""
+        grouped = (np.abs(self.B) > 0).sum(axis=1) > 1
+        return tuple(self.names[i] + "*" * bool(more) for i, more in zip(self.independent, grouped, strict=True))
+
+    @property
+    def formulas(self) -> tuple[str, ...]:
+        """What each base parameter is made of, such as `Ixx[link2]* = Ixx[link2] - Iyy[link2]`."""
+        return tuple(
+            f"{name} = {combination(row, self.names, first)}"
+            for name, row, first in zip(self.base_names, self.B, self.independent, strict=True)
+        )
+
+    def of(self, parameters: np.ndarray) -> np.ndarray:
+        """β = B Φ."""
+        return self.B @ np.asarray(parameters, dtype=float)
+
+    def table(self) -> Table:
+        """The formulas, what cannot be known at all, and the certificate."""
+        unknown = ", ".join(self.names[i] for i in self.unidentifiable) or "none"
+        rows = tuple(tuple(formula.split(" = ", 1)) for formula in self.formulas)
+        notes = (f"Without any effect: {unknown}.", f"Certificate: {self.certificate}.")
+        return Table(
+            f"{len(self)} base parameters of {len(self.names)}", ("base parameter", "combination"), rows, notes
+        )
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+
+def base_parameters(robot: Robot, columns: Sequence[str | Block] = (), seed: int = 0) -> BaseParameters:
+    """The base parameters of a robot: which parameters motion and torque can tell, and in which combinations.
+
+    Args:
+        columns: what the regressor has beside the inertial parameters, as in `Robot.regressor`.
+        seed: of the random states.
+
+    Raises:
+        IdentificationError: the rank is not sure; the pivots on both sides of it are too near.
+
+    Example:
+        >>> import appell
+        >>> base = appell.base_parameters(appell.load("planar2r"))
+        >>> len(base), base.certificate.gap > 1e9
+        (6, True)
+        >>> print(base.formulas[0])
+        mx[link1]* = mx[link1] + m[link2]
+    """
+    added = blocks(columns)
+    names = parameter_names(robot, added)
+    count = 40 + 4 * len(names) // max(robot.nv, 1)
+    draw = random_regressors(robot, added, np.random.default_rng([seed, robot.nv]))
+    found = choose_columns(draw(count), regrouped_last(robot, len(names)))
+    mismatch = _mismatch(draw(20), found)
+    certificate = Certificate(len(found.independent), found.kept, found.dropped, mismatch, count)
+    if certificate.gap < LEAST_GAP or mismatch > 1e-6:
+        raise IdentificationError(
+            f"the number of base parameters of {robot.name!r} is not sure: {certificate}. Expected a gap above "
+            f"{LEAST_GAP:.0e}. Look for lengths or columns that almost vanish, or for angles rounded to a few digits."
+        )
+    zero = tuple(sorted(found.zero))
+    dependent = tuple(sorted(set(range(len(names))) - set(found.independent) - found.zero))
+    used = (np.abs(draw(20)[:, :, list(found.independent)]) > 1e-12).any(axis=0)
+    return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
+
+
+def random_regressors(robot: Robot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+    """Regressors (n, nv, p) at n random states within the joint limits."""
+
+    def draw(count: int) -> np.ndarray:
+        q = np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)
+        qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
+        return robot.regressor(q, qd, qdd, columns=added)
+
+    return draw
+
+
+class Choice(NamedTuple):
+    """Independent columns, columns that are zero, all columns by the independent ones, and the pivots beside the rank."""
+
+    independent: tuple[int, ...]
+    zero: set[int]
+    B: np.ndarray
+    kept: float
+    dropped: float
+
+
+def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> Choice:
+    """Independent columns of a stack of regressors (n, nv, p), the preferred ones where there is a choice."""
+    from scipy.linalg import qr
+
+    A = np.linalg.qr(K.reshape(-1, K.shape[-1]), mode="r")
+    norms = np.linalg.norm(A, axis=0)
+    zero = {int(k) for k in np.flatnonzero(norms <= ZERO_COLUMN * norms.max(initial=0.0))}
+    order = [k for k in preferred if k not in zero]
+    A = A[:, order] / norms[order]
+    pivots = np.abs(np.diag(qr(A, mode="r", pivoting=True)[0])) if order else np.zeros(0)  # type: ignore[index]
+    pivots = np.append(pivots, np.finfo(float).eps)
+    falls = pivots[:-1] / np.maximum(pivots[1:], np.finfo(float).eps)
+    rank = int(np.argmax(falls)) + 1 if order else 0
+    kept, dropped = (float(pivots[rank - 1]), float(pivots[rank])) if rank else (1.0, 0.0)
+    chosen = first_independent(A, np.sqrt(kept * max(dropped, np.finfo(float).eps)), rank)
+    combined, *_ = np.linalg.lstsq(A[:, chosen], A, rcond=None)
+    combined[np.abs(combined) < 1e-9] = 0.0
+    combined[:, chosen] = np.eye(len(chosen))
+    independent = [order[k] for k in chosen]
+    B = np.zeros((len(chosen), K.shape[-1]))
+    B[:, order] = combined * norms[order] / norms[independent][:, None]
+    sequence = np.argsort(independent)
+    return Choice(tuple(int(independent[k]) for k in sequence), zero, B[sequence], kept, dropped)
+
+
+def first_independent(A: np.ndarray, tolerance: float, most: int) -> list[int]:
+    """The columns that are not combinations of those before them, by orthogonalisation."""
+    Q = np.zeros((A.shape[0], 0))
+    chosen: list[int] = []
+    for k in range(A.shape[1]):
+        rest = A[:, k] - Q @ (Q.T @ A[:, k])
+        rest = rest - Q @ (Q.T @ rest)
+        length = np.linalg.norm(rest)
+        if length > tolerance and len(chosen) < most:
+            chosen.append(k)
+            Q = np.column_stack([Q, rest / length])
+    return chosen
+
+
+def _mismatch(K: np.ndarray, found: Choice) -> float:
+    rebuilt = K[:, :, list(found.independent)] @ found.B
+    return float(np.abs(rebuilt - K).max(initial=0.0) / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
+
+
+def combination(row: np.ndarray, names: Sequence[str], first: int) -> str:
+    """A readable sum: the first term, then the others in order."""
+    others = [int(k) for k in np.flatnonzero(row) if k != first]
+    text = names[first]
+    for k in others:
+        size = abs(row[k])
+        factor = "" if abs(size - 1.0) < 1e-9 else f"{size:.6g} "
+        text += f" {'-' if row[k] < 0 else '+'} {factor}{names[k]}"
+    return text
