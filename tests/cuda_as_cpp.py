@@ -35,16 +35,33 @@ def compiler() -> str | None:
 
 def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarray], entries: int) -> np.ndarray:
     """Results (N, entries) of `appell_batch` on arrays (N, size), state by state, into a poisoned array."""
-    path, library = folder / "kernel.cpp", folder / "kernel.so"
+    out = np.full((len(inputs[0]), entries), np.nan, dtype)
+    arrays = [part for array in (*inputs, out) for part in (pointer(array), *strides(array))]
+    launch(library(source, folder), "appell_batch", block, len(out), [*arrays, ctypes.c_longlong(len(out))])
+    return out
+
+
+def library(source: str, folder: Path) -> ctypes.CDLL:
+    """CUDA text as a loaded library."""
+    path, product = folder / "kernel.cpp", folder / "kernel.so"
     path.write_text(SHIM + source)
     command = [compiler() or "g++", "-O1", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-w"]
-    subprocess.run([*command, "-o", str(library), str(path)], check=True, capture_output=True)
-    code = ctypes.CDLL(str(library))
-    out = np.full((len(inputs[0]), entries), np.nan, dtype)
-    arguments: list = []
-    for array in (*inputs, out):
-        arguments += [array.ctypes.data_as(ctypes.c_void_p), ctypes.c_longlong(array.shape[1]), ctypes.c_longlong(1)]
-    for state in range(len(out) + 3):  # threads beyond the batch must leave everything alone
+    subprocess.run([*command, "-o", str(product), str(path)], check=True, capture_output=True)
+    return ctypes.CDLL(str(product))
+
+
+def launch(code: ctypes.CDLL, name: str, block: int, count: int, arguments: list) -> None:
+    """One thread after the other; those beyond the batch must leave everything alone."""
+    for state in range(count + 3):
         code.appell_at(ctypes.c_longlong(state), block)
-        code.appell_batch(*arguments, ctypes.c_longlong(len(out)))
-    return out
+        code[name](*arguments)
+
+
+def pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+def strides(array: np.ndarray) -> list[ctypes.c_longlong]:
+    """Numbers between neighbours along every axis, 0 along those of length 1."""
+    sizes = zip(array.shape, array.strides, strict=True)
+    return [ctypes.c_longlong(0 if size == 1 else stride // array.itemsize) for size, stride in sizes]

@@ -7,7 +7,7 @@ import numpy as np
 from appell.compiler.emit import plan
 from appell.compiler.forms import StraightLine
 from appell.compiler.isa import instruction_set
-from appell.compiler.library import load_code
+from appell.compiler.library import open_code
 from appell.compiler.listing import Listing, Operation
 from appell.compiler.simd import kernel_source
 from appell.compiler.toolchain import find_compiler
@@ -19,7 +19,7 @@ def kernel(listed: Listing, dtype: str = "float64", isa: str | None = None, part
     compiler, target = find_compiler(), instruction_set(isa)
     source = kernel_source(StraightLine(plan(listed, part)), dtype, target.lanes(dtype), "test")
     signature = Signature(tuple((f"in{k}", size) for k, size in enumerate(listed.sizes)), (len(listed.outputs),))
-    return load_code(compiler.build(source, target), signature, dtype, threads)
+    return open_code(compiler.build(source, target)).kernel(signature, dtype, threads)
 
 
 def listed(*operations: Operation, sizes: tuple[int, ...], outputs: tuple[int, ...]) -> Listing:

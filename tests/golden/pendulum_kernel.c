@@ -213,6 +213,7 @@ static inline lanes zero_if_finite(const lanes *x, int count)
     return (a + b) + (c + d);
 }
 
+/* A batch of states. */
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
 {
     lanes *x = work, *y = x + NX;

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from cuda_as_cpp import compiler, run
-from helpers import assert_close
+from cuda_as_cpp import compiler, launch, library, pointer, run, strides
+from helpers import assert_close, random_states
+from joint_trees import mixed_tree
 
 import appell
 from appell.compiler.forms import choose
 from appell.compiler.request import Request
 from appell.compiler.trace import signature
+from appell.control.laws import LAWS
 from appell.gpu.rollout import source as rollout_source
 from appell.gpu.source import BLOCK, kernel_source
 from appell.rollouts.integrators import INTEGRATORS
@@ -54,11 +57,12 @@ def test_kernels_compile_without_a_warning(tmp_path, name, function, dtype):
 
 
 @needs_nvcc
-def test_rollouts_compile_without_a_warning(tmp_path):
-    dyn = appell.compile(ROBOTS["puma560"], dtype="float32")
-    gains = {"kp": 1.0, "kd": 1.0}
-    zero = np.zeros(6)
-    plan = make_plan(6, False, zero, zero, None, "computed_torque", gains, 8, 1e-3, "rk4", None, 1, True)
+@pytest.mark.parametrize(("robot", "law"), [(ROBOTS["puma560"], "integral_tracking"), (mixed_tree(4, 29), "torque")])
+def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
+    dyn = appell.compile(robot, dtype="float32")
+    gains = dict.fromkeys(LAWS[law].gains, 1.0)
+    q0, qd0, _ = random_states(robot, 1)
+    plan = make_plan(dyn, q0, qd0, None, law, gains, 8, 1e-3, "rk4", None, 1, True)
     assert nvcc(rollout_source(dyn, plan, INTEGRATORS["rk4"]), tmp_path) == ""
 
 
@@ -83,6 +87,32 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, d
     result = run(source, tmp_path, dtype, BLOCK, inputs, signature(robot.tree, request).entries)
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
+
+
+@needs_cpp
+@pytest.mark.parametrize("integrator", list(INTEGRATORS))
+@pytest.mark.parametrize("law", ["torque", "integral_tracking"])
+def test_a_thread_rolls_out_what_the_cpu_rolls_out(tmp_path, law, integrator):
+    """Open loop with joints that turn freely in space, and a law with a memory."""
+    robot = mixed_tree(4, 29) if law == "torque" else ROBOTS["puma560"]
+    dyn = appell.compile(robot)
+    q0, qd0, tau = random_states(robot, 5)
+    gains = {} if law == "torque" else {"kp": 50.0, "kd": 8.0, "ki": 20.0}
+    options = (law, gains, 6, 1e-3, integrator, None, 3, True)
+    plan = make_plan(dyn, q0, qd0, {"tau" if law == "torque" else "qdd": tau}, *options)
+    n, width = robot.nv, robot.nq + robot.nv
+    signals = np.concatenate([np.broadcast_to(x, (5, n)) for x in plan.signals.values()], axis=1)[:, None]
+    kept = np.concatenate([np.zeros(0), *plan.gains.values()])[None]
+    out = np.full((5, 2, width), np.nan)
+    arrays = [part for array in (q0, qd0, signals, kept, out) for part in (pointer(array), *strides(array))]
+    whole = [ctypes.c_longlong(5), *map(ctypes.c_int, (6, 3, 6)), ctypes.c_double(1e-3)]
+    code = library(rollout_source(dyn, plan, INTEGRATORS[integrator]), tmp_path)
+    launch(code, "appell_rollout", BLOCK, 5, [*arrays, *whole])
+    expected = appell.rollout(
+        dyn, q0, qd0, plan.signals, law=law, gains=gains, steps=6, dt=1e-3, integrator=integrator, every=3
+    )
+    assert_close(out[..., : robot.nq], expected.q, tolerance=1e-12)
+    assert_close(out[..., robot.nq :], expected.qd, tolerance=1e-12)
 
 
 @needs_cpp

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers import assert_close
+from scipy.linalg import expm
 
 import appell
 from appell.rollouts.integrators import INTEGRATORS
@@ -116,11 +117,19 @@ def test_divergence_names_its_time():
         appell.rollout(DYN, STILL, STILL, {"q": STILL + 1}, law="pd", gains={"kp": 1e9, "kd": 1e9}, steps=500, dt=1e-3)
 
 
-def test_joints_that_turn_in_space_are_refused_where_a_kernel_needs_plain_coordinates():
-    from appell.control.laws import LAWS
-    from appell.rollouts.rate import rate
+def test_integral_tracking_makes_errors_decay_as_a_linear_system_of_third_order():
+    q0 = np.array([[0.5, -0.3], [1.0, 2.0]])
+    options = {"law": "integral_tracking", "gains": {"kp": 100.0, "kd": 20.0, "ki": 60.0}}
+    path = appell.rollout(DYN, q0, 0 * q0, {"q": STILL}, steps=1000, dt=1e-3, every=500, **options)
+    slope = np.array([[0.0, 1.0, 0.0], [-100.0, -20.0, -60.0], [1.0, 0.0, 0.0]])  # of e, its rate and its integral
+    shares = np.array([expm(slope * t)[0, 0] for t in path.t])
+    assert_close(path.q, q0[:, None] * shares[:, None], tolerance=1e-8)
 
-    builder = appell.RobotBuilder("ball").body("base").body("ball", mass=1.0, inertia=(1, 0, 0, 1, 0, 1))
-    robot = builder.joint("spherical", "s", "base", "ball").build()
-    with pytest.raises(appell.ArgumentError, match="turn freely"):
-        rate(robot, LAWS["torque"], True)
+
+def test_without_a_compiler_the_plain_loop_does_the_work(monkeypatch):
+    monkeypatch.setenv("APPELL_NATIVE", "0")
+    dyn = appell.compile(ARM)
+    start = np.array([0.3, -0.4])
+    slow = appell.rollout(dyn, start, STILL, steps=20, dt=1e-3, every=20)
+    assert dyn.functions.builder is None
+    assert_close(slow.q[0], end(20, 0.02))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from appell.algorithms.coordinate_rates import FreeJoint
     from appell.algorithms.passive_forces import Losses
     from appell.compiler.listing import Listing
     from appell.compiler.request import Request
@@ -64,6 +65,13 @@ class CompiledRobot(Compiled, Dynamics):
         from appell.rollouts.rate import rate, rate_digest
 
         return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
+
+    @property
+    def free_joints(self) -> tuple[FreeJoint, ...]:
+        """Joints whose coordinates do not change at their speeds."""
+        from appell.algorithms.coordinate_rates import free_joints
+
+        return free_joints(self.robot.tree)
 
     @property
     def losses(self) -> Losses:

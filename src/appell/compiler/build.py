@@ -9,7 +9,7 @@ from appell.compiler import cache
 from appell.compiler.fingerprint import digest, request_digest, tree_digest
 from appell.compiler.forms import choose
 from appell.compiler.isa import instruction_set
-from appell.compiler.library import load_code, load_kernel
+from appell.compiler.library import Library, open_code, open_library
 from appell.compiler.simd import kernel_source
 from appell.compiler.toolchain import Compiler
 from appell.errors import CompileError
@@ -35,29 +35,37 @@ class Builder:
         return tree_digest(self.tree)
 
     def key(self, request: Request) -> str:
-        """The name of a kernel: robot, request, precision, instruction set, compiler and options."""
+        """The name of a request's kernel."""
+        return self.name(self.robot_key, request_digest(self.tree, request))
+
+    def name(self, *content: object) -> str:
+        """The name of code with this content: precision, instruction set, compiler and options belong to it."""
         target = (self.target.name, self.target.flags, self.target.width)
-        asked = request_digest(self.tree, request)
-        return digest(self.robot_key, asked, self.options.dtype, target, self.compiler.identity, self.compiler.flags)
+        return digest(*content, self.options.dtype, target, self.compiler.identity, self.compiler.flags)
 
     def cached(self, request: Request, signature: Signature) -> Kernel | None:
         """The kernel if it was compiled before."""
-        path = cache.find(cache.default_folder(), self.key(request))
-        if path is None:
-            return None
-        try:
-            return load_kernel(path, signature, self.options.dtype, self.options.threads)
-        except CompileError:
-            return None
+        found = self.kept(self.key(request))
+        return found and found.kernel(signature, self.options.dtype, self.options.threads)
 
     def build(self, request: Request, signature: Signature) -> Kernel:
         """The kernel, compiled now."""
-        code = self.compiler.build(self.source(request), self.target)
-        path = cache.store(cache.default_folder(), self.key(request), code)
-        dtype, threads = self.options.dtype, self.options.threads
-        return (
-            load_code(code, signature, dtype, threads) if path is None else load_kernel(path, signature, dtype, threads)
-        )
+        library = self.compiled(self.key(request), self.source(request))
+        return library.kernel(signature, self.options.dtype, self.options.threads)
+
+    def kept(self, name: str) -> Library | None:
+        """Code out of the cache."""
+        path = cache.find(cache.default_folder(), name)
+        try:
+            return None if path is None else open_library(path)
+        except CompileError:
+            return None
+
+    def compiled(self, name: str, source: str) -> Library:
+        """Code compiled now, and kept under its name."""
+        code = self.compiler.build(source, self.target)
+        path = cache.store(cache.default_folder(), name, code)
+        return open_code(code) if path is None else open_library(path)
 
     def source(self, request: Request) -> str:
         """C source of a kernel."""

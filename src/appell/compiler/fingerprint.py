@@ -27,6 +27,7 @@ SOURCES = (
     "model/tree.py",
     "model/lumping.py",
     "model/parameters.py",
+    "rollouts",
 )
 """Parts of the package that decide what a kernel computes."""
 

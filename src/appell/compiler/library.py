@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,34 +25,56 @@ PORTION = 500_000
 """Operations times states that are worth waking a thread for, about 20 microseconds of work."""
 
 
-def load_kernel(path: Path, signature: Signature, dtype: str, threads: int | None) -> Kernel:
-    """The kernel in a shared library.
+@dataclass(frozen=True)
+class Library:
+    """A loaded shared library with one kernel.
 
-    Args:
-        threads: the most a batch is split over; None for every core that the process may use.
+    Attributes:
+        handle: keeps the code in memory.
+        one, batch: addresses of its two functions (`appell.compiler.simd` says what they compute).
+        work, cost: bytes of scratch memory, and operations of one state.
     """
+
+    handle: ctypes.CDLL
+    one: int
+    batch: int
+    work: int
+    cost: int
+
+    def kernel(self, signature: Signature, dtype: str, threads: int | None, times: int = 1) -> Kernel:
+        """The kernel for calls of this signature.
+
+        Args:
+            threads: the most a batch is split over; None for every core that the process may use.
+            times: how often a call does the work of a state.
+        """
+        if native.Kernel is None:
+            tell_once()
+            return CtypesKernel(self.handle, self.work, dtype)
+        sizes, grain = tuple(size for _, size in signature.inputs), PORTION // max(self.cost * times, 1)
+        return native.Kernel(
+            self.handle, self.one, self.batch, self.work, sizes, signature.shape, dtype == "float32", threads or 0, grain
+        )  # fmt: skip
+
+
+def open_library(path: Path) -> Library:
+    """The library in a file."""
     try:
-        library = ctypes.CDLL(os.fspath(path))
-        one, batch = (ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in ("appell_one", "appell_batch"))
-        work, cost = (ctypes.c_ssize_t.in_dll(library, name).value for name in ("appell_work", "appell_cost"))
+        handle = ctypes.CDLL(os.fspath(path))
+        one, batch = (ctypes.cast(handle[name], ctypes.c_void_p).value or 0 for name in ("appell_one", "appell_batch"))
+        work, cost = (ctypes.c_ssize_t.in_dll(handle, name).value for name in ("appell_work", "appell_cost"))
     except (OSError, AttributeError, ValueError) as error:
         raise CompileError(f"the compiled kernel {path.name} cannot be loaded: {error}") from error
-    sizes = tuple(size for _, size in signature.inputs)
-    if native.Kernel is None:
-        tell_once()
-        return CtypesKernel(library, work, dtype)
-    return native.Kernel(
-        library, one, batch, work, sizes, signature.shape, dtype == "float32", threads or 0, PORTION // max(cost, 1)
-    )
+    return Library(handle, one, batch, work, cost)
 
 
-def load_code(code: bytes, signature: Signature, dtype: str, threads: int | None) -> Kernel:
-    """The kernel in the content of a shared library, for when there is no cache to keep it in."""
+def open_code(code: bytes) -> Library:
+    """The library with this content, for when there is no cache to keep it in."""
     folder = tempfile.mkdtemp(prefix="appell-")
     try:
         path = Path(folder, "kernel.so")
         path.write_bytes(code)
-        return load_kernel(path, signature, dtype, threads)
+        return open_library(path)
     finally:  # what is loaded stays in memory
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -15,6 +15,7 @@ defined the source is one half of the kernel, for compilers that run side by sid
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from appell.compiler.c import FUNCTIONS, literal, scalar_dialect
@@ -56,7 +57,42 @@ def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
         runtime("one.h"),
         "#endif\n#ifndef ONE_ONLY",
         form.functions(vector, "vector", APART),
+        runtime("vectors.h"),
         runtime("batch.h"),
+        "#endif\n",
+    ))  # fmt: skip
+
+
+def rollout_source(
+    form: Form, dtype: str, lanes: int, title: str, step: str, sizes: Mapping[str, int], quaternions: Sequence[int]
+) -> str:
+    """C source of a rollout.
+
+    Args:
+        form: the rate of the state, as `appell.rollouts.rate` orders it.
+        step: text of the integrator (`appell.rollouts.integrators`).
+        sizes: NQ, NV, STATE, SIGNALS and GAINS of `runtime/rollout.h`.
+        quaternions: where they begin in the state.
+    """
+    vector, numbers = simd_dialect(dtype), definitions(form, dtype, lanes)
+    numbers |= {
+        **sizes, "NY": sizes["NQ"] + sizes["NV"], "INPUTS": 5, "ROOT": f"sqrt{PRECISIONS[dtype].suffix}", "UNROLL": "",
+        "ROLL": "", "STEP": " ".join(step.split()), "TIDY": " ".join(f"tidy(x + {place});" for place in quaternions),
+    }  # fmt: skip
+    return "\n".join((
+        f"/* {title} */",
+        *(f"#define {name} {value}" for name, value in numbers.items()),
+        runtime("lanes.h"),
+        "#ifndef BATCH_ONLY",
+        runtime("rollout_one.h"),
+        "#endif\n#ifndef ONE_ONLY",
+        sincos_text(dtype),
+        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(FUNCTIONS))),
+        runtime("angles.h"),
+        form.data(scalar_dialect(dtype, "real")),
+        form.functions(vector, "vector", APART),
+        runtime("vectors.h"),
+        runtime("rollout.h"),
         "#endif\n",
     ))  # fmt: skip
 

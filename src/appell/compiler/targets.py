@@ -39,7 +39,7 @@ def on_gpu(tree: Tree | System, options: Options) -> Any:
         )
 
     own = tree.parameters if isinstance(tree, System) else parameters(tree)
-    return CudaEvaluator(provide, options, np.array(own, dtype=options.dtype))
+    return CudaEvaluator(provide, options, np.array(own, dtype=options.dtype), tree.quaternions)
 
 
 TARGETS: dict[str, Callable[[Any, Options], Any]] = {"cpu": Evaluator, "cuda": on_gpu}

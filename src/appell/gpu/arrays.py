@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.compiler.arrays import UNIT
+from appell.compiler.arrays import refuse_other_lengths as refuse_lengths_on_host
 from appell.errors import ArgumentError
 from appell.gpu.device import cupy
 
@@ -123,3 +125,11 @@ def any_bad(*arrays: Any) -> bool:
 @lru_cache(maxsize=1)
 def _bad_kernel() -> Any:
     return cupy().ReductionKernel("T x", "bool y", "!isfinite(x)", "a || b", "y = a", "false", "appell_bad")
+
+
+def refuse_other_lengths(name: str, array: Any, lead: tuple[int, ...], quaternions: Sequence[tuple[str, int]]) -> None:
+    """`appell.compiler.arrays.refuse_other_lengths` for coordinates on the GPU; the search for words is on the host."""
+    for _, first in quaternions:
+        square = (array[:, first : first + 4] ** 2).sum(axis=1)
+        if bool((abs(square - 1.0) > 2 * UNIT).any()):
+            refuse_lengths_on_host(name, array.get(), lead, quaternions)

@@ -11,12 +11,13 @@ import numpy as np
 
 from appell.compiler.arrays import as_batch as host_batch
 from appell.compiler.arrays import refuse_bad_result, refuse_non_finite, result_array
+from appell.compiler.arrays import refuse_other_lengths as refuse_lengths_on_host
 from appell.compiler.forms import Form
 from appell.compiler.options import Options
 from appell.compiler.request import Request
 from appell.compiler.trace import Signature
 from appell.errors import ArgumentError
-from appell.gpu.arrays import any_bad, as_batch, entered, kind_of
+from appell.gpu.arrays import any_bad, as_batch, entered, kind_of, refuse_other_lengths
 from appell.gpu.device import cupy, telling
 from appell.gpu.kernel import CudaKernel, build
 
@@ -30,10 +31,16 @@ PIECE = 1 / 4
 class CudaEvaluator(dict[tuple, Callable[..., Any]]):
     """The functions of one robot, called as those of `appell.compiler.evaluate.Evaluator`."""
 
-    def __init__(self, provide: Provider, options: Options, parameters: np.ndarray) -> None:
+    def __init__(
+        self,
+        provide: Provider,
+        options: Options,
+        parameters: np.ndarray,
+        quaternions: tuple[tuple[str, int], ...] = (),
+    ) -> None:
         super().__init__()
         cupy()  # a machine without a GPU is told at once
-        self.provide, self.options, self.parameters = provide, options, parameters
+        self.provide, self.options, self.parameters, self.quaternions = provide, options, parameters, quaternions
         self.kernels: dict[tuple[int, Request], CudaKernel] = {}
 
     def __missing__(self, key: tuple) -> Callable[..., Any]:
@@ -71,7 +78,8 @@ class CudaFunction:
         if gravity is None and external_forces is None and parameters is None and not self.request.parameters:
             done = self._short_way(inputs, out)
             if done is not None:
-                return self._checked(inputs, done) if check else done
+                columns = self.evaluator.options.layout == "columns"
+                return self._checked([x.T for x in inputs] if columns else inputs, done) if check else done
         request, values = self._completed(inputs, gravity, external_forces, parameters)
         kind = kind_of(values)
         if kind is None:
@@ -111,12 +119,16 @@ class CudaFunction:
                 )
         return result
 
-    def _checked(self, inputs: Sequence[Any], result: Any) -> Any:
-        """The result, if all numbers are finite. Waits for the GPU."""
+    def _checked(self, inputs: Sequence[Any], result: Any, lead: tuple[int, ...] | None = None) -> Any:
+        """The result, if all numbers are finite and quaternions of unit length. Waits for the GPU."""
+        named = self.evaluator.kernel(self.request).signature.inputs
         if any_bad(*inputs, result):
-            for (name, _), array in zip(self.evaluator.kernel(self.request).signature.inputs, inputs, strict=False):
+            for (name, _), array in zip(named, inputs, strict=False):
                 refuse_non_finite(name, array.get())
             refuse_bad_result(self.request.function, result.get())
+        if self.evaluator.quaternions:
+            place = inputs[0].shape[:-1] if lead is None else lead
+            refuse_other_lengths(named[0][0], inputs[0], place, self.evaluator.quaternions)
         return result
 
     def _on_device(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
@@ -135,7 +147,7 @@ class CudaFunction:
         kernel.run(arrays, flat.reshape(entries, count).T if columns else flat.reshape(count, entries))
         if flat is not result:
             result[...] = flat
-        return self._checked(arrays, result) if check else result
+        return self._checked(arrays, result, lead) if check else result
 
     def _from_host(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
         """NumPy in, NumPy out, in pieces that fit the card."""
@@ -143,6 +155,8 @@ class CudaFunction:
         columns = options.layout == "columns"
         kernel = self.evaluator.kernel(request)
         arrays, lead = host_batch(kernel.signature.inputs, values, options.dtype, check, columns)
+        if check and self.evaluator.quaternions:
+            refuse_lengths_on_host(kernel.signature.inputs[0][0], arrays[0], lead, self.evaluator.quaternions)
         shape = (*kernel.signature.shape, *lead) if columns else (*lead, *kernel.signature.shape)
         result = result_array(out, shape, options.dtype)
         count, entries = math.prod(lead), kernel.signature.entries

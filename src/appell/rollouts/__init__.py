@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from appell.errors import SimulationError
+from appell.errors import ArgumentError, SimulationError
 from appell.rollouts.plan import Plan, make_plan
 
 if TYPE_CHECKING:
@@ -40,21 +40,24 @@ def rollout(
 ) -> Rollout:
     """Move a batch of robots on by fixed steps.
 
-    On a GPU (`appell.compile(robot, target="cuda")`) all steps run inside one kernel with the state in registers; on a CPU
-    each step is a batch call.
+    All steps run inside one compiled kernel: on a CPU one SIMD lane is one robot, and a batch is split over threads; on a GPU
+    (`appell.compile(robot, target="cuda")`) one thread is one robot, with its state in registers. Without a compiler, and for
+    robots too long for straight-line code, every step is a batch call. Quaternions are kept at unit length.
 
     Args:
         dyn: a compiled robot.
-        q0, qd0: initial states (..., n); batch dimensions broadcast with those of the controls.
-        controls: torques [N m, N] for the law `"torque"` (zero if not given), or a mapping from signal to array: `q`, `qd`
-            for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"`; signals that are not given are zero.
+        q0, qd0: initial states (..., nq) and (..., nv); batch dimensions broadcast with those of the controls.
+        controls: torques [N m, N] for the law `"torque"` (zero if not given), or a mapping from signal to array: `q` for
+            `"point_to_point"`, also `qd` for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"` and
+            `"integral_tracking"`; signals that are not given are zero.
         steps, dt: number and length [s] of the steps.
         integrator: `"rk4"` or `"semi_implicit_euler"`.
-        gains: `kp` and `kd` of the feedback laws, numbers or (..., n).
+        gains: `kp` and `kd` of the feedback laws, and `ki` of an integral, numbers or (..., n).
         hold: controls change every so many steps: signals are then (..., K, n), K = ceil(steps / hold).
         every: keep the state after every so many steps.
         passive: add joint damping and friction of the description.
-        check: raise `SimulationError` when a state is not finite.
+        check: refuse inputs that are not finite and quaternions of other than unit length, and raise `SimulationError` when
+            a state is not finite.
 
     Example:
         >>> import appell, numpy as np
@@ -63,36 +66,36 @@ def rollout(
         >>> fall.q.shape, fall.t[-1].item()
         ((5, 10, 2), 0.1)
     """
-    columns = dyn.options.layout == "columns"
-    plan = make_plan(
-        dyn.robot.nv, columns, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive
-    )  # fmt: skip
-    q, qd = RUNNERS[dyn.options.target](dyn, plan)
+    if not hasattr(dyn, "state_rate"):
+        raise ArgumentError(f"rollout takes a compiled robot, got {type(dyn).__name__}. Pass appell.compile(robot).")
+    plan = make_plan(dyn, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive)
+    q, qd = RUNNERS[dyn.options.target](dyn, plan, check)
     t = dt * every * np.arange(1, plan.kept + 1)
     if check:
-        _refuse_divergence(t, q, qd, columns)
+        _refuse_divergence(t, q, qd, plan.columns)
     return Rollout(t, q, qd)
 
 
-def _on_cpu(dyn: CompiledRobot, plan: Plan) -> tuple[Any, Any]:
-    from appell.rollouts.plain import run
+def _on_cpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+    from appell.rollouts.native import run
 
-    return run(dyn, plan)
+    return run(dyn, plan, check)
 
 
-def _on_gpu(dyn: CompiledRobot, plan: Plan) -> tuple[Any, Any]:
+def _on_gpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
     from appell.gpu.rollout import run
 
-    return run(dyn, plan)
+    return run(dyn, plan, check)
 
 
 RUNNERS = {"cpu": _on_cpu, "cuda": _on_gpu}
 
 
 def _refuse_divergence(t: np.ndarray, q: Any, qd: Any, columns: bool) -> None:
-    """Name the first time at which a state is not finite."""
+    """Name the first time at which a state is not finite: one that is not stays so, which makes the last state tell."""
     for name, array in (("q", q), ("qd", qd)):
-        if float((array * 0).sum()) == 0.0:
+        last = array[:, -1] if columns else array[..., -1, :]
+        if float((last * 0).sum()) == 0.0:
             continue
         host = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
         k = int(np.argwhere(~np.isfinite(np.asarray(host)))[:, 1 if columns else -2].min())

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.algorithms.coordinate_rates import coordinate_rates, tidied
+from appell.control.laws import Signals, Vector
+from appell.rollouts.arrays import parted, rows, states, timed
 from appell.rollouts.integrators import INTEGRATORS
-from appell.control.laws import Vector
 
 if TYPE_CHECKING:
     from appell.compiler.api import CompiledRobot
@@ -22,60 +24,58 @@ class BatchModel:
         self.axis = 0 if dyn.options.layout == "columns" else -1
 
     def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        return self.lanes(self.dyn.inverse_dynamics(*(self.joined(x) for x in (q, qd, qdd)), check=False))
+        return self.lanes(self.dyn.inverse_dynamics(*map(self.joined, (q, qd, qdd)), check=False))
+
+    def forward_dynamics(self, q: Vector, qd: Vector, tau: Vector) -> Vector:
+        return self.lanes(self.dyn.forward_dynamics(*map(self.joined, (q, qd, tau)), check=False))
 
     def gravity(self, q: Vector) -> Vector:
         return self.lanes(self.dyn.gravity(self.joined(q), check=False))
 
     def joined(self, lanes: Vector) -> np.ndarray:
-        return np.stack(np.broadcast_arrays(*lanes), axis=self.axis)
+        return np.stack(np.broadcast_arrays(*lanes), axis=self.axis).astype(self.dyn.options.dtype, copy=False)
 
     def lanes(self, array: np.ndarray) -> Vector:
         return list(np.moveaxis(array, self.axis, 0))
 
 
+class PlainMotion:
+    """The robot under its law (`appell.rollouts.integrators.Motion`), on arrays of lanes (n, N)."""
+
+    def __init__(self, dyn: CompiledRobot, plan: Plan, signals: Signals, gains: Signals) -> None:
+        self.model, self.plan, self.signals, self.gains = BatchModel(dyn), plan, signals, gains
+        self.losses = dyn.losses
+
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        speeds = v[: self.plan.nv]
+        return np.array(coordinate_rates(self.plan.free, [*q], [*speeds])) if self.plan.free else speeds
+
+    def speed_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        law, nv = self.plan.law, self.plan.nv
+        speeds, kept = v[:nv], v[nv:].reshape(-1, nv, v.shape[-1])
+        memory = {name: [*vector] for name, vector in zip(law.memory, kept, strict=True)}
+        tau = law.torque(self.model, [*q], [*speeds], self.signals, self.gains, memory)
+        if self.plan.passive:
+            tau = [a + b for a, b in zip(tau, self.losses.forces(speeds.T).T, strict=True)]
+        qdd = self.model.forward_dynamics([*q], [*speeds], tau)
+        changes = law.rates([*q], [*speeds], self.signals)
+        return np.array([*qdd, *(lane for name in law.memory for lane in changes[name])])
+
+
 def run(dyn: CompiledRobot, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns."""
-    model = BatchModel(dyn)
     dtype = dyn.options.dtype
-    shape = (plan.n, *plan.lead) if plan.columns else (*plan.lead, plan.n)
-    q, qd = (np.broadcast_to(_aligned(x, plan, dtype), shape) for x in (plan.q0, plan.qd0))
-    gains = {name: model.lanes(np.asarray(x, dtype)) for name, x in plan.gains.items()}
-    signals = {}
+    result, seen = states(np, plan, dtype)
+    q, qd = (np.broadcast_to(rows(np, x, plan), (len(seen), x.shape[0 if plan.columns else -1])).T for x in plan.start)
+    v = np.concatenate([qd, np.zeros((plan.memory, len(seen)), dtype)])
+    gains = {name: [*rows(np, x, plan).T] for name, x in plan.gains.items()}
+    signals = {name: timed(np, x, plan) for name, x in plan.signals.items()}
     step = INTEGRATORS[plan.integrator].step
-    kept_q, kept_qd = [], []
-    lost = dyn.losses
-
-    def rate(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        lanes = plan.law.torque(model, model.lanes(q), model.lanes(qd), signals, gains)
-        tau = model.joined([np.broadcast_to(lane, plan.lead) for lane in lanes])
-        if plan.passive:
-            rows = lost.forces(np.moveaxis(qd, model.axis, -1))
-            tau = tau + np.moveaxis(rows, -1, model.axis)
-        return dyn.forward_dynamics(q, qd, tau.astype(dtype), check=False)
-
     for k in range(plan.steps):
-        if k % (plan.hold or plan.steps) == 0:
-            signals = {name: model.lanes(_at(x, plan, k, dtype)) for name, x in plan.signals.items()}
-        q, qd = step(rate, q, qd, plan.dt)
+        now = {name: [*x[:, k // (plan.hold or plan.steps)].T] for name, x in signals.items()}
+        q, v = step(PlainMotion(dyn, plan, now, gains), q, v, plan.dt)
+        q = np.array(tidied(plan.free, [*q])) if plan.free else q
         if (k + 1) % plan.every == 0:
-            kept_q.append(q)
-            kept_qd.append(qd)
-    axis = 1 if plan.columns else -2
-    return np.stack(kept_q, axis=axis), np.stack(kept_qd, axis=axis)
-
-
-def _aligned(x, plan: Plan, dtype) -> np.ndarray:
-    """An array that broadcasts to (n, batch) in columns: missing batch dimensions come after the entries."""
-    array = np.asarray(x, dtype)
-    if plan.columns:
-        return array.reshape(plan.n, *([1] * (len(plan.lead) - array.ndim + 1)), *array.shape[1:])
-    return array
-
-
-def _at(x, plan: Plan, k: int, dtype) -> np.ndarray:
-    """A signal during step k."""
-    array = np.asarray(x, dtype)
-    if plan.hold is None:
-        return array
-    return array[:, k // plan.hold] if plan.columns else array[..., k // plan.hold, :]
+            seen[:, k // plan.every, : plan.nq] = q.T
+            seen[:, k // plan.every, plan.nq :] = v[: plan.nv].T
+    return parted(result, plan)

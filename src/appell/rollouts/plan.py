@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.control.laws import LAWS, Law
 from appell.errors import ArgumentError, choices
 from appell.rollouts.integrators import INTEGRATORS
-from appell.control.laws import LAWS, Law
+
+if TYPE_CHECKING:
+    from appell.algorithms.coordinate_rates import FreeJoint
+    from appell.compiler.api import CompiledRobot
 
 
 @dataclass(frozen=True)
@@ -19,14 +23,14 @@ class Plan:
     """What is rolled out.
 
     Attributes:
+        start: coordinates and speeds.
         lead: batch dimensions.
-        n: degrees of freedom.
-        kept: how many states are written.
+        nq, nv: numbers of coordinates and speeds.
+        free: joints whose coordinates do not change at their speeds.
         columns: whether entries come first in the arrays.
     """
 
-    q0: Any
-    qd0: Any
+    start: tuple[Any, Any]
     law: Law
     signals: Mapping[str, Any]
     gains: Mapping[str, Any]
@@ -37,18 +41,37 @@ class Plan:
     every: int
     passive: bool
     lead: tuple[int, ...]
-    n: int
+    nq: int
+    nv: int
+    free: tuple[FreeJoint, ...]
     columns: bool
 
     @property
     def kept(self) -> int:
+        """How many states are written."""
         return self.steps // self.every
+
+    @property
+    def memory(self) -> int:
+        """Numbers that the law remembers."""
+        return self.nv * len(self.law.memory)
+
+    def with_arrays(self, convert: Callable[[str, Any], Any]) -> Plan:
+        """The same plan with every array, called by its name, converted."""
+        return replace(
+            self,
+            start=(convert("q0", self.start[0]), convert("qd0", self.start[1])),
+            signals={name: convert(name, value) for name, value in self.signals.items()},
+            gains={name: convert(name, value) for name, value in self.gains.items()},
+        )
 
 
 def make_plan(
-    n: int, columns: bool, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive
+    dyn: CompiledRobot, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive
 ) -> Plan:
     """Refuse what does not fit, naming it."""
+    robot, free, columns = dyn.robot, dyn.free_joints, dyn.options.layout == "columns"
+    n = robot.nv
     if law not in LAWS:
         raise ArgumentError(choices("control law", law, LAWS))
     if integrator not in INTEGRATORS:
@@ -61,8 +84,7 @@ def make_plan(
     if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0):
         raise ArgumentError(f"dt is {dt!r}, expected a positive number of seconds.")
     rule = LAWS[law]
-    if rule.memory:
-        raise ArgumentError(f"law {law!r} carries a memory, which rollouts do not; use appell.simulate with a controller.")
+    _refuse_free(law, rule, free)
     zero = np.zeros(n)
     named = controls if isinstance(controls, Mapping) else {rule.signals[0]: zero if controls is None else controls}
     _known("control signal", named, rule.signals)
@@ -71,7 +93,7 @@ def make_plan(
     if missing:
         raise ArgumentError(f"law {law!r} needs the gains {', '.join(missing)}. Pass gains={{'{missing[0]}': ...}}.")
     times = 0 if hold is None else -(-steps // hold)
-    leads = [_lead("q0", q0, n, columns, 0), _lead("qd0", qd0, n, columns, 0)]
+    leads = [_lead("q0", q0, robot.nq, columns, 0), _lead("qd0", qd0, n, columns, 0)]
     signals = {
         name: named.get(name, zero if hold is None else np.zeros(_shape(n, times, columns))) for name in rule.signals
     }
@@ -82,7 +104,19 @@ def make_plan(
         lead = np.broadcast_shapes(*leads)
     except ValueError:
         raise ArgumentError(f"batch dimensions do not fit together: {leads}. They must broadcast.") from None
-    return Plan(q0, qd0, rule, signals, spread, steps, dt, integrator, hold, every, passive, lead, n, columns)
+    return Plan(
+        (q0, qd0), rule, signals, spread, steps, dt, integrator, hold, every, passive, lead, robot.nq, n, free, columns
+    )  # fmt: skip
+
+
+def _refuse_free(name: str, law: Law, free: Sequence[FreeJoint]) -> None:
+    """Differences of coordinates are no displacements where a joint turns freely."""
+    if free and "q" in law.signals:
+        joint = free[0]
+        raise ArgumentError(
+            f"law {name!r} subtracts coordinates, which joint {joint.name!r} ({joint.kind}) does not allow: its speeds are "
+            "taken along the moving body. Use the law 'torque' with forces from robot.difference, step by step."
+        )
 
 
 def _shape(n: int, times: int, columns: bool) -> tuple[int, int]:

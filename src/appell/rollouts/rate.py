@@ -1,6 +1,9 @@
 """The rate of change of a robot's state under a control law, traced as one function.
 
-x = (q, qd, signals, gains)        ẋ = (q̇, q̈)        M q̈ + bias = τ(q, qd) - damping qd - friction sign(qd)
+    x = (q, v, signals, gains)        v = (qd, memory of the law)
+    y = (q̇, v̇, N(q) q̈)               q̇ = N(q) qd        M q̈ + bias = τ(x) - damping qd - friction sign(qd)
+
+The last part lets a step use the new speeds for the old configuration: N(q) (qd + dt q̈) = q̇ + dt N(q) q̈.
 """
 
 from __future__ import annotations
@@ -8,15 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
+from appell.algorithms.coordinate_rates import coordinate_rates, free_joints
 from appell.algorithms.passive_forces import Losses, losses
-from appell.algorithms.registry import find
+from appell.algorithms.registry import find, find_for
 from appell.compiler.fingerprint import digest, tree_digest
 from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
-from appell.errors import ArgumentError
+from appell.control.laws import Law
 from appell.model.lumping import lumped
 from appell.model.tree import Tree
-from appell.control.laws import Law
 
 if TYPE_CHECKING:
     from appell.model.robot import Robot
@@ -36,26 +39,29 @@ class TracedModel:
 
 
 def rate(robot: Robot, law: Law, passive: bool) -> Listing:
-    """Operations of ẋ; inputs are q, qd, all signals and all gains."""
+    """Operations of y from x; the inputs are q, qd, and each vector of memory, signals and gains."""
     import casadi
 
-    if robot.nq != robot.nv:
-        raise ArgumentError(
-            f"rollouts need joints whose coordinates change at their speeds; {robot.name!r} has joints that turn freely in "
-            "space (nq > nv). Step it with forward_dynamics and robot.integrate instead."
-        )
-    tree, n = lumped(robot.tree), robot.nv
-    names = ["q", "qd", *(f"signal_{name}" for name in law.signals), *(f"gain_{name}" for name in law.gains)]
-    symbols = {name: casadi.SX.sym(name, n) for name in names}
-    parts = {name: [symbol[i] for i in range(n)] for name, symbol in symbols.items()}
-    signals = {name: parts[f"signal_{name}"] for name in law.signals}
-    gains = {name: parts[f"gain_{name}"] for name in law.gains}
-    tau = law.torque(TracedModel(tree), parts["q"], parts["qd"], signals, gains)
+    tree, free = lumped(robot.tree), free_joints(robot.tree)
+    sizes = {"q": robot.nq, "qd": robot.nv}
+    sizes |= {f"{part} {name}": robot.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
+    symbols = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
+    parts = {name: [symbol[i] for i in range(sizes[name])] for name, symbol in symbols.items()}
+    memory, signals, gains = (
+        {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
+    )
+    q, qd = parts["q"], parts["qd"]
+    tau = law.torque(TracedModel(tree), q, qd, signals, gains, memory)
     if passive:
-        tau = [a + b for a, b in zip(tau, resistance(losses(robot), parts["qd"]), strict=True)]
-    qdd = find("forward_dynamics", None, n)[2](tree, parts["q"], parts["qd"], tau)
-    result = casadi.cse(casadi.vertcat(*parts["qd"], *(casadi.SX(x) for x in qdd)))
-    return simplify(listing(casadi.Function("rate", list(symbols.values()), [casadi.densify(result)])))
+        tau = [a + b for a, b in zip(tau, resistance(losses(robot), qd), strict=True)]
+    qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
+    changes = law.rates(q, qd, signals)
+    result = [
+        *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
+        *coordinate_rates(free, q, qdd),
+    ]  # fmt: skip
+    output = casadi.densify(casadi.cse(casadi.vertcat(*(casadi.SX(x) for x in result))))
+    return simplify(listing(casadi.Function("rate", list(symbols.values()), [output])))
 
 
 def rate_digest(robot: Robot, law: Law, passive: bool) -> str:

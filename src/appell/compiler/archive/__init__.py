@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import appell
+from appell.algorithms.coordinate_rates import FreeJoint
 from appell.compiler.archive import container
 from appell.compiler.archive.checks import field, items, number, require, text, whole
 from appell.compiler.archive.decode import MOST, read_form, read_listing
@@ -21,8 +22,9 @@ from appell.compiler.archive.requests import read_request
 from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.request import Request
-from appell.errors import ArgumentError, CompileError, choices
 from appell.control.laws import LAWS
+from appell.errors import ArgumentError, CompileError, choices
+from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -61,7 +63,7 @@ def save(
         stored.append(entry if type(longer) is type(form) else {**entry, "longer": form_data(longer)})
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
-        tuple(float(x) for x in robot.parameters), *dyn.losses,
+        tuple(float(x) for x in robot.parameters), *dyn.losses, dyn.free_joints,
     )  # fmt: skip
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}
@@ -119,21 +121,44 @@ def read_facts(data: Any) -> RobotFacts:
     require(len(gravity) == 3, "gravity has no three entries")
     parameters = items(field(data, "parameters"), lambda x: number(x, "a parameter"), "parameters")
     nq, nv = (whole(field(data, name), 0, MOST, name) for name in ("nq", "nv"))
-    lost = [items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")]
-    require(all(len(each) == nv for each in lost), "damping or friction has not an entry for every speed")
-    return RobotFacts(
-        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters, *lost
+    damping, friction = (
+        items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")
     )
+    require(len(damping) == len(friction) == nv, "damping or friction has not an entry for every speed")
+    free = read_free(field(data, "free"), nq, nv)
+    return RobotFacts(
+        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters,
+        damping, friction, free,
+    )  # fmt: skip
+
+
+def read_free(data: Any, nq: int, nv: int) -> tuple[FreeJoint, ...]:
+    """Free joints of known kinds, side by side, that explain how many more coordinates than speeds there are."""
+
+    def read(entry: Any) -> FreeJoint:
+        require(isinstance(entry, list) and len(entry) == 4, "a free joint has no four entries")
+        name, kind = text(entry[0], "the name of a joint"), text(entry[1], "the kind of a joint")
+        require(kind in KINDS and KINDS[kind].free, f"{kind!r} is no kind of free joint")
+        return FreeJoint(name, kind, whole(entry[2], 0, nq, "a coordinate"), whole(entry[3], 0, nv, "a speed"))
+
+    free, q, v = items(data, read, "free", most=nv), 0, 0
+    for joint in free:
+        require(joint.q >= q and joint.q - joint.v == q - v, "free joints do not lie side by side")
+        q, v = joint.q + KINDS[joint.kind].nq, joint.v + KINDS[joint.kind].nv
+    require(q <= nq and q - v == nq - nv, "free joints do not fit the numbers of coordinates and speeds")
+    return free
 
 
 def read_rates(data: Any, facts: RobotFacts) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
     """The rates of the state under one law, named by law and losses."""
     law = text(field(data, "law"), "a control law")
     require(law in LAWS, f"the control law {law!r} is unknown")
-    n, width = facts.nv, 2 + len(LAWS[law].signals) + len(LAWS[law].gains)
+    nq, n, memory = facts.nq, facts.nv, len(LAWS[law].memory)
+    sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
     for name, passive in PASSIVE.items():
         listed = read_listing(field(data, name))
-        require(listed.sizes == (n,) * width and len(listed.outputs) == 2 * n, f"the rate under {law} has a wrong size")
+        fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n
+        require(fits, f"the rate under {law} has a wrong size")
         yield (law, passive), (digest(json.dumps(data[name])), listed)
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algorithms.coordinate_rates import FreeJoint, quaternions
 from appell.algorithms.passive_forces import Losses
 from appell.compiler.build import Builder
 from appell.compiler.evaluate import Evaluator, Kernel
-from appell.compiler.fingerprint import digest, source_digest
+from appell.compiler.fingerprint import source_digest
 from appell.compiler.forms import Form
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.isa import instruction_set
@@ -39,6 +40,7 @@ class RobotFacts:
         gravity_vector: baked into its functions. [m/s²]
         parameters: inertial parameters of all links, as `Robot.parameters`.
         damping, friction: of the joints, which rollouts add.
+        free: joints whose coordinates do not change at their speeds.
     """
 
     name: str
@@ -50,6 +52,7 @@ class RobotFacts:
     parameters: tuple[float, ...]
     damping: tuple[float, ...]
     friction: tuple[float, ...]
+    free: tuple[FreeJoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,15 +120,7 @@ class StoreBuilder(Builder):
         self.target = instruction_set(options.isa)
 
     def key(self, request: Request) -> str:
-        target = (self.target.name, self.target.flags, self.target.width)
-        return digest(
-            self.store[request].key,
-            source_digest(),
-            self.options.dtype,
-            target,
-            self.compiler.identity,
-            self.compiler.flags,
-        )
+        return self.name(self.store[request].key, source_digest())
 
     def source(self, request: Request) -> str:
         dtype = self.options.dtype
@@ -136,11 +131,12 @@ class StoreBuilder(Builder):
 class StoreEvaluator(Evaluator):
     """The functions of a file on this machine's processor."""
 
-    def __init__(self, store: Store, options: Options, parameters: np.ndarray) -> None:
+    def __init__(self, store: Store, options: Options, facts: RobotFacts) -> None:
         dict.__init__(self)
         self.store, self.options = store, options
+        self.quaternions = quaternions(facts.free)
         self.ready = {}
-        self.parameters = parameters  # type: ignore[assignment]
+        self.parameters = np.array(facts.parameters, dtype=options.dtype)  # type: ignore[assignment]
 
     def signature(self, request: Request) -> Signature:
         return self.store[request].signature
@@ -152,15 +148,16 @@ class StoreEvaluator(Evaluator):
         return StoreBuilder(self.store, self.options, compiler)
 
 
-def on_gpu(store: Store, options: Options, parameters: np.ndarray) -> Any:
+def on_gpu(store: Store, options: Options, facts: RobotFacts) -> Any:
     """The functions of a file on a GPU."""
     from appell.compiler.targets import STRETCH
     from appell.gpu.evaluate import CudaEvaluator
 
-    return CudaEvaluator(partial(store.provide, stretch=STRETCH[options.dtype]), options, parameters)
+    provide, own = partial(store.provide, stretch=STRETCH[options.dtype]), np.array(facts.parameters, options.dtype)
+    return CudaEvaluator(provide, options, own, quaternions(facts.free))
 
 
-TARGETS: dict[str, Callable[[Store, Options, np.ndarray], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
+TARGETS: dict[str, Callable[[Store, Options, RobotFacts], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
 
 
 class LoadedRobot(Dynamics):
@@ -176,7 +173,7 @@ class LoadedRobot(Dynamics):
         self.robot, self.options = facts, options
         self.held = tuple(describe(each.request) for each in store.functions)
         self.store = store
-        self.functions = TARGETS[options.target](store, options, np.array(facts.parameters, dtype=options.dtype))
+        self.functions = TARGETS[options.target](store, options, facts)
         self.functions.owner = self
 
     def __reduce__(self) -> tuple:
@@ -192,6 +189,11 @@ class LoadedRobot(Dynamics):
             )
         key, listed = self.store.rates[law.name, passive]
         return key, lambda: listed
+
+    @property
+    def free_joints(self) -> tuple[FreeJoint, ...]:
+        """Joints whose coordinates do not change at their speeds."""
+        return self.robot.free
 
     @property
     def losses(self) -> Losses:

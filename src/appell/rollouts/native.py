@@ -1,0 +1,107 @@
+"""Rollouts on the CPU as one compiled loop: a SIMD lane is a robot, and its state stays in fast memory for all steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.algorithms.coordinate_rates import quaternions
+from appell.compiler.arrays import refuse_non_finite, refuse_other_lengths
+from appell.compiler.emit import plan as hoisted
+from appell.compiler.fingerprint import source_digest
+from appell.compiler.forms import StraightLine
+from appell.compiler.simd import rollout_source
+from appell.compiler.trace import Signature
+from appell.errors import ArgumentError
+from appell.rollouts import plain
+from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
+from appell.rollouts.integrators import INTEGRATORS, Integrator
+
+if TYPE_CHECKING:
+    from appell.compiler.api import CompiledRobot
+    from appell.compiler.library import Library
+    from appell.rollouts.plan import Plan
+
+LONGEST = 20_000
+"""Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""
+
+
+def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns."""
+    plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
+    if check:
+        plan.with_arrays(_finite)
+        _refuse_lengths(plan)
+    library = _library(dyn, plan)
+    return plain.run(dyn, plan) if library is None else _in_one_call(dyn, plan, library)
+
+
+def source(dyn: CompiledRobot, plan: Plan, rule: Integrator, lanes: int) -> str | None:
+    """C source of a rollout, or None where straight-line code would be too long."""
+    listed = dyn.state_rate(plan.law, plan.passive)[1]()
+    if len(listed.operations) > LONGEST:
+        return None
+    sizes = {
+        "NQ": plan.nq, "NV": plan.nv, "STATE": plan.nq + plan.nv + plan.memory,
+        "SIGNALS": plan.nv * len(plan.law.signals), "GAINS": plan.nv * len(plan.law.gains),
+    }  # fmt: skip
+    places = [begin for _, begin in quaternions(plan.free)]
+    title = f"rollout, {rule.name}"
+    return rollout_source(StraightLine(hoisted(listed)), dyn.options.dtype, lanes, title, rule.text, sizes, places)
+
+
+def _library(dyn: CompiledRobot, plan: Plan) -> Library | None:
+    """The compiled loop, or None where there is no compiler or the robot is too long."""
+    builder = dyn.functions.builder
+    if builder is None:
+        return None
+    rule = INTEGRATORS[plan.integrator]
+    name = builder.name("rollout", dyn.state_rate(plan.law, plan.passive)[0], rule.name, plan.free, source_digest())
+    known = dyn.__dict__.setdefault("_rollouts", {})
+    if name not in known:
+        found = builder.kept(name)
+        if found is None:
+            text = source(dyn, plan, rule, builder.target.lanes(dyn.options.dtype))
+            found = None if text is None else builder.compiled(name, text)
+        known[name] = found
+    return known[name]
+
+
+def _in_one_call(dyn: CompiledRobot, plan: Plan, library: Library) -> tuple[np.ndarray, np.ndarray]:
+    dtype, threads = np.dtype(dyn.options.dtype), dyn.options.threads
+    result, seen = states(np, plan, dtype)
+    signals = side_by_side(np, [timed(np, x, plan) for x in plan.signals.values()], 3, dtype)
+    gains = side_by_side(np, [rows(np, x, plan) for x in plan.gains.values()], 2, dtype)
+    settings = _settings(plan, signals.strides[1] // dtype.itemsize, seen.strides[1] // dtype.itemsize, dtype)
+    given = [*(rows(np, x, plan) for x in plan.start), signals[:, 0], gains, settings]
+    inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
+    named = tuple((str(k), array.shape[1]) for k, array in enumerate(inputs))
+    times = plan.steps * INTEGRATORS[plan.integrator].stages
+    kernel = library.kernel(Signature(named, (seen.shape[-1],)), dtype.name, threads, times)
+    kernel.run(inputs, seen[:, 0])
+    return parted(result, plan)
+
+
+def _settings(plan: Plan, signal_time: int, result_time: int, dtype: np.dtype) -> np.ndarray:
+    """The struct `settings` of `rollout.h`, bit for bit, as numbers of the kernel's type."""
+    whole = np.array([plan.steps, plan.every, plan.hold or plan.steps, signal_time, result_time], np.int64)
+    return np.frombuffer(whole.tobytes() + np.float64(plan.dt).tobytes(), dtype)[None]
+
+
+def _numbers(name: str, value: Any, dtype: str) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.")
+    return array.astype(dtype, copy=False)
+
+
+def _finite(name: str, array: np.ndarray) -> np.ndarray:
+    refuse_non_finite(name, array)
+    return array
+
+
+def _refuse_lengths(plan: Plan) -> None:
+    """Raise for the first quaternion of other than unit length."""
+    q0 = np.moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
+    refuse_other_lengths("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))
