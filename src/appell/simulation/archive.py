@@ -18,7 +18,7 @@ from appell.simulation.trajectory import Trajectory, Work
 
 FORMAT, VERSION = "appell trajectory", 2
 ARRAYS = ("t", "q", "qd", "qdd", "tau", "energy", "saturated")
-NAMES = ("joint_names", "q_names", "qd_names")
+NAMES = ("joint_names", "q_names", "qd_names", "drive_names")
 MEASURES = ("impulses", "friction_impulses", "normal_velocity_change", "incidence", "q", "qd_before", "qd_after")
 """Fields of an impact that are arrays; those of all impacts are written one after the other."""
 

@@ -18,8 +18,8 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
     """Every number of a trajectory by name, (N,) each, without the time."""
     blocks = (
         ("q", trajectory.q_names, trajectory.q), ("qd", trajectory.qd_names, trajectory.qd),
-        ("qdd", trajectory.qd_names, trajectory.qdd), ("tau", trajectory.qd_names, trajectory.tau),
-        ("saturated", trajectory.qd_names, trajectory.saturated),
+        ("qdd", trajectory.qd_names, trajectory.qdd), ("tau", trajectory.drive_names, trajectory.tau),
+        ("saturated", trajectory.drive_names, trajectory.saturated),
     )  # fmt: skip
     named = {f"{kind}.{name}": values[:, i] for kind, names, values in blocks for i, name in enumerate(names)}
     work = {f"work.{name}": values for name, values in trajectory.work._asdict().items()}

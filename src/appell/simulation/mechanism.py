@@ -27,7 +27,7 @@ class Bounds(NamedTuple):
     Attributes:
         lower, upper: of the coordinates, (nq,). [rad, m]
         speed: greatest, (nv,). [rad/s, m/s]
-        effort: greatest force of the drives, (nv,). [N m, N]
+        effort: greatest force of the drives, (nu,). [N m, N]
     """
 
     lower: np.ndarray
@@ -66,6 +66,11 @@ class Mechanism(Protocol):
         ...
 
     @property
+    def drive_names(self) -> tuple[str, ...]:
+        """A name for each drive, (nu,)."""
+        ...
+
+    @property
     def losses(self) -> Losses:
         """Damping and Coulomb friction at each speed."""
         ...
@@ -77,6 +82,10 @@ class Mechanism(Protocol):
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         """qdd under forces (nv,) on the speeds, (nv,)."""
+        ...
+
+    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Forces of the drives tau (nu,) as forces on the speeds, (nv,)."""
         ...
 
     def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -119,10 +128,13 @@ class TreeMechanism:
         kinds = [(joint.name, KINDS[joint.kind]) for joint in robot.moving_joints]
         self.q_names = _numbered([(name, kind.nq) for name, kind in kinds])
         self.qd_names = _numbered([(name, kind.nv) for name, kind in kinds])
-        self.bounds = _bounds(robot)
+        self.drive_names, self.bounds = self.qd_names, _bounds(robot)
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.forward_dynamics(q, qd, forces, check=False)
+
+    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return tau
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.mass_matrix(q, check=False)

@@ -34,7 +34,7 @@ class Plant:
 
     Attributes:
         mechanism: what moves.
-        effort: what the drives can give at most, (nv,). [N m, N]
+        effort: what the drives can give at most, (nu,). [N m, N]
         damping, friction: of each speed, (nv,).
         works: whether work is counted.
         bad: the last number that was not finite although the state was, in words, with its time.
@@ -73,14 +73,14 @@ class Plant:
     # --- forces -------------------------------------------------------------------------------------------------------
 
     def torque(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Forces of the drives within their limits, (nv,). [N m, N]"""
+        """Forces of the drives within their limits, (nu,). [N m, N]"""
         tau = self.drive.demand(t, q, qd)
         return tau if self.effort is None else np.clip(tau, -self.effort, self.effort)
 
     def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Which drives give all they can, (nv,)."""
+        """Which drives give all they can, (nu,)."""
         if self.effort is None:
-            return np.zeros(self.mechanism.nv, dtype=bool)
+            return np.zeros(len(self.mechanism.drive_names), dtype=bool)
         size = np.abs(self.drive.demand(t, q, qd))
         return (size >= self.effort) & (size > 0.0)
 
@@ -91,18 +91,19 @@ class Plant:
             friction: Coulomb friction (nv,) where it is known; else it is smoothed, -friction · clip(qd / CREEP, ±1).
         """
         tau = self.torque(t, q, qd)
-        forces, lost = tau, 0.0
+        forces = driven = self.mechanism.driven(q, tau)
+        lost = 0.0
         if self.passive:
             if friction is None:
                 friction = -self.friction * np.clip(qd / CREEP, -1.0, 1.0)
             passive = friction - self.damping * qd
-            forces, lost = tau + passive, float(passive @ qd)
+            forces, lost = driven + passive, float(passive @ qd)
         qdd = self.mechanism.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all() and np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
             self.bad = (t, f"{name}[{first}] = {array[first]}")
-        return Motion(qdd, (float(tau @ qd), lost, 0.0))
+        return Motion(qdd, (float(driven @ qd), lost, 0.0))
 
     def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """qdd without walls, (nv,)."""

@@ -24,7 +24,7 @@ def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[s
     q_names, qd_names = trajectory.q_names, trajectory.qd_names
     curves = [("q [rad, m]", q_names, trajectory.q), ("qd [rad/s, m/s]", qd_names, trajectory.qd)]
     if trajectory.tau.any():
-        curves.append(("drives [N m, N]", qd_names, trajectory.tau))
+        curves.append(("drives [N m, N]", trajectory.drive_names, trajectory.tau))
     figure = new_figure(9.0, 2.5 * (len(curves) + 1))
     panels = figure.subplots(len(curves) + 1, 1, sharex=True)
     for panel, (label, names, values) in zip(panels, curves, strict=False):

@@ -113,7 +113,7 @@ def simulate(
     options = _options(how, rtol, atol, max_step, dt)
     works = tau is not None or control is not None or any(wall.friction for wall in walls if isinstance(wall, Surface))
     effort = _effort(getattr(control, "limits", None) if limits is None else limits, mechanism)
-    plant = Plant(mechanism, drive_of(mechanism.nv, tau, control, q, qd), effort, works)
+    plant = Plant(mechanism, drive_of(len(mechanism.drive_names), tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
     if len(walls):
         pairs = _contacts(robot, q, walls, restitution, points)
@@ -144,21 +144,22 @@ def _options(method: Method, rtol: float, atol: float | None, max_step: float, d
 
 
 def _effort(limits: ArrayLike | str | None, mechanism: Mechanism) -> np.ndarray | None:
+    """Greatest forces of the drives, or None where no drive has a limit."""
     if limits is None:
         return None
     if isinstance(limits, str):
         if limits != "robot":
             raise ArgumentError(
-                f"limits is {limits!r}, expected numbers or 'robot' for the effort limits of the joints."
+                f"limits is {limits!r}, expected numbers, or 'robot' for the joints' own effort limits."
             )
-        return mechanism.bounds.effort
-    size = mechanism.nv
-    array = np.full(size, limits, dtype=float) if np.ndim(limits) == 0 else vector(limits, size, "limits")
-    if not (array >= 0.0).all():
-        raise ArgumentError(
-            f"limits[{int(np.argmin(array >= 0.0))}] is {array[np.argmin(array >= 0.0)]}, expected 0 or more."
-        )
-    return array
+        effort = mechanism.bounds.effort
+    else:
+        drives = len(mechanism.drive_names)
+        every = np.full(drives, limits) if np.ndim(limits) == 0 else limits
+        effort = vector(every, drives, "limits")
+    if not (effort >= 0.0).all():
+        raise ArgumentError(f"limits are {effort.tolist()}, expected numbers from 0 up.")
+    return effort if np.isfinite(effort).any() else None
 
 
 def _closed(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -226,5 +227,5 @@ def _trajectory(plant: Plant, recorder: Recorder, watch: Watch, status: str) -> 
         impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(watch.found),
         excesses=recorder.excess.finish(float(t[-1])), status=status,
         robot_name=mechanism.name, joint_names=mechanism.joint_names,
-        q_names=mechanism.q_names, qd_names=mechanism.qd_names,
+        q_names=mechanism.q_names, qd_names=mechanism.qd_names, drive_names=mechanism.drive_names,
     )  # fmt: skip

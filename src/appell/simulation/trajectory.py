@@ -45,17 +45,17 @@ class Trajectory:
     Attributes:
         t: times, (N,). [s]
         q, qd, qdd: coordinates (N, nq), speeds and accelerations (N, nv).
-        tau: forces of the drives, within their limits, (N, nv). [N m, N]
+        tau: forces of the drives, within their limits, (N, nu). [N m, N]
         energy: kinetic plus potential, (N,). [J]
         work: of drives, joints and walls since the beginning, integrated along with the motion.
-        saturated: where drives give all they can, (N, nv).
+        saturated: where drives give all they can, (N, nu).
         impacts: in order of time.
         contacts: stretches of time in which points stay on walls.
         events: zeros of the event functions.
         excesses: stretches of time in which limits of joints are passed.
         status: `"finished"`, `"stopped by <event>"`, `"too many impacts"` or `"no progress"`; all but the first end before
             the duration is over.
-        joint_names, q_names, qd_names: of joints, coordinates and speeds.
+        joint_names, q_names, qd_names, drive_names: of joints, coordinates, speeds and drives.
 
     Example:
         >>> import appell
@@ -84,6 +84,7 @@ class Trajectory:
     joint_names: tuple[str, ...]
     q_names: tuple[str, ...]
     qd_names: tuple[str, ...]
+    drive_names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.t)

@@ -86,6 +86,15 @@ def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
     return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
 
 
+def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:
+    """Accelerations of the coordinates under forces Q on them, M(q)⁻¹ (Q - bias).  [rad/s²]"""
+    placed = posture(system, q)
+    speeds = coordinate_speeds(system, placed)
+    b = gradient(system, placed, speeds, platform_rates(system, placed, qd))
+    rest = [force - own for force, own in zip(forces, b, strict=True)]
+    return solve(inertia_of(system, placed, speeds), rest, range(system.nv))
+
+
 def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
     """q̈ with E q̈ = Ω̇ - Ė q̇: eq. (38) for the three axes of the Euler angles."""
     rest = Omegad

@@ -64,6 +64,7 @@ QUANTITIES = {
         ),
         _quantity("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
         _quantity("forward_dynamics", "q qd torques", ("v",), True, True, gibbs=dynamics.forward_dynamics),
+        _quantity("accelerations", "q qd forces", ("v",), True, True, gibbs=dynamics.accelerations),
         _quantity("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
         _quantity("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
         _quantity("gravity", "q", ("v",), gravity=True, abedloo2014=jacobians.gravity),
@@ -145,7 +146,7 @@ class SphericalSystem(System):
     def sizes(self) -> dict[str, int]:
         nv, actuators = self.nv, sum(len(leg.actuated) for leg in self.legs)
         return {
-            "q": nv, "qd": nv, "qdd": nv, "v": nv, "torques": actuators, "a": actuators,
+            "q": nv, "qd": nv, "qdd": nv, "forces": nv, "v": nv, "torques": actuators, "a": actuators,
             "j": sum(leg.joints for leg in self.legs), "m": 2 * len(self.legs) + 2 + nv,
         }  # fmt: skip
 

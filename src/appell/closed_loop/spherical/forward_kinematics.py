@@ -1,0 +1,181 @@
+"""Attitudes of the platform from the angles of the actuators.
+
+With the actuators at θ_i the axes w_i are known, and eq. (30), w_i · R v_i* = cos α2, is a quadric in the quaternion of R. Three
+legs give three quadrics, which have at most eight common points: all assemblies. They are polished by Newton's method on the
+rotation and kept only if all three residuals vanish. For any other robot there is Newton's method from a start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.closed_loop.spherical.leg import Leg
+from appell.closed_loop.spherical.posture import CLOSED
+from appell.closed_loop.spherical.quadrics import common_points
+from appell.compiler.arrays import as_batch
+from appell.errors import ArgumentError, ClosureError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from appell.closed_loop.spherical.robot import SphericalRobot
+
+RESIDUAL = 1e-12
+"""The largest |w · v - cos α2| of a solution."""
+REAL = 1e-4
+"""How large the imaginary part of a solution may be before it is polished."""
+APART = 1e-6
+"""Solutions whose quaternions are nearer than this are one."""
+STEPS = 50
+
+
+@dataclass(frozen=True)
+class Assemblies:
+    """All attitudes of the platform at given angles of the actuators.
+
+    Attributes:
+        q: Euler angles, (k, 3), ordered by the angle of turn from q = 0.
+        assembly: for each, the root of eq. (34) at which every leg stands, `"plus"` or `"minus"`.
+        residual: largest |w · v - cos α2| of each, (k,).
+    """
+
+    q: np.ndarray
+    assembly: tuple[tuple[str, ...], ...]
+    residual: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, tuple[str, ...]]]:
+        return iter(zip(self.q, self.assembly, strict=True))
+
+    def nearest(self, start: ArrayLike) -> np.ndarray:
+        """The Euler angles of the attitude that is the smallest turn away from that of `start`, (3,)."""
+        if not len(self):
+            raise ClosureError("no attitude of the platform fits these angles of the actuators.", status="unreachable")
+        turned = np.einsum("ij,kij->k", rotation(np.asarray(start, dtype=float)), rotation(self.q))
+        return self.q[int(np.argmax(turned))]
+
+
+def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
+    """Documented at `SphericalRobot.forward_kinematics`."""
+    if len(robot.legs) != 3 or any(leg.joints != CLOSED or leg.actuated != (0,) for leg in robot.legs):
+        raise ArgumentError(
+            f"all assemblies are known for three legs of three joints, each actuated at the base; {robot.name} is another robot. "
+            "Use forward_kinematics_near with a start."
+        )
+    (theta,), lead = as_batch([("angles", 3)], [angles])
+    if lead:
+        raise ArgumentError(f"angles has shape {np.shape(angles)}, expected (3,): one set of angles a call.")
+    w = np.array([middle_axis(leg, angle) for leg, angle in zip(robot.legs, theta[0], strict=True)])
+    v = np.array([leg.tip.direction for leg in robot.legs])
+    c = np.cos([leg.arcs[1] for leg in robot.legs])
+    quadrics = np.array([quadric(*each) for each in zip(w, v, c, strict=True)])
+    found: list[np.ndarray] = []
+    for x in common_points(quadrics):
+        x = x * np.exp(-1j * np.angle(x[np.argmax(np.abs(x))]))  # a real solution times any complex number is the same
+        if np.abs(x.imag).max() > REAL:
+            continue
+        polished = polish(quadrics, x.real)
+        if polished is not None and all(1.0 - abs(polished @ other) > 0.5 * APART**2 for other in found):
+            found.append(polished)
+    found.sort(key=lambda x: -abs(x[0]))
+    R = np.array([matrix(x) for x in found]).reshape(-1, 3, 3)
+    u = np.array([leg.base.direction for leg in robot.legs])
+    moved = np.einsum("kij,lj->kli", R, v)
+    residual = np.abs(np.einsum("kli,li->kl", moved, w) - c).max(axis=1, initial=0.0)
+    h = np.einsum("kli,li->kl", np.cross(moved, w), u)  # (39); its sign is that of the root
+    names = tuple(tuple("plus" if value >= 0.0 else "minus" for value in row) for row in h)
+    return Assemblies(euler_angles(R), names, residual)
+
+
+def middle_axis(leg: Leg, theta: float) -> np.ndarray:
+    """w of eq. (29)."""
+    rotation = np.array(list(leg.base.rotation.matrix())).reshape(3, 3)
+    s = np.sin(leg.arcs[0])
+    return rotation @ np.array([s * np.sin(theta), -s * np.cos(theta), np.cos(leg.arcs[0])])
+
+
+def quadric(w: np.ndarray, v: np.ndarray, c: float) -> np.ndarray:
+    """A with x^T A x = w · R(x) v - c for quaternions x = (scalar, vector) of length 1."""
+    cross = np.cross(v, w)
+    A = np.empty((4, 4))
+    A[0, 0] = w @ v
+    A[0, 1:] = A[1:, 0] = cross
+    A[1:, 1:] = np.outer(w, v) + np.outer(v, w) - (w @ v) * np.eye(3)
+    return A - c * np.eye(4)
+
+
+def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    """The common point near x by Newton's method on the sphere of quaternions; None where it does not settle."""
+    x = x / np.linalg.norm(x)
+    for _ in range(STEPS):
+        gradients = quadrics @ x
+        value = gradients @ x
+        step = np.linalg.lstsq(np.vstack([2.0 * gradients, x]), np.append(-value, 0.0), rcond=None)[0]
+        x = x + step
+        x = x / np.linalg.norm(x)
+        if np.abs(step).max() < 1e-15:
+            break
+    return x if np.abs((quadrics @ x) @ x).max() <= RESIDUAL else None
+
+
+def nearest_assembly(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
+    """Documented at `SphericalRobot.forward_kinematics_near`."""
+    named = [("angles", len(robot.actuator_names)), ("start", robot.nq)]
+    (theta, q), lead = as_batch(named, [angles, start])
+    if len(robot.actuator_names) != robot.nv:
+        raise ArgumentError(
+            f"{robot.name} has {robot.nv} degrees of freedom and {len(robot.actuator_names)} actuators."
+        )
+    q = q.copy()
+    for _ in range(STEPS):
+        missed = angle_difference(theta, robot.joint_angles(q)[:, list(robot.actuated)])
+        step = np.linalg.solve(robot.actuator_jacobian(q), missed[..., None])[..., 0]
+        longest = np.abs(step).max(axis=1, keepdims=True, initial=0.0)
+        q += step * np.minimum(1.0, 0.3 / np.maximum(longest, 0.3))
+        if (longest < 1e-13).all():
+            break
+    missed = np.abs(angle_difference(theta, robot.joint_angles(q)[:, list(robot.actuated)])).max(axis=1, initial=0.0)
+    if (missed > 1e-10).any():
+        k = int(np.argmax(missed))
+        raise ClosureError(
+            f"forward_kinematics_near: angles[{k}] is missed by {missed[k]:.3g} rad from this start. Start nearer to the "
+            "solution, or take forward_kinematics for all solutions.",
+            status="unreachable", where="actuators", value=float(missed[k]), index=(k,),
+        )  # fmt: skip
+    return q.reshape(*lead, robot.nq)
+
+
+def angle_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a - b, brought to [-π, π]."""
+    return np.remainder(a - b + np.pi, 2 * np.pi) - np.pi
+
+
+def rotation(q: np.ndarray) -> np.ndarray:
+    """R_ee of (25) for Euler angles (..., 3), (..., 3, 3)."""
+    (c1, s1), (c2, s2), (c3, s3) = ((np.cos(q[..., k]), np.sin(q[..., k])) for k in range(3))
+    rows = [
+        [c1 * c2, c1 * s2 * s3 - s1 * c3, c1 * s2 * c3 + s1 * s3],
+        [s1 * c2, s1 * s2 * s3 + c1 * c3, s1 * s2 * c3 - c1 * s3],
+        [-s2, c2 * s3, c2 * c3],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def euler_angles(R: np.ndarray) -> np.ndarray:
+    """The 321 Euler angles of rotations (..., 3, 3), (..., 3)."""
+    pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
+    return np.stack([np.arctan2(R[..., 1, 0], R[..., 0, 0]), pitch, np.arctan2(R[..., 2, 1], R[..., 2, 2])], axis=-1)
+
+
+def matrix(x: np.ndarray) -> np.ndarray:
+    """The rotation of a quaternion (scalar first), (3, 3)."""
+    s, a = x[0], x[1:]
+    skew = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+    return (s * s - a @ a) * np.eye(3) + 2.0 * np.outer(a, a) + 2.0 * s * skew

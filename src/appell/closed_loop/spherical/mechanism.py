@@ -1,0 +1,61 @@
+"""A spherical parallel robot as `appell.simulate` sees it: coordinates are Euler angles, drives the actuated joints."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.algorithms.passive_forces import Losses
+from appell.compiler.api import compile
+from appell.simulation.mechanism import Bounds
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
+    from appell.closed_loop.spherical.robot import SphericalRobot
+
+
+class SphericalMechanism:
+    """The closed form has no loops left to keep closed: coordinates are independent, and nothing drifts."""
+
+    def __init__(self, robot: SphericalRobot) -> None:
+        self.robot = robot
+        self.name, self.nq, self.nv = robot.name, robot.nq, robot.nv
+        self.joint_names = self.q_names = self.qd_names = robot.joint_names
+        self.drive_names = robot.actuator_names
+        self.losses = Losses((0.0,) * robot.nv, (0.0,) * robot.nv)
+        free, effort = np.full(robot.nv, np.inf), np.full(len(robot.actuator_names), np.inf)
+        self.bounds = Bounds(-free, free, free, effort)
+
+    @cached_property
+    def dynamics(self) -> CompiledSphericalRobot:
+        """Native code, so that equal runs give equal bits from the first one on."""
+        return compile(self.robot, threads=1)  # type: ignore[return-value]
+
+    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return self.dynamics.actuator_jacobian(q, check=False).T @ tau
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.mass_matrix(q, check=False)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return qd
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return q + step
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return q, qd
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return 0.0
