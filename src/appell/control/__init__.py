@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appell.control.controller import PD, Controller, IntegralTracking, PDGravity, PointToPoint, Tracking
+    from appell.control.hardware.axes import PUMA, Axes
+    from appell.control.hardware.card import Card
+    from appell.control.hardware.client import SimulatedCard, plant_options
+    from appell.control.hardware.clock import RealClock, StepClock
+    from appell.control.hardware.record import Run
+    from appell.control.hardware.runtime import run
+    from appell.control.hardware.safety import Limits
+    from appell.control.hardware.signals import Commands, Readings
     from appell.control.models import scaled_masses
     from appell.control.references import Hold, Move, Reference
     from appell.exporters.controller import export
@@ -23,13 +31,24 @@ _HOME = {
     ),
     **dict.fromkeys(("Hold", "Move", "Reference"), "appell.control.references"),
     "scaled_masses": "appell.control.models",
+    "run": "appell.control.hardware.runtime",
+    "Run": "appell.control.hardware.record",
+    "Limits": "appell.control.hardware.safety",
+    "Axes": "appell.control.hardware.axes",
+    "PUMA": "appell.control.hardware.axes",
+    "Card": "appell.control.hardware.card",
+    "SimulatedCard": "appell.control.hardware.client",
+    "plant_options": "appell.control.hardware.client",
+    **dict.fromkeys(("Readings", "Commands"), "appell.control.hardware.signals"),
+    **dict.fromkeys(("RealClock", "StepClock"), "appell.control.hardware.clock"),
     "export": "appell.exporters.controller",
 }
 """Where each name lives. Rollouts use the laws alone, which should not load the rest."""
 
 __all__ = [
-    "PD", "Controller", "Hold", "IntegralTracking", "Move", "PDGravity", "PointToPoint", "Reference", "Tracking", "export",
-    "scaled_masses",
+    "PD", "PUMA", "Axes", "Card", "Commands", "Controller", "Hold", "IntegralTracking", "Limits", "Move", "PDGravity",
+    "PointToPoint", "Readings", "RealClock", "Reference", "Run", "SimulatedCard", "StepClock", "Tracking", "export",
+    "plant_options", "run", "scaled_masses",
 ]  # fmt: skip
 
 

@@ -81,9 +81,7 @@ class Controller:
 
     def signals(self, t: Any) -> np.ndarray:
         """What the law reads of the reference, (..., k n): the vectors of `law.signals` side by side."""
-        q, qd, qdd = self.reference(t)  # type: ignore[operator]
-        known = {"q": q, "qd": qd, "qdd": qdd}
-        return np.concatenate([known[name] for name in self.law.signals], axis=-1, dtype=float)
+        return signals_of(self.law, self.reference, t)  # type: ignore[arg-type]
 
     def torque(
         self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
@@ -98,6 +96,10 @@ class Controller:
                 time=t, state=np.concatenate([q, qd]), quantity="tau",
             )  # fmt: skip
         return result[:n], result[n:]
+
+    def prepare(self) -> None:
+        """Compile the step now rather than at the first call, which would miss a deadline."""
+        _ = self._kernel
 
     @property
     def gains(self) -> Mapping[str, np.ndarray]:
@@ -193,6 +195,13 @@ CONTROLLERS: Mapping[str, type[Controller]] = {
     each.law.name: each for each in (PD, PDGravity, PointToPoint, Tracking, IntegralTracking)
 }
 """Controller of each law."""
+
+
+def signals_of(law: Law, reference: Callable[[Any], Motion], t: Any) -> np.ndarray:
+    """What a law reads of a reference, (..., k n): the vectors of `law.signals` side by side."""
+    q, qd, qdd = reference(t)
+    known = {"q": q, "qd": qd, "qdd": qdd}
+    return np.concatenate([known[name] for name in law.signals], axis=-1, dtype=float)
 
 
 def vector(name: str, value: float | ArrayLike, n: int) -> tuple[float, ...]:

@@ -1,0 +1,197 @@
+"""`appell control run | plant | export`: the open controller against a simulated PUMA, that PUMA, and controllers as C."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from appell.cli.command import FAILED, OK, Command, add_json, answer
+from appell.cli.robot import add_robot, load_robot
+
+if TYPE_CHECKING:
+    from appell.control.controller import Controller
+    from appell.control.hardware.record import Cycle
+    from appell.model.robot import Robot
+
+LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
+GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
+MODEL_FREE = {"kp": 2000.0, "kd": 200.0}
+"""Default gains: of laws that compensate the robot's inertia [1/s², 1/s, 1/s³], and of those that do not [N m/rad, ...]."""
+
+REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
+"""Where the simulated PUMA stands when it is switched on. [rad]"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    add_run(actions.add_parser("run", help="the open controller on Valera's line, live"))
+    add_plant(actions.add_parser("plant", help="the simulated robot as a process, for `run` or your own controller"))
+    add_export(actions.add_parser("export", help="a controller as a C step function"))
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    add_law(parser)
+    parser.add_argument(
+        "--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)"
+    )
+    parser.add_argument("--virtual", action="store_true", help="run in the simulation's own time, as fast as it goes")
+    parser.add_argument("--masses", type=float, default=1.0, metavar="F", help="masses of the model over the robot's")
+    parser.add_argument(
+        "--late", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)"
+    )
+    parser.add_argument(
+        "--priority", type=int, metavar="N", help="real-time priority, 1 to 99, where the system allows it"
+    )
+    parser.add_argument(
+        "--fault", action="append", default=[], help="such as overheat:2@1.5, encoder:3@4, die@2, hang@2"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="write a picture of error, outputs and timing")
+    add_json(parser)
+    parser.set_defaults(act=run_controller)
+
+
+def add_plant(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--robot", default="puma560", help="file or built-in name (default: %(default)s)")
+    parser.add_argument("--virtual", type=float, metavar="HZ", help="virtual time: one period a reading")
+    parser.add_argument(
+        "--watchdog", type=float, default=0.5, metavar="S", help="silence that stops it (default: 0.5 s)"
+    )
+    parser.add_argument(
+        "--start", default=",".join(map(str, REST)), help="joint angles [rad], with commas between them"
+    )
+    parser.add_argument(
+        "--fault", action="append", default=[], help="such as overheat:2@1.5, encoder:3@4, die@2, hang@2"
+    )
+    parser.add_argument("--truth", metavar="FILE", help="write the true motion (.npz)")
+    parser.set_defaults(act=run_plant)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_law(parser)
+    parser.add_argument("--limit", type=float, help="torque limit of every joint [N m, N]")
+    parser.add_argument("--float", action="store_true", help="single precision instead of double")
+    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
+    parser.add_argument("--prefix", help="of all names and files (default: the robot's name and the law)")
+    parser.add_argument("--force", action="store_true", help="replace files that were not generated")
+    add_json(parser)
+    parser.set_defaults(act=run_export)
+
+
+def add_law(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
+    parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="of the controller (default: 1000)")
+    for name in GAINS:
+        parser.add_argument(f"--{name}", type=float, help="gain of the law")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return arguments.act(arguments)
+
+
+def run_controller(arguments: argparse.Namespace) -> int:
+    import appell
+    from appell.control.hardware.clock import RealClock, StepClock, take_priority
+
+    robot = appell.load("puma560")
+    reference = appell.tasks.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
+    controller = make_controller(arguments, appell.control.scaled_masses(robot, arguments.masses), reference)
+    options = appell.control.plant_options(
+        start=REST, rate=arguments.rate if arguments.virtual else None, faults=arguments.fault
+    )
+    if arguments.priority and not take_priority(arguments.priority):
+        print("appell: warning: the system does not grant real-time priority.", file=sys.stderr)
+    live = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
+    result = appell.control.run(
+        controller,
+        appell.control.SimulatedCard(robot.nv, options),
+        duration=arguments.duration,
+        clock=StepClock() if arguments.virtual else RealClock(),
+        limits=appell.control.Limits(late=1e-3 * arguments.late),
+        watch=live,
+    )
+    texts = [str(result.table()), str(result.timing_table())]
+    if arguments.plot:
+        result.plot(arguments.plot)
+        texts.append(f"written: {arguments.plot}")
+    answer(arguments, "\n\n".join(texts), {**result.as_dict(), "picture": arguments.plot})
+    return OK if result.ok else FAILED
+
+
+def run_plant(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    import appell
+    from appell.control.hardware.arm import Arm
+    from appell.control.hardware.axes import PUMA
+    from appell.control.hardware.faults import parse_fault
+    from appell.control.hardware.server import serve_arm
+    from appell.errors import ArgumentError
+
+    try:
+        start = [float(x) for x in arguments.start.split(",")]
+    except ValueError:
+        raise ArgumentError(f"--start is {arguments.start!r}, expected angles with commas between them.") from None
+    if len(start) != len(PUMA):
+        raise ArgumentError(f"--start has {len(start)} angles, expected {len(PUMA)}.")
+    faults = [parse_fault(text, len(PUMA)) for text in arguments.fault]
+    arm = Arm(appell.load(arguments.robot), PUMA, start, faults)
+    period = 1.0 / arguments.virtual if arguments.virtual else None
+    serve_arm(arm, period, arguments.watchdog, Path(arguments.truth) if arguments.truth else None)
+    return OK
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    import appell
+
+    robot = load_robot(arguments)
+    controller = make_controller(arguments, robot, [0.0] * robot.nv)
+    dtype = "float32" if arguments.float else "float64"
+    files = appell.control.export(controller, arguments.out, dtype, arguments.prefix, arguments.force)
+    answer(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
+    return OK
+
+
+def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any) -> Controller:
+    """The controller of the law that was asked for, with the gains that were given."""
+    from appell.control.controller import CONTROLLERS
+    from appell.errors import ArgumentError
+
+    if not arguments.rate > 0.0:
+        raise ArgumentError(f"--rate is {arguments.rate:g}, expected a positive number of periods a second.")
+    kind = CONTROLLERS[arguments.law]
+    usual = MODEL_FREE if arguments.law in ("pd", "pd_gravity") else GAINS
+    given = {name: getattr(arguments, name) for name in kind.law.gains}
+    gains = {name: usual[name] if value is None else value for name, value in given.items()}
+    return kind(model, reference, period=1.0 / arguments.rate, limit=getattr(arguments, "limit", None), **gains)
+
+
+class Display:
+    """A table on the terminal that is drawn again ten times a second."""
+
+    EVERY = 0.1
+
+    def __init__(self, rate: float) -> None:
+        self.step, self.cycles, self.drawn = max(1, round(rate * self.EVERY)), 0, 0
+
+    def __call__(self, cycle: Cycle) -> None:
+        self.cycles += 1
+        if self.cycles % self.step:
+            return
+        from appell.control.hardware.signals import output_volts
+
+        lines = [
+            f"{cycle.stage:9s} t {cycle.time:7.2f} s   law {1e6 * cycle.computing:6.2f} us   late {1e6 * cycle.late:7.1f} us"
+        ]
+        lines.append("joint       q [rad]   error [mrad]   torque [N m]   output [V]")
+        columns = (cycle.q, 1e3 * (cycle.q - cycle.reference), cycle.tau, output_volts(cycle.codes))
+        for i, (q, error, tau, volts) in enumerate(zip(*columns, strict=True)):
+            lines.append(f"{i + 1:5d}  {q:12.5f}  {error:13.4f}  {tau:13.3f}  {volts:11.3f}")
+        back = f"\x1b[{self.drawn}A" if self.drawn else ""
+        sys.stdout.write(back + "".join(f"\x1b[K{line}\n" for line in lines))
+        sys.stdout.flush()
+        self.drawn = len(lines)
+
+
+COMMAND = Command("control", "run controllers against a simulated robot, or export them as C", add_arguments, run)

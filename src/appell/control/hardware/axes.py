@@ -1,0 +1,112 @@
+"""What lies between a joint and the signals: gear, encoder, potentiometer, amplifier and motor of each axis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.control.hardware.signals import (
+    OUTPUT_VOLTS,
+    POTENTIOMETER_VOLTS,
+    ZERO,
+    input_volts,
+    output_codes,
+    output_volts,
+)
+from appell.errors import ArgumentError
+
+EDGES = 4
+"""Counts a line of an encoder: every edge of A and of B is one."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The drives of a robot, one entry a joint.
+
+    Attributes:
+        lines: of the encoder on the motor's shaft, a turn.
+        gear: turns of the motor for one of the joint, negative where it turns the other way.
+        torque: at the joint with 10 V at the amplifier. [N m]
+        lower, upper: joint angles at which the potentiometer gives 0 V and 5 V. [rad]
+    """
+
+    lines: tuple[int, ...]
+    gear: tuple[float, ...]
+    torque: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        sizes = {name: len(value) for name, value in vars(self).items()}
+        if len(set(sizes.values())) != 1:
+            raise ArgumentError(f"axes have different numbers of entries: {sizes}. Give one of each a joint.")
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @cached_property
+    def turn(self) -> np.ndarray:
+        """Counts a turn of the motor, (n,)."""
+        return EDGES * np.array(self.lines)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """Joint angle a count, with the gear's sign, (n,). [rad]"""
+        return 2.0 * math.pi / (self.turn * np.array(self.gear))
+
+    @property
+    def resolution(self) -> np.ndarray:
+        """Joint angle a count, (n,). [rad]"""
+        return np.abs(self.scale)
+
+    def counts(self, q: np.ndarray) -> np.ndarray:
+        """Absolute counts at joint angles; an index pulse lies at every whole turn of the motor."""
+        return np.floor(q / self.scale).astype(int)
+
+    def angles(self, counts: np.ndarray) -> np.ndarray:
+        """The middle of the joint angles that have these absolute counts. [rad]"""
+        return (np.asarray(counts) + 0.5) * self.scale
+
+    def potentiometer_volts(self, q: np.ndarray) -> np.ndarray:
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        return POTENTIOMETER_VOLTS * (q - lower) / (upper - lower)
+
+    def coarse_angles(self, codes: np.ndarray) -> np.ndarray:
+        """Joint angles as the potentiometers see them. [rad]"""
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        return lower + (upper - lower) * input_volts(codes) / POTENTIOMETER_VOLTS
+
+    def output_codes(self, tau: np.ndarray) -> np.ndarray:
+        """Codes of the analog outputs for joint torques, limited to ±10 V."""
+        return output_codes(tau / np.array(self.torque) * OUTPUT_VOLTS)
+
+    def outputs(self, tau: np.ndarray, residue: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Codes for joint torques and what is left over by rounding, which belongs to the next period.
+
+        The converter's step is 0.01 N m at the wrist, as much as moves it at 0.7 rad/s²; with the rest carried over, the
+        torque is right in the mean. What saturation cuts off is not carried.
+        """
+        wanted = tau + residue
+        codes = self.output_codes(wanted)
+        step = np.array(self.torque) / ZERO
+        return codes, np.clip(wanted - self.torques(codes), -step, step)
+
+    def torques(self, codes: np.ndarray) -> np.ndarray:
+        """Joint torques that codes of the analog outputs give. [N m]"""
+        return output_volts(codes) / OUTPUT_VOLTS * np.array(self.torque)
+
+
+PUMA = Axes(
+    lines=(200, 200, 250, 250, 250, 250),
+    gear=(-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686),
+    torque=(97.6, 186.4, 89.4, 24.2, 20.1, 21.3),
+    lower=(-1.5 * math.pi,) * 6,
+    upper=(1.5 * math.pi,) * 6,
+)
+"""A PUMA. Lines: Valera et al. 2003, section 3. Gear ratios: Corke and Armstrong-Hélouvry, A search for consensus among model
+parameters reported for the PUMA 560 robot, 1994 (couplings within the wrist are left out). Torques at full output: the largest
+joint torques in Armstrong, Khatib and Burdick, The explicit dynamic model and inertial parameters of the PUMA 560 arm, 1986.
+Assumed, as no source gives it: potentiometers turn with the joint and span three quarters of a turn to each side."""

@@ -1,0 +1,228 @@
+"""The open controller: a controller at a fixed rate against the cards of a robot, from switching on to a stop.
+
+    home      find the absolute position from potentiometers and index pulses (`homing`)
+    approach  go to where the reference begins, at rest there
+    follow    the reference
+
+Every period: read, estimate, check, compute, write. Whatever ends a run - its time, a danger, an error, Ctrl-C - the outputs
+are set to zero and the card is closed.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.control.controller import Controller, signals_of
+from appell.control.hardware.axes import PUMA, Axes
+from appell.control.hardware.card import Card
+from appell.control.hardware.clock import Clock, RealClock
+from appell.control.hardware.homing import coarse_offset, home, search
+from appell.control.hardware.observer import Estimate, Observer
+from appell.control.hardware.record import Cycle, Recorder, Run
+from appell.control.hardware.safety import Limits, Situation, Stop, find_danger
+from appell.control.hardware.signals import Commands, Readings
+from appell.control.references import Move, Reference
+from appell.errors import ArgumentError, HardwareError, SimulationError
+
+SEARCH = 2.0
+"""Time of the search for index pulses. [s]"""
+PACE = 0.5
+"""Fastest joint on the way to the start of the reference. [rad/s]"""
+SHORTEST = 0.5
+"""Least time of that way. [s]"""
+
+
+class Stage(NamedTuple):
+    """One part of a run, with its reference sampled at the periods: what the law reads, q and qdd, each (N, ...)."""
+
+    name: str
+    signals: np.ndarray
+    q: np.ndarray
+    qdd: np.ndarray
+
+
+class Danger(Exception):
+    """A check failed: its reason and its sentence."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason, self.detail = reason, detail
+
+
+class Runtime:
+    """One run of a controller. `run` is the way in."""
+
+    def __init__(
+        self, controller: Controller, card: Card, axes: Axes, clock: Clock, limits: Limits, bandwidth: float,
+        watch: Callable[[Cycle], None] | None,
+    ) -> None:  # fmt: skip
+        if controller.period is None:
+            raise ArgumentError("the controller acts at every instant; hardware needs one with a period.")
+        if controller.robot.nv != len(axes):
+            raise ArgumentError(f"the controller moves {controller.robot.nv} joints, the axes are {len(axes)}.")
+        self.controller, self.card, self.axes, self.clock, self.limits = controller, card, axes, clock, limits
+        self.period: float = controller.period
+        self.observer, self.watch = Observer(self.period, bandwidth), watch
+        self.recorder = Recorder()
+        self.tick, self.homed, self.qdd = 0, None, np.zeros(len(axes))
+        self.residue = np.zeros(len(axes))
+        self.controller.prepare()
+        self.readings: Readings
+        self.offset: np.ndarray
+        self.estimate: Estimate
+
+    def run(self, reference: Reference, duration: float) -> Run:
+        n = len(self.axes)
+        stop: Stop | None = None
+        try:
+            task = self.stage("follow", reference, duration)
+            with without_collection():
+                self.switch_on()
+                self.follow(self.stage("home", search(self.axes, self.estimate.q, SEARCH), SEARCH))
+                self.find_home()
+                self.follow(self.approach(task.q[0]))
+                self.follow(task)
+        except Danger as danger:
+            stop = Stop(danger.reason, danger.detail, self.time)
+        except HardwareError as error:
+            stop = Stop("homing" if str(error).startswith("homing") else "dead plant", str(error), self.time)
+        except SimulationError as error:
+            stop = Stop("bad torque", str(error), self.time)
+        except KeyboardInterrupt:
+            stop = Stop("interrupted", "stopped from the keyboard.", self.time)
+        finally:
+            zero = Commands.zero(n)
+            self.shut_down(zero)
+        return self.recorder.run(self.controller, self.axes, self.period, stop, zero, self.homed)
+
+    @property
+    def time(self) -> float:
+        return self.tick * self.period
+
+    def switch_on(self) -> None:
+        """Where the robot is, as well as the potentiometers know."""
+        self.readings = self.card.read()
+        self.offset = coarse_offset(self.axes, self.readings)
+        self.first = self.readings
+        self.estimate = Estimate(self.measured(self.readings), np.zeros(len(self.axes)))
+
+    def find_home(self) -> None:
+        """Take the exact offsets over; the estimate moves by what the potentiometers were wrong."""
+        self.homed = home(self.axes, self.first, self.readings)
+        before, self.offset = self.measured(self.readings), self.homed.offset
+        self.estimate = self.estimate.moved(self.measured(self.readings) - before)
+
+    def approach(self, goal: np.ndarray) -> Stage:
+        """The way from where the robot is to where the reference begins."""
+        start = self.estimate.q
+        seconds = max(SHORTEST, 15.0 / 8.0 * float(np.abs(goal - start).max()) / PACE)
+        return self.stage("approach", Move(tuple(start.tolist()), tuple(goal.tolist()), seconds), seconds)
+
+    def measured(self, readings: Readings) -> np.ndarray:
+        return self.axes.angles(np.array(readings.counts) + self.offset)
+
+    def stage(self, name: str, reference: Reference, duration: float) -> Stage:
+        """A reference at every period, looked up before its time comes."""
+        times = self.period * np.arange(max(1, math.ceil(duration / self.period - 1e-9)))
+        q, _, qdd = reference(times)
+        return Stage(name, np.ascontiguousarray(signals_of(self.controller.law, reference, times)), q, qdd)
+
+    def follow(self, stage: Stage) -> None:
+        """One stage, period by period."""
+        memory = self.controller.start(self.time, self.estimate.q, self.estimate.qd)
+        if not self.tick:
+            self.clock.start()
+        for k in range(len(stage.q)):
+            memory = self.cycle(stage, k, memory)
+
+    def cycle(self, stage: Stage, k: int, memory: np.ndarray) -> np.ndarray:
+        """One period: the memory of the controller at the next one."""
+        self.tick += 1
+        late = self.clock.wait(self.tick, self.period)
+        begun = time.perf_counter()
+        last, self.readings = self.readings, self.card.read()
+        got = time.perf_counter()
+        self.estimate = self.observer.step(self.estimate, self.measured(self.readings), self.qdd)
+        self.qdd = stage.qdd[k]
+        situation = Situation(
+            self.axes, self.limits, self.readings, last, self.offset, self.homed, self.estimate, stage.q[k], late,
+            self.period,
+        )  # fmt: skip
+        danger = find_danger(situation)
+        if danger:
+            raise Danger(*danger)
+        asked = time.perf_counter()
+        tau, memory = self.controller.torque(*self.estimate, stage.signals[k], memory, self.time)
+        computed = time.perf_counter()
+        codes, self.residue = self.axes.outputs(tau, self.residue)
+        self.card.write(Commands(tuple(codes.tolist())))
+        cycle = Cycle(
+            self.time, stage.name, self.estimate.q, stage.q[k], tau, codes, begun, late, computed - asked,
+            time.perf_counter() - got,
+        )  # fmt: skip
+        self.recorder.add(cycle)
+        if self.watch:
+            self.watch(cycle)
+        return memory
+
+    def shut_down(self, zero: Commands) -> None:
+        """Outputs to zero, as long as there is somebody to tell, and the card closed in any case."""
+        try:
+            self.card.write(zero)
+        except HardwareError:
+            pass
+        finally:
+            self.card.close()
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Python's garbage collector would stop a period now and then."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def run(
+    controller: Controller,
+    card: Card,
+    *,
+    axes: Axes = PUMA,
+    duration: float | None = None,
+    clock: Clock | None = None,
+    limits: Limits | None = None,
+    bandwidth: float = 200.0,
+    watch: Callable[[Cycle], None] | None = None,
+) -> Run:
+    """Run a controller against a robot's cards: home, go to the start of the reference, follow it, stop.
+
+    Args:
+        controller: one of `appell.control` with a period.
+        card: the hardware, such as `appell.control.SimulatedCard`.
+        axes: gears, encoders, potentiometers and amplifiers of the robot.
+        duration: of the last part; the reference's by default. [s]
+        clock: what keeps the period; the computer's clock by default.
+        limits: when the run is stopped.
+        bandwidth: of the observer that finds speeds. [rad/s]
+        watch: called after every period with what happened in it.
+
+    Returns:
+        What happened, also where the run was stopped: `Run.stop` says why. Outputs are at zero in either case.
+    """
+    reference: Reference = controller.reference  # type: ignore[assignment]
+    length = reference.duration if duration is None else duration
+    if not (math.isfinite(length) and length > 0.0):
+        raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
+    runtime = Runtime(controller, card, axes, clock or RealClock(), limits or Limits(), bandwidth, watch)
+    return runtime.run(reference, length)
