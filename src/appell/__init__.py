@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from appell.closed_loop.build import close_loops
+    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell import control
     from appell.closed_loop import spherical
     from appell.compiler.api import CompiledRobot, compile
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from appell.model.builder import RobotBuilder
     from appell.model.check import check
     from appell.model.loaders import load
+    from appell.model.pose import Pose
     from appell.model.robot import Robot
     from appell.rollouts import Rollout, rollout
     from appell.simulation.simulate import simulate
@@ -48,7 +52,8 @@ _HOME = {
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
     "Rollout": "rollouts", "rollout": "rollouts",
     "control": "control:", "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
-    "spherical": "closed_loop.spherical:",
+    "spherical": "closed_loop.spherical:", "close_loops": "closed_loop.build", "Closure": "closed_loop.closure",
+    "ClosedLoopRobot": "closed_loop.robot", "Pose": "model.pose",
     "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
     "base_parameters": "identification.base", "BaseParameters": "identification.base",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",

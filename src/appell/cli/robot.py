@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from appell.model.robot import Robot
 
-ROBOT_HELP = "URDF or MJCF file, or the name of a built-in robot (`appell info --list` names them)"
+ROBOT_HELP = "URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)"
 
 
 def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     """The argument `robot` and the options `--base` and `--mimic`."""
     parser.add_argument("robot", help=ROBOT_HELP, nargs=nargs)
     parser.add_argument(
-        "--base", choices=("fixed", "floating"), default="fixed", help="what holds the first link (default: %(default)s)"
+        "--base",
+        choices=("fixed", "floating"),
+        default="fixed",
+        help="what holds the first link (default: %(default)s)",
     )
     parser.add_argument(
         "--mimic", choices=("couple", "ignore"), default="couple", help="what mimic joints do (default: %(default)s)"

@@ -1,4 +1,4 @@
-"""The option `--wall`: walls as words, such as `circle:radius=2.5:restitution=0.5` or `plane:normal=0,0,1`."""
+"""The option `--wall`: walls as words, such as `circle:2.5:restitution=0.5` or `plane:0,0,1`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 KINDS = ("circle", "cylinder", "ellipse", "plane", "sphere")
 
 
-def add_walls(parser: argparse.ArgumentParser) -> None:
+def add_walls(parser: argparse._ActionsContainer) -> None:
     """The option `--wall`, which may be given several times."""
     parser.add_argument(
-        "--wall", action="append", default=[], metavar="KIND:NAME=VALUE:...", dest="walls",
-        help=f"a wall ({', '.join(KINDS)}), for instance plane:normal=0,0,1 or circle:radius=2.5:restitution=0.8; "
+        "--wall", "--walls", action="append", default=[], metavar="KIND:VALUE:NAME=VALUE:...", dest="walls",
+        help=f"a wall ({', '.join(KINDS)}), for instance plane:0,0,1 or circle:2.5:restitution=0.8:friction=0.3; "
         "may be repeated",
     )  # fmt: skip
 
@@ -27,9 +27,11 @@ def walls_of(arguments: argparse.Namespace) -> tuple[Surface, ...]:
 
 
 def parse_wall(text: str) -> Surface:
-    """A wall from words.
+    """A wall from words: values in the order of its fields, or by name.
 
     Example:
+        >>> parse_wall("circle:2.5:friction=0.1") == parse_wall("circle:radius=2.5:friction=0.1")
+        True
         >>> parse_wall("circle:radius=2.5:side=inside").radius
         2.5
     """
@@ -41,9 +43,12 @@ def parse_wall(text: str) -> Surface:
         raise ArgumentError(choices("wall", kind, KINDS))
     made = getattr(surfaces, kind.capitalize())
     names = [each.name for each in fields(made)]
+    in_order = [each.name for each in fields(made) if not each.kw_only]
     values = {}
-    for setting in settings:
+    for place, setting in enumerate(settings):
         name, equals, value = setting.partition("=")
+        if not equals and place < len(in_order):
+            name, equals, value = in_order[place], "=", setting
         if name not in names or not equals:
             raise ArgumentError(f"wall {text!r}: {choices('setting', name, names)} Write it as name=value.")
         values[name] = _value(value, text)
@@ -58,9 +63,9 @@ def _value(text: str, wall: str) -> float | str | tuple[float, ...]:
     from appell.errors import ArgumentError
 
     try:
-        numbers = tuple(float(part) for part in text.split(","))
+        numbers = [float(part) for part in text.split(",")]
     except ValueError:
         if text.isalpha():
             return text
         raise ArgumentError(f"wall {wall!r}: {text!r} is not a number. Write for instance 2.5 or 0,0,1.") from None
-    return numbers if len(numbers) > 1 else numbers[0]
+    return tuple(numbers) if len(numbers) > 1 else numbers[0]

@@ -1,0 +1,52 @@
+"""`appell view ROBOT`: the robot on a page in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from appell.cli.command import OK, Command
+from appell.cli.robot import add_robot, folder_of, load_robot
+from appell.cli.walls import add_walls, walls_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from appell.view import LOCAL, PORT
+
+    add_robot(parser)
+    parser.add_argument("--motion", metavar="FILE.npz", help="a motion to play, as `appell simulate --out` writes it")
+    add_walls(parser)
+    parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, this computer only)")
+    parser.add_argument("--port", type=int, default=PORT, help="the next free one from here (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, help="stop after this time instead of at Ctrl-C")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import appell
+    from appell.view import show
+
+    robot = load_robot(arguments)
+    motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
+    page = show(
+        robot, motion, walls=walls_of(arguments), host=arguments.host, port=arguments.port, folder=folder_of(arguments)
+    )
+    print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
+    for note in page.subject.notes:
+        print(f"  {note}")
+    try:
+        wait(arguments.seconds)
+    except KeyboardInterrupt:
+        print()
+    finally:
+        page.close()
+    return OK
+
+
+def wait(seconds: float | None) -> None:
+    """Sleep for a time, or for ever."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while end is None or time.monotonic() < end:
+        time.sleep(0.2 if end is None else min(0.2, max(end - time.monotonic(), 0.0)))
+
+
+COMMAND = Command("view", "show a robot and its motion on a page in the browser", add_arguments, run)

@@ -1,0 +1,103 @@
+"""The handles of a robot: one slider for each coordinate, and roll, pitch and yaw in place of a quaternion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.model.joints import KINDS
+from appell.model.joints.quaternion import of_roll_pitch_yaw, roll_pitch_yaw
+
+if TYPE_CHECKING:
+    from appell.model.robot import Robot
+
+ANGLES = ("roll", "pitch", "yaw")
+AXES = ("x", "y", "z")
+DIGITS = 3
+"""Decimals of the ends of a slider."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """One number that can be set by hand.
+
+    Attributes:
+        label: what it moves.
+        unit: `"rad"` or `"m"`.
+        lower, upper: its range.
+    """
+
+    label: str
+    unit: str
+    lower: float
+    upper: float
+
+    @property
+    def step(self) -> float:
+        """A thousandth of its range, rounded to a power of ten."""
+        return float(10.0 ** np.floor(np.log10(max(self.upper - self.lower, 1e-9) / 400.0)))
+
+
+def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
+    """Sliders of all moving joints; what has no limits turns by half a turn and slides by `size` [m] either way.
+
+    Example:
+        >>> import appell
+        >>> [slider.label for slider in joint_sliders(appell.load("planar2r"), 1.0)]
+        ['joint1', 'joint2']
+    """
+    found: list[Slider] = []
+    for joint in robot.moving_joints:
+        kind = KINDS[joint.kind]
+        for k, twist in enumerate(kind.subspace()):
+            turns = any(float(x) != 0.0 for x in twist.angular)
+            reach, unit = (np.pi, "rad") if turns else (size, "m")
+            limits = joint.limits
+            lower, upper = (limits.lower, limits.upper) if kind.limited else (-np.inf, np.inf)
+            low, high = (lower if np.isfinite(lower) else -reach), (upper if np.isfinite(upper) else reach)
+            low, high = (round(float(end), DIGITS) for end in sorted((low, high)))
+            found.append(Slider(_label(joint.name, kind, k), unit, low, high))
+    return tuple(found)
+
+
+def _label(joint: str, kind, k: int) -> str:
+    if kind.nv == 1:
+        return joint
+    if kind.quaternion is None:
+        return f"{joint} {k + 1}"
+    return f"{joint} {AXES[k] if k < kind.quaternion else ANGLES[k - kind.quaternion]}"
+
+
+def coordinates(robot: Robot, values: np.ndarray) -> np.ndarray:
+    """Coordinates q (nq,) from the values of all sliders (nv,).
+
+    Example:
+        >>> import appell
+        >>> coordinates(appell.load("planar2r"), np.array([0.1, 0.2])).tolist()
+        [0.1, 0.2]
+    """
+    parts = []
+    for kind, _, v in _pieces(robot):
+        own = np.asarray(values[v : v + kind.nv], dtype=float)
+        start = kind.quaternion
+        parts.append(own if start is None else np.concatenate([own[:start], of_roll_pitch_yaw(own[start:])]))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def values_of(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Values of all sliders (nv,) at coordinates q (nq,): the inverse of `coordinates`, without whole turns."""
+    parts = []
+    for kind, i, _ in _pieces(robot):
+        own = np.asarray(q[i : i + kind.nq], dtype=float)
+        start = kind.quaternion
+        if kind.name == "continuous":
+            own = (own + np.pi) % (2 * np.pi) - np.pi
+        parts.append(own if start is None else np.concatenate([own[:start], roll_pitch_yaw(own[start:])]))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _pieces(robot: Robot):
+    for joint in robot.moving_joints:
+        yield KINDS[joint.kind], *robot.first_coordinates[joint.name]

@@ -1,0 +1,168 @@
+"""What can be shown: anything with frames, their poses, handles and numbers.
+
+A robot is a `RobotSubject`. Another kind of mechanism is shown by a class with the same attributes; `subject_of` takes it
+as it is, or makes it by the mechanism's own method `shown()`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from appell.errors import ArgumentError
+from appell.model.robot import Robot
+from appell.view.links import inertia_shapes, link_shapes
+from appell.view.meshes import visual_shapes
+from appell.view.poses import body_poses
+from appell.view.shape import Shape
+from appell.view.sliders import Slider, coordinates, joint_sliders, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Readings(NamedTuple):
+    """Numbers of one state.
+
+    Attributes:
+        tau: forces of inverse dynamics, (nv,). [N m, N]
+        gravity: the part of them that holds the robot up, (nv,). [N m, N]
+        M: inertia matrix, (nv, nv).
+        kinetic, potential: energies. [J]
+        center_of_mass: in the world, (3,). [m]
+    """
+
+    tau: np.ndarray
+    gravity: np.ndarray
+    M: np.ndarray
+    kinetic: float
+    potential: float
+    center_of_mass: np.ndarray
+
+
+@runtime_checkable
+class Subject(Protocol):
+    """A mechanism as a viewer sees it. Slider values, speeds and forces are in one order, (n,) each."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> float:
+        """About how far it reaches. [m]"""
+        ...
+
+    @property
+    def sliders(self) -> tuple[Slider, ...]: ...
+    @property
+    def start(self) -> np.ndarray:
+        """Coordinates in which it is shown first."""
+        ...
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]: ...
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be shown, and why."""
+        ...
+
+    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """Coordinates q of slider values; of several assemblies the one nearest to the coordinates `near`."""
+        ...
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        """Slider values of coordinates."""
+        ...
+
+    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
+        """Coordinates on the way from q0 (share 0) to q1 (share 1)."""
+        ...
+
+    def poses(self, q: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Poses (4, 4) in the world of the frames that carry shapes."""
+        ...
+
+    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings: ...
+
+
+@dataclass(frozen=True)
+class RobotSubject:
+    """A tree of bodies; made by `of`.
+
+    Example:
+        >>> import appell
+        >>> arm = RobotSubject.of(appell.load("planar2r"))
+        >>> len(arm.sliders), sorted(arm.poses(arm.start))
+        (2, ['base', 'link1', 'link2'])
+    """
+
+    robot: Robot
+    name: str
+    size: float
+    start: np.ndarray
+    sliders: tuple[Slider, ...]
+    shapes: tuple[Shape, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: Robot, folder: Path | None = None) -> RobotSubject:
+        """The subject of a robot; its mesh files are looked for in the folder of its description."""
+        start = _start(robot)
+        size = _size(robot, start)
+        visuals, notes = visual_shapes(robot, folder)
+        shapes = (*visuals, *link_shapes(robot, size), *inertia_shapes(robot, size))
+        return cls(robot, robot.name, size, start, joint_sliders(robot, size), shapes, notes)
+
+    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        return coordinates(self.robot, values)
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        return values_of(self.robot, q)
+
+    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
+        if self.robot.nq == self.robot.nv:
+            return (1.0 - share) * q0 + share * q1
+        return self.robot.integrate(q0, share * self.robot.difference(q0, q1))
+
+    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        return body_poses(self.robot, q)
+
+    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
+        robot = self.robot
+        return Readings(
+            robot.inverse_dynamics(q, qd, qdd),
+            robot.gravity(q),
+            robot.mass_matrix(q),
+            float(robot.kinetic_energy(q, qd)),
+            float(robot.potential_energy(q)),
+            robot.center_of_mass(q),
+        )
+
+
+def _start(robot: Robot) -> np.ndarray:
+    """Coordinates of the description's initial state, or its rest pose brought within the limits."""
+    if robot.initial_state is not None:
+        return np.array(robot.initial_state[0])
+    ends = np.array([(slider.lower, slider.upper) for slider in joint_sliders(robot, 1.0)]).reshape(-1, 2)
+    return coordinates(robot, np.clip(values_of(robot, robot.neutral_configuration()), ends[:, 0], ends[:, 1]))
+
+
+def _size(robot: Robot, q: np.ndarray) -> float:
+    """How far the bodies' origins and mass centres are spread. [m]"""
+    poses = body_poses(robot, q)
+    places = [poses[body.name][:3, :3] @ np.array(body.com) + poses[body.name][:3, 3] for body in robot.bodies]
+    places += [pose[:3, 3] for pose in poses.values()]
+    return max(float(np.linalg.norm(np.ptp(places, axis=0))), 0.1)
+
+
+def subject_of(thing: Any, folder: Path | None = None) -> Subject:
+    """A robot, or anything else that can be shown, as a subject; meshes of a robot are looked for in the folder."""
+    if isinstance(thing, Robot):
+        return RobotSubject.of(thing, folder)
+    if hasattr(thing, "shown"):
+        return thing.shown()
+    if isinstance(thing, Subject):
+        return thing
+    raise ArgumentError(f"cannot show a {type(thing).__name__}. Give a robot, or an object with a method shown().")

@@ -1,0 +1,105 @@
+"""The viewer in a real browser: the page loads, a slider moves robot and numbers, a motion plays.
+
+With `APPELL_PICTURES=folder` the screenshots are kept there; that is how the pictures of the documentation are made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Browser, find_chromium
+
+import appell
+
+pytest.importorskip("viser", reason="viser is not installed: pip install 'appell[view]'")
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium is installed")
+
+ARROW_RIGHT = ("ArrowRight", 39)
+SLIDERS = "document.querySelectorAll('[role=slider]')"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser(1400, 860) as browser:
+        yield browser
+
+
+def opened(browser: Browser, page) -> None:
+    """Wait until a page has drawn its scene and connected."""
+    browser.open(f"http://127.0.0.1:{page.server.get_port()}")
+    browser.wait_for("!!document.querySelector('canvas') && document.body.innerText.includes('Joints')")
+    browser.wait_for(f"{SLIDERS}.length > 0")
+
+
+def keep(browser: Browser, name: str) -> None:
+    """Keep a picture for the documentation, once the scene has faded in."""
+    folder = os.environ.get("APPELL_PICTURES")
+    if folder:
+        time.sleep(3.0)
+        browser.evaluate("document.querySelectorAll('.mantine-Notification-closeButton').forEach(b => b.click())")
+        time.sleep(4.0)
+        browser.screenshot(Path(folder, name))
+
+
+def shown_number(browser: Browser, row: str) -> list[float]:
+    """The numbers of a row of the panel."""
+    line = next(line for line in browser.text.splitlines() if line.startswith(row))
+    return [float(text) for text in re.findall(r"-?\d+\.?\d*(?:e[-+]?\d+)?", line.removeprefix(row))]
+
+
+def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
+    robot = appell.load("puma560")
+    page = appell.show(robot, port=8411)
+    try:
+        opened(browser, page)
+        keep(browser, "view_robot.png")
+        assert shown_number(browser, "joint2") == [0.0] or "joint2" in browser.text
+        before = page.subject.poses(page._q)["link6"]
+        browser.evaluate(f"{SLIDERS}[1].focus()")
+        browser.press(*ARROW_RIGHT, times=20)
+        browser.wait_for("document.body.innerText.includes('potential energy')")
+        step = page.subject.sliders[1].step
+        deadline = time.monotonic() + 20.0
+        while abs(page._q[1] - 20 * step) > 1e-9 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert page._q[1] == pytest.approx(20 * step)
+        assert np.linalg.norm(page.subject.poses(page._q)["link6"][:3, 3] - before[:3, 3]) > 0.01
+        expected = float(robot.potential_energy(page._q))
+        browser.wait_for(f"document.body.innerText.includes('{expected:.4g} J')")
+        tau = robot.gravity(page._q)
+        browser.wait_for(f"document.body.innerText.includes('{tau[1]:.4g}')")
+        outside = [address for address in browser.requests if not address.startswith(("data:", "blob:"))]
+        assert outside
+        assert all("//127.0.0.1:" in address for address in outside), outside
+        assert browser.errors == []
+    finally:
+        page.close()
+
+
+def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
+    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    motion = appell.simulate(tree, *tree.initial_state, duration=0.7, walls=[wall], max_step=0.02)
+    page = appell.show(tree, motion, walls=[wall], port=8421)
+    try:
+        opened(browser, page)
+        browser.wait_for("document.body.innerText.includes('energy [J]')")
+        assert browser.evaluate("document.querySelectorAll('.uplot').length") == 2
+        assert page.player.time == 0.0
+        browser.click("[...document.querySelectorAll('button')].find(b => b.innerText == 'Play')")
+        deadline = time.monotonic() + 20.0
+        while page.player.time < motion.t[-1] - 1e-9 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert page.player.time == pytest.approx(motion.t[-1])
+        browser.wait_for("[...document.querySelectorAll('button')].some(b => b.innerText == 'Play')")
+        np.testing.assert_allclose(page._q, motion.q[-1], atol=1e-12)
+        page.player.go_to(0.65)
+        keep(browser, "view_motion.png")
+        assert browser.errors == []
+    finally:
+        page.close()

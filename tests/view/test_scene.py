@@ -1,0 +1,250 @@
+"""What the viewer shows, without a browser: meshes, shapes, poses, sliders, walls and the time line."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import SMALL_TREES, assert_close, general_tree, over, random_states
+from hypothesis import given
+from hypothesis import strategies as st
+
+import appell
+from appell.model.body import Body
+from appell.view import solids
+from appell.view.camera import camera_for
+from appell.view.links import inertia_ellipsoid, inertia_shapes, link_shapes
+from appell.view.meshes import candidates, visual_shapes
+from appell.view.numbers import force_html, matrix_html, state_html
+from appell.view.poses import body_poses, quaternion_of
+from appell.view.sliders import coordinates, joint_sliders, values_of
+from appell.view.subject import RobotSubject, Subject, subject_of
+from appell.view.timeline import Timeline
+from appell.view.walls import wall_shapes
+
+SIZES = st.floats(0.01, 10.0)
+
+# --- solids -----------------------------------------------------------------------------------------------------------
+
+
+@given(SIZES, SIZES, SIZES)
+def test_volumes_and_outsides(a: float, b: float, c: float) -> None:
+    """A mesh is closed and looks outward: its volume is positive and near that of the body."""
+    assert solids.box((a, b, c)).volume == pytest.approx(a * b * c)
+    assert solids.cylinder(a, b).volume == pytest.approx(np.pi * a**2 * b, rel=0.02)
+    assert solids.sphere(a).volume == pytest.approx(4 / 3 * np.pi * a**3, rel=0.03)
+    assert solids.capsule(a, b).volume == pytest.approx(np.pi * a**2 * (b + 4 / 3 * a), rel=0.03)
+    assert solids.ring(a, 0.1 * a).volume == pytest.approx(2 * np.pi**2 * a * (0.05 * a) ** 2, rel=0.06)
+    mirrored = solids.box((a, b, c)).scaled((-1, 1, 1))
+    assert mirrored.volume == pytest.approx(a * b * c)
+
+
+@given(st.lists(st.floats(-3, 3), min_size=6, max_size=6))
+def test_a_rod_leads_from_one_point_to_the_other(numbers: list[float]) -> None:
+    start, end = np.array(numbers[:3]), np.array(numbers[3:])
+    length = np.linalg.norm(end - start)
+    if length < 1e-3:
+        return
+    mesh = solids.rod(start, end, 0.01)
+    along = (mesh.vertices - start) @ (end - start) / length
+    assert along.min() == pytest.approx(0.0, abs=1e-9)
+    assert along.max() == pytest.approx(length)
+    assert mesh.volume > 0.0
+
+
+def test_an_ellipsoid_of_even_density_has_the_inertia_of_its_body() -> None:
+    axes, mass = np.array([0.1, 0.2, 0.35]), 3.0
+    moments = (
+        mass / 5 * np.array([axes[1] ** 2 + axes[2] ** 2, axes[0] ** 2 + axes[2] ** 2, axes[0] ** 2 + axes[1] ** 2])
+    )
+    turn = solids.frame_along(np.array([1.0, 2.0, -0.5]))
+    inertia = turn @ np.diag(moments) @ turn.T
+    six = tuple(inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+    found, directions = inertia_ellipsoid(Body("b", mass, (0.0, 0.0, 0.0), six))
+    assert_close(np.sort(found), axes, tolerance=1e-12)
+    again = directions @ np.diag(mass / 5 * ((found**2).sum() - found**2)) @ directions.T
+    assert_close(again, inertia, tolerance=1e-12)
+    assert np.linalg.det(directions) == pytest.approx(1.0)
+
+
+# --- poses and sliders ---------------------------------------------------------------------------------------------------
+
+
+@over(SMALL_TREES)
+def test_poses_of_all_bodies_are_those_of_the_library(robot) -> None:
+    q = random_states(robot, count=2).q
+    poses = body_poses(robot, q)
+    for name in robot.body_names[:: max(1, len(robot.bodies) // 3)]:
+        assert_close(poses[name], robot.pose(q, name), tolerance=1e-12)
+
+
+def test_slider_values_and_coordinates_are_inverse_to_each_other() -> None:
+    robot = appell.RobotBuilder().body("a", mass=1, inertia=(1, 1, 1)).body("b", mass=1, inertia=(1, 1, 1))
+    robot = robot.floating("free", parent="world", child="a").spherical("ball", parent="a", child="b").build()
+    q = robot.random_configuration(seed=3)
+    values = values_of(robot, q)
+    assert len(values) == robot.nv == len(joint_sliders(robot, 1.0))
+    poses, again = body_poses(robot, q), body_poses(robot, coordinates(robot, values))
+    for name in poses:
+        assert_close(again[name], poses[name], tolerance=1e-12)
+    assert [slider.label for slider in joint_sliders(robot, 1.0)][:4] == ["free x", "free y", "free z", "free roll"]
+
+
+@given(st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda x: np.linalg.norm(x) > 0.1))
+def test_quaternion_of_a_rotation(numbers: list[float]) -> None:
+    w, x, y, z = np.array(numbers) / np.linalg.norm(numbers)
+    R = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+    found = quaternion_of(R)
+    assert abs(found @ [w, x, y, z]) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_sliders_stay_within_the_limits_of_the_joints() -> None:
+    robot = appell.load("""<robot name="r"><link name="base"/>
+      <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+      <joint name="j" type="prismatic"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+        <limit lower="0.2" upper="0.5" effort="1" velocity="1"/></joint></robot>""")
+    (slider,) = joint_sliders(robot, 1.0)
+    assert (slider.lower, slider.upper, slider.unit) == (0.2, 0.5, "m")
+    assert RobotSubject.of(robot).start.tolist() == [0.2]
+
+
+# --- shapes of a robot -----------------------------------------------------------------------------------------------------
+
+
+def test_links_and_inertia_are_drawn_where_there_are_no_meshes() -> None:
+    robot = general_tree(9, 3)
+    links, inertia = link_shapes(robot, 1.0), inertia_shapes(robot, 5.0)
+    assert {shape.frame for shape in inertia} <= set(robot.body_names)
+    assert sum(shape.name.startswith("joint ") for shape in links) >= robot.nv
+    assert len({(shape.layer, shape.frame, shape.name) for shape in links + inertia}) == len(links + inertia)
+
+
+def stl(path: Path, mesh: solids.Mesh) -> None:
+    """A binary STL file."""
+    data = bytearray(80) + struct.pack("<I", len(mesh.faces))
+    for face in mesh.faces:
+        data += struct.pack("<12fH", 0, 0, 0, *mesh.vertices[face].ravel(), 0)
+    path.write_bytes(data)
+
+
+MESHED = """<robot name="meshed"><link name="base"><visual><geometry><mesh filename="{}" scale="2 2 2"/></geometry>
+  <origin xyz="0 0 1"/><material name="red"><color rgba="1 0 0 0.5"/></material></visual>
+  <visual><geometry><box size="1 1 1"/></geometry></visual></link></robot>"""
+
+
+@pytest.mark.parametrize("address", ["meshes/cube.stl", "package://arm/meshes/cube.stl", "file://{}/meshes/cube.stl"])
+def test_meshes_are_found_scaled_and_placed(tmp_path: Path, address: str) -> None:
+    pytest.importorskip("trimesh")
+    package = tmp_path / "arm"
+    (package / "meshes").mkdir(parents=True)
+    stl(package / "meshes" / "cube.stl", solids.box((1, 1, 1)))
+    robot = appell.load(MESHED.format(address.format(package)))
+    (shape, block), notes = visual_shapes(robot, package)
+    assert notes == ()
+    assert shape.mesh.volume == pytest.approx(8.0, rel=1e-6)
+    assert_close(shape.mesh.vertices.max(axis=0), np.array([1.0, 1.0, 2.0]), tolerance=1e-6)
+    assert (shape.colour, shape.opacity, shape.layer) == ((1.0, 0.0, 0.0), 0.5, "meshes")
+    assert block.mesh.volume == pytest.approx(1.0)
+
+
+def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
+    robot = appell.load(MESHED.format("package://nowhere/cube.stl"))
+    shapes, notes = visual_shapes(robot, tmp_path)
+    assert [shape.name for shape in shapes] == ["visual1"]
+    assert notes == ("base: mesh 'package://nowhere/cube.stl' was not found",)
+    (tmp_path / "broken.stl").write_text("not a mesh")
+    pytest.importorskip("trimesh")
+    _, notes = visual_shapes(appell.load(MESHED.format("broken.stl")), tmp_path)
+    assert "broken.stl cannot be read" in notes[0]
+
+
+def test_packages_are_looked_for_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
+    assert tmp_path / "arm" / "a.stl" in list(candidates("package://arm/a.stl", None))
+
+
+# --- walls --------------------------------------------------------------------------------------------------------------------
+
+WALLS = [
+    appell.Circle(radius=2.5), appell.Plane((0, 1, 1), (0.0, 0.0, 0.3)), appell.Cylinder(radius=0.7, axis=(1, 0, 0)),
+    appell.Sphere(radius=1.2, center=(0.1, 0.2, 0.3)), appell.Ellipse((3.0, 1.0)),
+    appell.ImplicitSurface(
+        lambda p: p[0] ** 4 + p[1] ** 4 - 1.0, lambda p: np.array([4 * p[0] ** 3, 4 * p[1] ** 3, 0.0])
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wall", WALLS, ids=lambda wall: type(wall).__name__)
+def test_drawn_walls_lie_on_the_walls(wall) -> None:
+    (shape,) = wall_shapes([wall], size=1.0)
+    assert len(shape.mesh.faces) > 10
+    assert np.abs(wall.gap(shape.mesh.vertices)).max() < 0.02, "further off than the thickness of the drawn wall"
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_those_of_the_library() -> None:
+    robot = appell.load("puma560")
+    subject = subject_of(robot)
+    q, qd, qdd = random_states(robot, 1)
+    readings = subject.readings(q[0], qd[0], qdd[0])
+    assert f"{robot.inverse_dynamics(q[0], qd[0], qdd[0])[1]:.4g}" in force_html(readings, robot.joint_names)
+    assert f"{robot.kinetic_energy(q[0], qd[0]):.4g} J" in state_html(readings)
+    assert f"{robot.mass_matrix(q[0])[2, 1]:.4g}" in matrix_html(readings.M, robot.joint_names)
+
+
+# --- motion -------------------------------------------------------------------------------------------------------------------
+
+
+def test_moments_of_a_motion_lie_on_it() -> None:
+    robot = appell.load("planar2r")
+    coarse = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, sample=0.02)
+    fine = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, sample=0.005)
+    line = Timeline(subject_of(robot), coarse)
+    for k in (0, 1, 37, 50, 99, 100):
+        moment = line.moment(fine.t[k])
+        assert_close(moment.q, fine.q[k], tolerance=1e-5)
+        assert_close(moment.qd, fine.qd[k], tolerance=1e-4)
+
+
+def test_marks_stand_where_points_hit_walls() -> None:
+    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    motion = appell.simulate(tree, *tree.initial_state, duration=0.6, walls=[wall])
+    marks = Timeline(subject_of(tree), motion).marks()
+    assert [mark.point for mark in marks] == ["O1", "O5", "O2", "O4"]
+    assert np.abs(wall.gap(np.array([mark.place for mark in marks]))).max() < 1e-6
+
+
+def test_a_motion_of_another_robot_is_refused() -> None:
+    arm = appell.load("planar2r")
+    motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.1)
+    with pytest.raises(appell.ArgumentError, match=r"2 coordinates.*puma560 has 6.*'planar2r'"):
+        Timeline(subject_of(appell.load("puma560")), motion)
+
+
+# --- subjects -----------------------------------------------------------------------------------------------------------------
+
+
+def test_anything_with_poses_can_be_shown() -> None:
+    class Mechanism:
+        def shown(self) -> Subject:
+            return RobotSubject.of(appell.load("planar2r"))
+
+    assert isinstance(subject_of(Mechanism()), Subject)
+    with pytest.raises(appell.ArgumentError, match="cannot show a int"):
+        subject_of(3)
+
+
+def test_a_flat_mechanism_is_looked_at_from_above() -> None:
+    flat = camera_for(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 1.0)
+    assert flat.position[2] > 1.0
+    assert flat.up.tolist() == [0.0, 1.0, 0.0]
+    spatial = camera_for(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), 1.0)
+    assert spatial.up.tolist() == [0.0, 0.0, 1.0]
