@@ -15,7 +15,18 @@ from appell.errors import ArgumentError, choices
 from appell.model.catalogue.agile_wrist import agile_wrist
 from appell.model.catalogue.random import ALL_KINDS, random_chain, random_tree
 
-ROBOTS = ("puma560", "mata_two_body", "planar2r", "shafei_tree", "agile_wrist")
+ROBOTS = (
+    "puma560",
+    "mata_two_body",
+    "planar2r",
+    "shafei_tree",
+    "agile_wrist",
+    "four_bar",
+    "five_bar",
+    "planar_3rrr",
+    "delta",
+    "stewart",
+)
 """Each is a module here with a function of the same name."""
 
 

@@ -1,0 +1,125 @@
+"""`appell.close_loops`: from a tree and closures to a robot with closed loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.closed_loop.choice import dependent_speeds, elimination_order, jacobian_at, rank, sines
+from appell.closed_loop.closure import Closure, loops_of
+from appell.closed_loop.elimination import SINE
+from appell.closed_loop.robot import ClosedLoopRobot, speed_names, speeds_of
+from appell.closed_loop.system import LoopSystem
+from appell.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.model.robot import Robot
+
+NEARBY = 0.05
+"""How far joints are moved from the reference to see whether it is singular. [rad, m]"""
+TRIES = 20
+"""Other starts from which the loops are closed, where the first one fails."""
+
+
+def close_loops(
+    robot: Robot,
+    closures: Sequence[Closure],
+    actuated: Sequence[str],
+    *,
+    speeds: Sequence[str] | None = None,
+    q: ArrayLike | None = None,
+) -> ClosedLoopRobot:
+    """A robot with closed loops: a tree, closures that join its ends, and the joints that are driven.
+
+    Closures may be redundant, as those of a planar loop in space: only their rank counts.
+
+    Args:
+        closures: as `appell.Closure`.
+        actuated: names of the joints that have an actuator; the rest is passive. A joint of several degrees of freedom
+            stands for all, `joint[k]` for one of them.
+        speeds: names of the independent speeds, one a degree of freedom; the actuated ones by default, as far as they
+            determine the motion. A parallel robot is computed fastest in the speeds of its platform.
+        q: near a closed configuration, which becomes the reference; the tree's neutral one by default.
+
+    Raises:
+        ModelError: names or closures without meaning, speeds that do not determine the motion, a reference that is
+            singular.
+        ClosureError: the loops cannot be closed.
+
+    Example:
+        >>> import appell
+        >>> rod = dict(mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+        >>> builder = appell.RobotBuilder().body("crank", **rod).body("coupler", **rod).body("rocker", **rod)
+        >>> builder = builder.continuous("a", parent="base", child="crank")
+        >>> builder = builder.continuous("b", parent="crank", child="coupler", xyz=(1, 0, 0))
+        >>> builder = builder.continuous("c", parent="base", child="rocker", xyz=(1.5, 0, 0))
+        >>> end = appell.Pose((1.0, 0.0, 0.0))
+        >>> knee = appell.Closure("knee", "revolute", "coupler", "rocker", end, end)
+        >>> robot = appell.close_loops(builder.build(), [knee], actuated=["a"], q=[1.0, -0.5, 1.5])
+        >>> robot.nv, robot.speed_names
+        (1, ('a',))
+    """
+    if not closures:
+        raise ModelError(f"{robot.name}: there are no closures. A robot without loops is a plain `Robot`.")
+    bare = ClosedLoopRobot(robot, tuple(closures), tuple(actuated), (), ())
+    reference = _reference(bare, q)
+    K = jacobian_at(bare.tree, reference)
+    _refuse_singular_reference(bare, reference, rank(K))
+    kept, count = speeds_of(robot, actuated), rank(K)
+    if speeds is None:
+        dependent = dependent_speeds(K, count, kept)
+        independent = sorted(set(range(robot.nv)) - set(dependent or ()))
+        trusted = dependent is not None
+    else:
+        independent = speeds_of(robot, speeds)
+        dependent = [k for k in range(robot.nv) if k not in independent]
+        trusted = len(dependent) == count and min(sines(K, dependent), default=1.0) > SINE
+    names = speed_names(robot)
+    if not trusted:
+        given = ", ".join(names[k] for k in independent)
+        raise ModelError(
+            f"{robot.name}: {robot.nv - count} independent speeds determine its motion in the reference configuration, and "
+            f"{given or 'none'} do not. Name others as `speeds`, or none to have them chosen."
+        )
+    return replace(bare, speeds=tuple(names[k] for k in independent), reference=tuple(map(float, reference)))
+
+
+def system_of(robot: ClosedLoopRobot) -> LoopSystem:
+    """The robot as the algorithms see it."""
+    tree = robot.open_tree.tree
+    bare = LoopSystem(tree, loops_of(robot.open_tree, robot.closures))
+    independent = speeds_of(robot.open_tree, robot.speeds)
+    dependent = elimination_order(bare, [k for k in range(tree.nv) if k not in independent]) if robot.speeds else ()
+    actuated = speeds_of(robot.open_tree, robot.actuated)
+    return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))
+
+
+def _reference(bare: ClosedLoopRobot, q: ArrayLike | None) -> np.ndarray:
+    """A closed configuration near the given one; where that fails, near others that are drawn around it."""
+    start = bare.open_tree.neutral_configuration() if q is None else np.array(q, dtype=float)
+    found = bare.close(start)
+    rng = np.random.default_rng(0)
+    for _ in range(TRIES):
+        if found.closed:
+            break
+        again = bare.close(bare.open_tree.integrate(start, rng.uniform(-1.0, 1.0, bare.open_tree.nv)))
+        found = again if again.closed else found
+    return found.q
+
+
+def _refuse_singular_reference(bare: ClosedLoopRobot, q: np.ndarray, own: int) -> None:
+    """A reference in which the closures have another rank than nearby does not say which speeds are independent."""
+    free = np.linalg.svd(jacobian_at(bare.tree, q))[2][own:]
+    for direction in (1.0, -1.0):
+        start = bare.open_tree.integrate(q, direction * NEARBY * free.sum(axis=0))
+        near = bare.close(start)
+        if near.closed and rank(jacobian_at(bare.tree, near.q)) != own:
+            raise ModelError(
+                f"{bare.name}: the reference configuration {np.round(q, 6).tolist()} is singular: its closures have rank {own}, "
+                f"those nearby {rank(jacobian_at(bare.tree, near.q))}. Give another `q`."
+            )

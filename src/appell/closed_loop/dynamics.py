@@ -1,0 +1,118 @@
+"""The Gibbs-Appell equations of a robot with closed loops, in independent speeds u.
+
+With v = G u the speeds of the tree, the gradient of the Gibbs function in u̇ is G^T times its gradient in v̇, which is the
+inverse dynamics f(q, v, v̇) of the tree; forces of closures do no work and drop out:
+    G^T f(q, G u, G u̇ + Ġ u) = J_a^T τ          M_u = G^T M G          C_u = G^T (M Ġ + C G),
+where J_a are the rows of G of the actuated joints. Ṁ_u - 2 C_u = G^T (Ṁ - 2C) G + Ġ^T M G - G^T M Ġ is skew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from appell.algebra import Scalar
+from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
+from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
+from appell.algorithms.linear import solve
+from appell.algorithms.mass_matrix.composite import mass_matrix as tree_mass
+from appell.closed_loop import constraints
+from appell.closed_loop.constraints import Matrix
+from appell.closed_loop.elimination import Elimination, dot
+from appell.closed_loop.reduction import Reduction, times
+
+if TYPE_CHECKING:
+    from appell.closed_loop.system import LoopSystem
+
+Scalars = Sequence[Scalar]
+
+
+def inverse_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """Actuator forces τ of the motion: the only ones, or the shortest where actuators are redundant.  [N m, N]"""
+    reduction = Reduction.at(system, q)
+    v = reduction.speeds(qd)
+    wanted = reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
+    return Elimination.of(_actuator_columns(system, reduction.columns())).solve_transposed(wanted)
+
+
+def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """M_u u̇ + bias_u, the forces on the independent speeds.  [N m, N]"""
+    reduction = Reduction.at(system, q)
+    v = reduction.speeds(qd)
+    return reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
+
+
+def bias(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """Forces on the independent speeds at u̇ = 0."""
+    return generalized_forces(system, q, qd, [0.0] * len(qd))
+
+
+def gravity(system: LoopSystem, q: Scalars) -> list[Scalar]:
+    """Forces on the independent speeds that hold the robot still."""
+    reduction = Reduction.at(system, q)
+    zero = [0.0] * system.tree.nv
+    return reduction.projected(tree_forces(system.lumped, q, zero, zero))
+
+
+def mass_matrix(system: LoopSystem, q: Scalars) -> Matrix:
+    """M_u = G^T M G."""
+    return _reduced_mass(system, q, Reduction.at(system, q).columns())
+
+
+def coriolis_matrix(system: LoopSystem, q: Scalars, qd: Scalars) -> Matrix:
+    """C_u = G^T (M Ġ + C G)."""
+    reduction = Reduction.at(system, q)
+    v, G = reduction.speeds(qd), reduction.columns()
+    M, C = tree_mass(system.lumped, q), tree_coriolis(system.lumped, q, v)
+    rates = reduction.column_rates(v, G)
+    forces = [
+        [a + b for a, b in zip(times(M, Gd), _product(C, g), strict=True)] for g, Gd in zip(G, rates, strict=True)
+    ]
+    return [[dot(g, force) for force in forces] for g in G]
+
+
+def forward_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> list[Scalar]:
+    """u̇ under actuator forces."""
+    reduction = Reduction.at(system, q)
+    return _accelerations(system, q, qd, torques, reduction)
+
+
+def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> Matrix:
+    """Wrench of every closure on its second body under actuator forces: K^T λ = f(q, v, v̇) - S^T τ."""
+    reduction = Reduction.at(system, q)
+    v = reduction.speeds(qd)
+    vd = reduction.accelerations(v, _accelerations(system, q, qd, torques, reduction))
+    lacking = tree_forces(system.lumped, q, v, vd)
+    for k, torque in zip(system.actuated, torques, strict=True):
+        lacking[k] = lacking[k] - torque
+    return constraints.wrenches(system, q, reduction.multipliers(lacking))
+
+
+def _accelerations(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars, reduction: Reduction):
+    G = reduction.columns()
+    v = times(G, qd)
+    vd = reduction.accelerations(v, [0.0] * len(qd))
+    bias = reduction.projected(tree_forces(system.lumped, q, v, vd))
+    drives = [dot(column, torques) for column in _actuator_columns(system, G)]
+    right = [a - b for a, b in zip(drives, bias, strict=True)]
+    return solve(_reduced_mass(system, q, G), right, range(len(G)))
+
+
+def _reduced_mass(system: LoopSystem, q: Scalars, G: Matrix) -> Matrix:
+    M = tree_mass(system.lumped, q)
+    momenta = [times(M, column) for column in G]  # M is symmetric: its rows are its columns
+    result: Matrix = [[0.0] * len(G) for _ in G]
+    for i, column in enumerate(G):
+        for k in range(i + 1):
+            result[i][k] = result[k][i] = dot(column, momenta[k])
+    return result
+
+
+def _actuator_columns(system: LoopSystem, G: Matrix) -> Matrix:
+    """J_a by columns: the rows of G that belong to actuated joints."""
+    return [[column[k] for k in system.actuated] for column in G]
+
+
+def _product(A: Matrix, x: Scalars) -> list[Scalar]:
+    """A x for A by rows."""
+    return [dot(row, x) for row in A]

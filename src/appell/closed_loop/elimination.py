@@ -1,0 +1,96 @@
+"""Least-squares elimination over scalars, without pivots: orthogonal columns by the modified Gram-Schmidt process.
+
+A = Q R with orthogonal columns q_j (not normalised) and R upper triangular with ones on the diagonal. Nothing is divided
+but by |q_j|², which is small only where column j depends on the columns before it: unlike a pivot of Gaussian elimination
+it does not vanish in between, so one order of the columns serves every regular state (docs/decisions/0012). Rows that
+repeat others do no harm, and zeros between loops stay zeros.
+
+Source: A. Björck, Solving linear least squares problems by Gram-Schmidt orthogonalization, BIT 7 (1967).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.algebra import Scalar, is_zero
+
+SINE = 1e-5
+"""A column counts as dependent when the sine of its angle to the columns before it is below this."""
+
+Column = Sequence[Scalar]
+
+
+def dot(a: Column, b: Column) -> Scalar:
+    """a · b, without what is zero by structure."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if not (is_zero(x) or is_zero(y)):
+            total = total + x * y
+    return total
+
+
+def minus(a: Column, factor: Scalar, b: Column) -> list[Scalar]:
+    """a - factor b."""
+    if is_zero(factor):
+        return list(a)
+    return [x if is_zero(y) else x - factor * y for x, y in zip(a, b, strict=True)]
+
+
+def guarded_inverse(square: Scalar, whole: Scalar) -> Scalar:
+    """1 / |q|², infinite where |q|² is below SINE² of the square of the whole column: a singular state gives no number."""
+    above = square - SINE**2 * whole
+    if isinstance(above, (float, int)):
+        return 1.0 / square if above > 0.0 else float("inf")
+    sign = above.sign() if hasattr(above, "sign") else np.sign(above)
+    return 1.0 / (square * (sign * (sign + 1.0) * 0.5))  # sign (sign + 1) / 2 is 1 above, 0 at and below the bound
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The factors of a matrix that is given by its columns."""
+
+    q: list[list[Scalar]]
+    inverses: list[Scalar]
+    R: list[list[Scalar]]
+    """R[j][k] for k > j; zero elsewhere."""
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Elimination:
+        """Orthogonalise the columns in their order."""
+        rest = [list(column) for column in columns]
+        wholes = [dot(column, column) for column in columns]
+        inverses: list[Scalar] = []
+        R: list[list[Scalar]] = [[0.0] * len(rest) for _ in rest]
+        for j, own in enumerate(rest):
+            inverses.append(guarded_inverse(dot(own, own), wholes[j]))
+            for k in range(j + 1, len(rest)):
+                share = dot(own, rest[k])
+                if not is_zero(share):
+                    R[j][k] = share * inverses[j]
+                    rest[k] = minus(rest[k], R[j][k], own)
+        return cls(rest, inverses, R)
+
+    def solve(self, b: Column) -> list[Scalar]:
+        """x with A x = b, in the sense of least squares."""
+        x: list[Scalar] = []
+        for own, inverse in zip(self.q, self.inverses, strict=True):
+            share = dot(own, b)
+            x.append(0.0 if is_zero(share) else share * inverse)
+            b = minus(b, x[-1], own)
+        for j in reversed(range(len(x))):
+            x[j] = x[j] - dot(self.R[j][j + 1 :], x[j + 1 :])
+        return x
+
+    def solve_transposed(self, t: Column) -> list[Scalar]:
+        """The shortest y with A^T y = t."""
+        shares: list[Scalar] = []
+        for j, entry in enumerate(t):
+            shares.append(entry - dot([row[j] for row in self.R[:j]], shares))
+        y: list[Scalar] = [0.0] * (len(self.q[0]) if self.q else 0)
+        for own, inverse, share in zip(self.q, self.inverses, shares, strict=True):
+            if not is_zero(share):
+                y = minus(y, -(share * inverse), own)
+        return y

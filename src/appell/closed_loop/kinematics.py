@@ -1,0 +1,76 @@
+"""Speeds, actuator rates, frames and energies of a robot with closed loops, from those of its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from appell.algebra import Scalar, Vec3
+from appell.algorithms import energy, kinematics
+from appell.closed_loop import constraints
+from appell.closed_loop.constraints import Matrix
+from appell.closed_loop.elimination import dot
+from appell.closed_loop.reduction import Reduction
+
+if TYPE_CHECKING:
+    from appell.closed_loop.system import LoopSystem
+    from appell.model.tree import Frame
+
+Scalars = Sequence[Scalar]
+
+
+def closure_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
+    """K(q): K v is the rate of the closures' residual, v the speeds of all joints."""
+    return transposed(constraints.columns(system, q))
+
+
+def speed_map(system: LoopSystem, q: Scalars) -> Matrix:
+    """G(q)."""
+    return transposed(Reduction.at(system, q).columns())
+
+
+def joint_speeds(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """v = G u."""
+    return Reduction.at(system, q).speeds(qd)
+
+
+def joint_accelerations(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """v̇ = G u̇ + Ġ u."""
+    reduction = Reduction.at(system, q)
+    return reduction.accelerations(reduction.speeds(qd), qdd)
+
+
+def actuator_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
+    """J_a(q): rates of the actuated joints are J_a u."""
+    G = Reduction.at(system, q).columns()
+    return [[column[k] for column in G] for k in system.actuated]
+
+
+def kinetic_energy(system: LoopSystem, q: Scalars, qd: Scalars) -> Scalar:
+    """T of the tree at v = G u."""
+    return energy.kinetic_energy(system.lumped, q, joint_speeds(system, q, qd))
+
+
+def potential_energy(system: LoopSystem, q: Scalars) -> Scalar:
+    """U of the tree."""
+    return energy.potential_energy(system.tree, q)
+
+
+def center_of_mass(system: LoopSystem, q: Scalars) -> Vec3:
+    """Of the tree."""
+    return energy.center_of_mass(system.tree, q)
+
+
+def pose(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
+    """Of the tree."""
+    return kinematics.pose(system.tree, q, frame, reference)
+
+
+def jacobian(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
+    """J G: the twist of a frame for the independent speeds."""
+    G = Reduction.at(system, q).columns()
+    return [[dot(row, column) for column in G] for row in kinematics.jacobian(system.tree, q, frame, reference)]
+
+
+def transposed(A: Matrix) -> Matrix:
+    return [list(row) for row in zip(*A, strict=True)]

@@ -1,0 +1,86 @@
+"""From the speeds of a tree to independent ones: v = G(q) u, v̇ = G u̇ + Ġ u.
+
+The independent speeds u are some of the tree's own; the others, v_D, follow from the closures, K_D v_D = - K_I u. With
+A = K_D in the factors of `Elimination`,
+    v_D = - A⁺ K_I u,        v̇_D = - A⁺ (K_I u̇ + K̇ v),        G^T f = f_I - K_I^T λ with A^T λ = f_D.
+The last line never forms G: λ are the multipliers that take the forces f_D off the dependent joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from appell.algebra import Scalar, is_zero
+from appell.closed_loop import constraints
+from appell.closed_loop.constraints import Matrix
+from appell.closed_loop.elimination import Elimination, dot, minus
+
+if TYPE_CHECKING:
+    from appell.closed_loop.system import LoopSystem
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The closures at one configuration, solved for the dependent speeds."""
+
+    system: LoopSystem
+    q: Sequence[Scalar]
+    K: Matrix
+    """By columns, one a speed of the tree."""
+    factors: Elimination
+
+    @classmethod
+    def at(cls, system: LoopSystem, q: Sequence[Scalar]) -> Reduction:
+        K = constraints.columns(system, q)
+        return cls(system, q, K, Elimination.of([K[k] for k in system.dependent]))
+
+    def completed(self, independent: Sequence[Scalar], extra: Sequence[Scalar] | None = None) -> list[Scalar]:
+        """All speeds of the tree with these independent ones: K v + extra = 0."""
+        total: list[Scalar] = [0.0] * self.system.rows if extra is None else list(extra)
+        for k, speed in zip(self.system.independent, independent, strict=True):
+            total = minus(total, -speed, self.K[k])
+        v: list[Scalar] = [0.0] * self.system.tree.nv
+        for k, speed in zip(self.system.independent, independent, strict=True):
+            v[k] = speed
+        for k, value in zip(self.system.dependent, self.factors.solve(total), strict=True):
+            v[k] = -value
+        return v
+
+    def speeds(self, u: Sequence[Scalar]) -> list[Scalar]:
+        """v = G u."""
+        return self.completed(u)
+
+    def accelerations(self, v: Sequence[Scalar], ud: Sequence[Scalar]) -> list[Scalar]:
+        """v̇ = G u̇ + Ġ u at the tree's speeds v = G u."""
+        return self.completed(ud, constraints.drift(self.system, self.q, v))
+
+    def multipliers(self, f: Sequence[Scalar]) -> list[Scalar]:
+        """The shortest λ with K_D^T λ = f_D."""
+        return self.factors.solve_transposed([f[k] for k in self.system.dependent])
+
+    def projected(self, f: Sequence[Scalar]) -> list[Scalar]:
+        """G^T f."""
+        multipliers = self.multipliers(f)
+        return [f[k] - dot(self.K[k], multipliers) for k in self.system.independent]
+
+    def columns(self) -> Matrix:
+        """G by columns, one an independent speed."""
+        count = len(self.system.independent)
+        return [self.completed([1.0 if i == k else 0.0 for i in range(count)]) for k in range(count)]
+
+    def column_rates(self, v: Sequence[Scalar], G: Matrix) -> Matrix:
+        """Ġ by columns: K_D Ġ_D = - K̇ G, and Ġ_I = 0."""
+        rates = constraints.column_rates(self.system, self.q, v)
+        zero = [0.0] * len(self.system.independent)
+        return [self.completed(zero, times(rates, column)) for column in G]
+
+
+def times(A: Matrix, x: Sequence[Scalar]) -> list[Scalar]:
+    """A x for A by columns, without what is zero by structure."""
+    total: list[Scalar] = [0.0] * (len(A[0]) if A else 0)
+    for column, entry in zip(A, x, strict=True):
+        if not is_zero(entry):
+            total = minus(total, -entry, column)
+    return total

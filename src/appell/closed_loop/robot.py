@@ -1,0 +1,253 @@
+"""A robot with closed loops: a tree of bodies, closures, and which joints are driven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.closed_loop.closure import Closure
+from appell.closed_loop.functions import LoopDynamics
+from appell.compiler.api import Compiled
+from appell.errors import ArgumentError, ModelError, choices
+from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.closed_loop.closing import Closing
+    from appell.closed_loop.mechanism import LoopMechanism
+    from appell.closed_loop.singular import Singularity
+    from appell.closed_loop.system import LoopSystem
+    from appell.compiler.evaluate import Evaluator
+    from appell.compiler.options import Options
+    from appell.model.pose import Triple
+    from appell.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class ClosedLoopRobot(LoopDynamics):
+    """A tree of bodies whose ends are joined by closures; made by `appell.close_loops`.
+
+    Coordinates q are those of all joints of the tree and must close the loops; qd are independent speeds, some of the
+    tree's own (`speed_names`); forces are those of the actuated joints (`actuator_names`).
+
+    Attributes:
+        open_tree: the tree, all joints free.
+        closures: what closes its loops.
+        actuated: names of the joints that have an actuator; the others are passive.
+        speeds: names of the independent speeds, `joint` or `joint[k]`.
+        reference: a closed configuration, at which the speeds were chosen, (nq,).
+
+    Example:
+        >>> import appell
+        >>> appell.load("four_bar")
+        ClosedLoopRobot('four_bar', 4 bodies, nq=3, nv=1, speeds: crank; actuators: crank; closures: knee)
+    """
+
+    open_tree: Robot
+    closures: tuple[Closure, ...]
+    actuated: tuple[str, ...]
+    speeds: tuple[str, ...]
+    reference: tuple[float, ...]
+
+    # --- what it is -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tree(self) -> LoopSystem:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The robot as the algorithms see it."""
+        from appell.closed_loop.build import system_of
+
+        return system_of(self)
+
+    @property
+    def name(self) -> str:
+        return self.open_tree.name
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates, of all joints."""
+        return self.open_tree.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom: number of independent speeds."""
+        return len(self.speeds)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of all joints that carry coordinates, in the order of q."""
+        return self.open_tree.joint_names
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """Names of the independent speeds, in the order of qd."""
+        return self.speeds
+
+    @cached_property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Names of the actuators, in the order of their forces."""
+        names = speed_names(self.open_tree)
+        return tuple(names[k] for k in self.tree.actuated)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of all bodies, which are also the names of the frames."""
+        return self.open_tree.body_names
+
+    @property
+    def gravity_vector(self) -> Triple:
+        """Acceleration of free fall in the world. [m/s²]"""
+        return self.open_tree.gravity_vector
+
+    @property
+    def initial_state(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The reference configuration at rest."""
+        return self.reference, (0.0,) * self.nv
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters of the tree's links. See `Robot.parameters`."""
+        return self.functions.parameters.copy()
+
+    def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
+        """The same robot under another gravity vector [m/s²]."""
+        return replace(self, open_tree=self.open_tree.with_gravity(gravity))
+
+    # --- configurations -----------------------------------------------------------------------------------------------
+
+    def close(
+        self,
+        q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        *,
+        hold: Sequence[str] = (),
+        near: ArrayLike | None = None,
+    ) -> Closing:
+        """Coordinates that close all loops, by Newton's method.
+
+        Args:
+            q: where to start, (..., nq), or coordinates of some joints by name, which are then held; the rest starts at
+                `near`.
+            hold: names of joints that must not move.
+            near: (nq,), the reference configuration by default.
+
+        Returns:
+            A `Closing`, with `status`, `error` and the coordinates `q`. Reading `q` raises a `ClosureError` where the loops
+            do not close.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> found = robot.close({"crank": 1.0})
+            >>> found.status, found.q[0].item()
+            ('closed', 1.0)
+            >>> robot.close({"crank": 0.3}, near=found.q).closed.item()
+            True
+        """
+        from appell.closed_loop.closing import close
+
+        start = np.array(self.reference if near is None else near, dtype=float)
+        held = list(hold)
+        if isinstance(q, Mapping):
+            held += q
+            start = self._with_joints(start, q)
+        elif q is not None:
+            start = np.asarray(q, dtype=float)
+        if start.shape[-1:] != (self.nq,):
+            raise ArgumentError(f"q has shape {start.shape}, expected (..., {self.nq}).")
+        return close(self, start, speeds_of(self.open_tree, held))
+
+    def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
+        for name, values in given.items():
+            if name not in self.joint_names:
+                raise ArgumentError(choices("joint", name, self.joint_names))
+            first, count = self.open_tree.first_coordinates[name][0], KINDS[self.open_tree.joint(name).kind].nq
+            array = np.asarray(values, dtype=float)
+            array = array[..., None] if count == 1 and array.shape[-1:] != (1,) else array
+            if array.shape[-1:] != (count,):
+                raise ArgumentError(f"joint {name!r} has {count} coordinates, got an array of shape {array.shape}.")
+            start = np.broadcast_to(start, (*np.broadcast_shapes(array.shape[:-1], start.shape[:-1]), self.nq)).copy()
+            start[..., first : first + count] = array
+        return start
+
+    def singularity(self, q: ArrayLike) -> Singularity | None:
+        """What is singular in a configuration (nq,), None where nothing is.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("five_bar")
+            >>> robot.singularity(robot.reference) is None
+            True
+        """
+        from appell.closed_loop.singular import singularity_at
+
+        return singularity_at(self.tree, np.asarray(q, dtype=float))
+
+    # --- how its functions are evaluated (they are documented in LoopDynamics) ------------------------------------------
+
+    @cached_property
+    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
+        from appell.compiler.system import system_functions
+
+        return system_functions(self)
+
+    def compiled(self, options: Options) -> CompiledClosedLoopRobot:
+        """The same functions with these options: what `appell.compile` returns."""
+        return CompiledClosedLoopRobot(self, options)
+
+    def mechanism(self) -> LoopMechanism:
+        """The robot as `appell.simulate` sees it."""
+        from appell.closed_loop.mechanism import LoopMechanism
+
+        return LoopMechanism(self)
+
+    def _require_actuators(self) -> None:
+        if len(self.tree.actuated) < self.nv:
+            raise ModelError(
+                f"{self.name}: {len(self.tree.actuated)} actuators ({', '.join(self.actuator_names) or 'none'}) cannot give any "
+                f"motion of {self.nv} degrees of freedom. Name more joints as `actuated`, or ask for `generalized_forces`."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
+
+    def __repr__(self) -> str:
+        return (
+            f"ClosedLoopRobot({self.name!r}, {len(self.open_tree.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
+            f"speeds: {', '.join(self.speeds) or 'none'}; actuators: {', '.join(self.actuator_names) or 'none'}; "
+            f"closures: {', '.join(closure.name for closure in self.closures)})"
+        )
+
+
+class CompiledClosedLoopRobot(Compiled, LoopDynamics):
+    """The functions of a robot with closed loops as native code; made by `appell.compile`."""
+
+    robot: ClosedLoopRobot
+
+    @property
+    def tree(self) -> LoopSystem:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.robot.tree
+
+    def _require_actuators(self) -> None:
+        self.robot._require_actuators()
+
+
+def speed_names(robot: Robot) -> tuple[str, ...]:
+    """A name for every speed of a tree: the joint's, with a number where it has several."""
+    sizes = [(joint.name, KINDS[joint.kind].nv) for joint in robot.moving_joints]
+    return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
+
+
+def speeds_of(robot: Robot, joints: Sequence[str]) -> list[int]:
+    """Places of the speeds of named joints, `joint` for all of a joint or `joint[k]` for one."""
+    names = speed_names(robot)
+    found: list[int] = []
+    for name in joints:
+        own = [k for k, each in enumerate(names) if each == name or each.partition("[")[0] == name]
+        if not own:
+            raise ArgumentError(choices("joint", name, robot.joint_names))
+        found += own
+    return found

@@ -1,0 +1,75 @@
+"""Singular configurations by name: where independent speeds, or actuators, stop to say how the mechanism moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.closed_loop.choice import jacobian_at, sines
+from appell.closed_loop.elimination import SINE
+from appell.closed_loop.kinematics import actuator_jacobian
+from appell.errors import ClosureError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.system import LoopSystem
+
+SPEEDS, ACTUATORS = "singular speeds", "singular actuators"
+DRIVEN = {"inverse_dynamics"}
+"""Functions that solve for actuator forces."""
+
+
+class Singularity(NamedTuple):
+    """What is singular.
+
+    Attributes:
+        status: `"singular speeds"`: the closures do not determine a joint from the independent speeds;
+            `"singular actuators"`: the actuators do not determine the motion, so that forces are unbounded.
+        where: name of the joint that is not determined.
+        sine: of the angle that has become too small; 0 at the singularity.
+    """
+
+    status: str
+    where: str
+    sine: float
+
+
+def singularity_at(system: LoopSystem, q: np.ndarray, actuators: bool = True) -> Singularity | None:
+    """The singularity of one configuration (nq,), None where there is none."""
+    found = sines(jacobian_at(system, q), system.dependent)
+    for k, sine in zip(system.dependent, found, strict=True):
+        if sine <= SINE:
+            return Singularity(SPEEDS, _name(system, k), sine)
+    if actuators and len(system.actuated) >= len(system.independent):
+        J = np.array(actuator_jacobian(system, [float(x) for x in q]), dtype=float)
+        for k, sine in zip(system.independent, sines(J, range(J.shape[1])), strict=True):
+            if sine <= SINE:
+                return Singularity(ACTUATORS, _name(system, k), sine)
+    return None
+
+
+def refuse_singular(system: LoopSystem, function: str, q: np.ndarray) -> None:
+    """Raise for the first singular configuration of (N, nq)."""
+    for i, state in enumerate(q):
+        found = singularity_at(system, state, function in DRIVEN)
+        if found is not None:
+            at = f" of state {i}" if len(q) > 1 else ""
+            raise ClosureError(
+                f"{function}: {_words(system, found)} in the configuration{at} (sine {found.sine:.2g}, bound {SINE:g}).",
+                status=found.status, where=found.where, value=found.sine, index=(i,) if len(q) > 1 else (),
+            )  # fmt: skip
+
+
+def _words(system: LoopSystem, found: Singularity) -> str:
+    if found.status == ACTUATORS:
+        driven = ", ".join(_name(system, k) for k in system.actuated)
+        return f"singular actuators: with {driven} held, {found.where} can still move"
+    kept = ", ".join(_name(system, k) for k in system.independent) or "nothing"
+    return f"singular speeds: with {kept} held, {found.where} can still move; choose other `speeds`"
+
+
+def _name(system: LoopSystem, k: int) -> str:
+    link = next(link for link in system.tree.links if link.leads and link.v <= k < link.v + link.kind.nv)
+    several = sum(other.kind.nv for other in system.tree.links if other.name == link.name) > 1
+    first = min(other.v for other in system.tree.links if other.name == link.name)
+    return f"{link.name}[{k - first}]" if several else link.name

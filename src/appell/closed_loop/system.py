@@ -1,0 +1,123 @@
+"""A robot with closed loops as the compiler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from appell.algebra import Scalar
+from appell.algorithms.registry import Algorithm, Quantity
+from appell.closed_loop import constraints, dynamics, kinematics
+from appell.closed_loop.way import Loop
+from appell.compiler.system import System
+from appell.compiler.trace import given
+from appell.model.lumping import lumped
+from appell.model.parameters import parameters
+from appell.model.tree import Frame, Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from appell.compiler.request import Request
+
+
+def _quantity(
+    function: Algorithm, inputs: str, *shape: str | int, forces: bool = False, gravity: bool = True, frame: bool = False
+) -> Quantity:
+    return Quantity(
+        function.__name__, tuple(inputs.split()), shape, "gibbs",
+        forces=forces, gravity=gravity, frame=frame, methods={"gibbs": function},
+    )  # fmt: skip
+
+
+QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        _quantity(dynamics.inverse_dynamics, "q qd qdd", "a", forces=True),
+        _quantity(dynamics.generalized_forces, "q qd qdd", "v", forces=True),
+        _quantity(dynamics.forward_dynamics, "q qd torques", "v", forces=True),
+        _quantity(dynamics.constraint_forces, "q qd torques", "loops", 6, forces=True),
+        _quantity(dynamics.bias, "q qd", "v", forces=True),
+        _quantity(dynamics.gravity, "q", "v"),
+        _quantity(dynamics.mass_matrix, "q", "v", "v", gravity=False),
+        _quantity(dynamics.coriolis_matrix, "q qd", "v", "v", gravity=False),
+        _quantity(kinematics.kinetic_energy, "q qd", gravity=False),
+        _quantity(kinematics.potential_energy, "q"),
+        _quantity(kinematics.center_of_mass, "q", 3, gravity=False),
+        _quantity(kinematics.actuator_jacobian, "q", "a", "v", gravity=False),
+        _quantity(kinematics.speed_map, "q", "n", "v", gravity=False),
+        _quantity(kinematics.joint_speeds, "q qd", "n", gravity=False),
+        _quantity(kinematics.joint_accelerations, "q qd qdd", "n", gravity=False),
+        _quantity(kinematics.closure_jacobian, "q", "rows", "n", gravity=False),
+        _quantity(constraints.residual, "q", "rows", gravity=False),
+        _quantity(kinematics.pose, "q", 4, 4, gravity=False, frame=True),
+        _quantity(kinematics.jacobian, "q", 6, "v", gravity=False, frame=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class LoopSystem(System):
+    """A tree with closures, and the choice of independent speeds.
+
+    Attributes:
+        tree: with all joints free.
+        loops: its closures.
+        independent: speeds of the tree that are the robot's own, in order.
+        dependent: the others, in the order in which they are eliminated.
+        actuated: speeds of the tree that have an actuator, in order.
+        lump: whether mass may be lumped (`appell.model.lumping`); run-time parameters forbid it.
+    """
+
+    tree: Tree
+    loops: tuple[Loop, ...]
+    independent: tuple[int, ...] = ()
+    dependent: tuple[int, ...] = ()
+    actuated: tuple[int, ...] = ()
+    lump: bool = True
+    quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        v, a = len(self.independent), len(self.actuated)
+        inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "torques": a}
+        return {**inputs, "v": v, "a": a, "n": self.tree.nv, "rows": self.rows, "loops": len(self.loops)}
+
+    @property
+    def rows(self) -> int:
+        """Equations of all closures."""
+        return sum(loop.kind.count for loop in self.loops)
+
+    @property
+    def content(self) -> object:
+        tree = self.tree
+        numbers = (tree.links, tree.gravity, tree.base, tree.nq, tree.nv)
+        return numbers, self.loops, self.independent, self.dependent, self.actuated
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        return self.tree.frames
+
+    @property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        return self.tree.quaternions
+
+    @property
+    def parameters(self) -> Sequence[Scalar]:
+        return parameters(self.tree)
+
+    @cached_property
+    def lumped(self) -> Tree:
+        """The tree with fewer numbers and the same equations of motion."""
+        return lumped(self.tree) if self.lump else self.tree
+
+    def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> LoopSystem:
+        tree = given(self.tree, request, {name: list(values) for name, values in entries.items()}, lump=False)
+        return replace(self, tree=tree, lump=not request.parameters)
+
+    def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+        from appell.closed_loop.singular import refuse_singular
+
+        refuse_singular(self, function, inputs["q"])
