@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import assert_close, general_tree, random_states
+from joint_trees import mixed_tree
 
 import appell
 from appell.compiler.archive import container
@@ -29,6 +30,7 @@ INPUTS = {
 }  # fmt: skip
 PUMA = appell.load("puma560")
 LONG = appell.robots.random_tree(30, seed=4, kinds=("revolute", "prismatic"))
+FREE = mixed_tree(4, 29)
 LOOPS = ("inverse_dynamics", "mass_matrix")
 
 
@@ -45,6 +47,14 @@ def long_file(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("archive") / "long.appell"
     appell.compile(LONG).save(path, functions=LOOPS)
     assert {entry["form"]["kind"] for entry in container.read(path)["functions"]} == {"rolled"}
+    return path
+
+
+@pytest.fixture(scope="module")
+def free_file(tmp_path_factory) -> Path:
+    """A robot with floating, planar and spherical joints, and its rollouts in open loop."""
+    path = tmp_path_factory.mktemp("archive") / "free.appell"
+    appell.compile(FREE).save(path, functions=["forward_dynamics"], rollouts=["torque"])
     return path
 
 
@@ -385,3 +395,55 @@ def whole_numbers(data) -> list[tuple]:
         elif isinstance(value, int) and not isinstance(value, bool):
             found.append((data, key))
     return found
+
+
+# --- joints that turn freely --------------------------------------------------------------------------------------------
+
+
+def test_rollouts_of_joints_that_turn_freely(free_file):
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
+    loaded = appell.load_compiled(free_file)
+    assert loaded.free_joints == appell.compile(FREE).free_joints
+    path = appell.rollout(loaded, q0, qd0, tau, **options)
+    assert np.array_equal(path.q, expected.q)
+    assert np.array_equal(path.qd, expected.qd)
+
+
+def test_a_file_without_the_law_is_rolled_out_step_by_step(tmp_path):
+    file = tmp_path / "free.appell"
+    appell.compile(FREE).save(file, functions=["forward_dynamics"])
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
+    assert_close(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q, tolerance=1e-12)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_quaternions_of_other_than_unit_length_are_refused(free_file, rows):
+    loaded = appell.load_compiled(free_file)
+    q, qd, tau = (x if rows else x[0] for x in random_states(FREE, 5))
+    loaded.forward_dynamics(q, qd, tau)
+    with pytest.raises(appell.ArgumentError, match="the quaternion of joint"):
+        loaded.forward_dynamics(1.5 * q, qd, tau)
+    assert np.isfinite(loaded.forward_dynamics(1.5 * q, qd, tau, check=False)).all()
+
+
+@pytest.mark.parametrize(
+    ("free", "words"),
+    [
+        ([], "do not fit the numbers"),
+        ([["j", "revolute", 0, 0]], "no kind of free joint"),
+        ([["j", "floating", 0]], "no four entries"),
+        ([["j", "floating", 10, 9]], "side by side"),
+        ([["j", "floating", 99, 0]], "a coordinate is 99"),
+    ],
+)
+def test_free_joints_that_make_no_sense_are_refused(free_file, tmp_path, free, words):
+    content = container.read(free_file)
+    content["robot"]["free"] = free
+    forged = tmp_path / "forged.appell"
+    container.write(forged, content)
+    with pytest.raises(appell.CompileError, match=words):
+        appell.load_compiled(forged)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers import assert_close, shared
 
 import appell
 from appell.bench import CASES, bench, run_case
 from appell.bench.cases import single
 from appell.bench.contest import Entry, Settings, contest, contest_table
+from appell.bench.peers.pinocchio import pinocchio
 from appell.bench.report import Report, markdown_table
-from appell.bench.subjects import arms, bare, chain, panda_arm, states
+from appell.bench.subjects import arms, bare, chain, humanoid, panda_arm, states
 from appell.bench.timing import Contender, Race, race
 from appell.cli import main
 from appell.table import Table
@@ -110,3 +111,20 @@ def test_command(capsys):
     assert capsys.readouterr().out.split() == list(CASES)
     assert main(["bench", "speed"]) == 1
     assert "unknown benchmark 'speed'" in capsys.readouterr().err
+
+
+def test_rollouts_agree_with_mujoco():
+    pytest.importorskip("mujoco")
+    (table,) = run_case("rollout", NOWHERE)
+    assert {row[1] for row in table.rows} == {"appell, rows", "mujoco.rollout, one thread", "appell, columns"}
+    assert table.columns[-1] == "difference from MuJoCo"
+    assert table.rows[0][-1] < 1e-12
+
+
+def test_floating_bases_agree_with_pinocchio():
+    pytest.importorskip("pinocchio")
+    robots = shared("robots/g1.urdf").parent
+    peer = pinocchio(robot := humanoid("talos_reduced", robots))  # orders its joints differently
+    given = states(robot, 5)
+    assert_close(robot.inverse_dynamics(*given), peer.many("inverse_dynamics", given), tolerance=1e-12)
+    assert_close(robot.mass_matrix(given[0]), peer.many("mass_matrix", given[:1]), tolerance=1e-12)

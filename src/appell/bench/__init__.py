@@ -15,7 +15,9 @@ from appell.bench.timing import on_cores
 from appell.errors import ArgumentError, choices
 from appell.table import Table
 
-CASES = ("batch", "inertia", "single", "scalar", "chains", "threads", "first_use", "memory")
+CASES = (
+    "batch", "inertia", "single", "scalar", "chains", "floating", "rollout", "threads", "first_use", "memory",
+)  # fmt: skip
 """Modules of `appell.bench.cases`, in the order in which they run."""
 
 SEVERAL = {"threads": 2, "first_use": 1024}

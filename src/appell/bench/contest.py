@@ -57,12 +57,20 @@ def contest(
     return rows
 
 
-def contest_table(title: str, rows: Sequence[tuple[Any, ...]], *notes: str) -> Table:
-    """A table of contests; goals that were missed are named below it."""
+def contest_table(
+    title: str, rows: Sequence[tuple[Any, ...]], *notes: str, unit: str = "ns a state", reference: str = "Pinocchio"
+) -> Table:
+    """A table of contests; goals that were missed are named below it.
+
+    Args:
+        unit: of the times, where a contender's `states` count something else.
+        reference: whose results the differences are from.
+    """
     missed = [
         f"below the goal: {row[0]}, {row[1]}: {row[4]:.3g} of {row[6]:g}" for row in rows if row[6] and row[4] < row[6]
     ]
-    return Table(title, COLUMNS, tuple(rows), (*notes, *missed))
+    columns = [name.replace("ns a state", unit).replace("Pinocchio", reference) for name in COLUMNS]
+    return Table(title, tuple(columns), tuple(rows), (*notes, *missed))
 
 
 def difference(result: np.ndarray, right: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -46,6 +47,17 @@ def chain(n: int) -> Robot:
     return bare(appell.robots.random_chain(n, seed=1))
 
 
+@cache
+def humanoid(name: str, folder: Path) -> Robot | None:
+    """A humanoid on a floating base from a folder, if it is there."""
+    path = folder / f"{name}.urdf"
+    if not path.exists():
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", appell.ModelWarning)
+        return replace(bare(appell.load(path, base="floating")), name=name)
+
+
 def arms(folder: Path) -> list[Robot]:
     """The arms that can be had."""
     return [robot for robot in (puma(), ur5(folder), panda_arm(folder)) if robot is not None]
@@ -62,6 +74,9 @@ def bare(robot: Robot) -> Robot:
 
 
 def states(robot: Robot, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, qd and a third vector, each (count, n), the same for the same robot."""
+    """q, qd and a third vector, each (count, n), the same for the same robot; quaternions are of unit length."""
     rng = np.random.default_rng(7)
-    return tuple(rng.uniform(-2.0, 2.0, (count, size)) for size in (robot.nq, robot.nv, robot.nv))  # type: ignore[return-value]
+    q, qd, third = (rng.uniform(-2.0, 2.0, (count, size)) for size in (robot.nq, robot.nv, robot.nv))
+    for _, begin in robot.tree.quaternions:
+        q[:, begin : begin + 4] /= np.linalg.norm(q[:, begin : begin + 4], axis=1, keepdims=True)
+    return q, qd, third

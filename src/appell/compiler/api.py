@@ -66,6 +66,10 @@ class CompiledRobot(Compiled, Dynamics):
 
         return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
 
+    def holds_rate(self, law: Law) -> bool:
+        """Whether there is a `state_rate` under this law."""
+        return True
+
     @property
     def free_joints(self) -> tuple[FreeJoint, ...]:
         """Joints whose coordinates do not change at their speeds."""

@@ -52,9 +52,9 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator, lanes: int) -> str 
 
 
 def _library(dyn: CompiledRobot, plan: Plan) -> Library | None:
-    """The compiled loop, or None where there is no compiler or the robot is too long."""
+    """The compiled loop, or None where there is no compiler, the robot is too long, or its file does not have the law."""
     builder = dyn.functions.builder
-    if builder is None:
+    if builder is None or not dyn.holds_rate(plan.law):
         return None
     rule = INTEGRATORS[plan.integrator]
     name = builder.name("rollout", dyn.state_rate(plan.law, plan.passive)[0], rule.name, plan.free, source_digest())

@@ -1,4 +1,4 @@
-"""MuJoCo in a Python loop: `mj_inverse` and `mj_forward` on one state after the other.
+"""MuJoCo: `mj_inverse` and `mj_forward` on one state after the other in a Python loop, and `mujoco.rollout` in its own.
 
 Contacts, limits and friction are switched off; what is timed includes writing the state into `mjData`, which a loop must do.
 Both calls compute more than the one result (all positions, velocities, the factored inertia matrix).
@@ -67,6 +67,20 @@ class Mujoco:
                 self.one(function, row)
 
         return Contender(f"{CALL[function]}, Python loop", run, len(rows))
+
+    def rollout(self, q: np.ndarray, qd: np.ndarray, steps: int, dt: float) -> tuple[Contender, np.ndarray]:
+        """`mujoco.rollout` with RK4 on one thread, into a given array (N, steps, 1 + nq + nv) of time and state."""
+        self.model.opt.integrator = self.mujoco.mjtIntegrator.mjINT_RK4
+        self.model.opt.timestep = dt
+        move = import_module("mujoco.rollout").rollout
+        start = np.concatenate([np.zeros((len(q), 1)), q, qd], axis=1)
+        out = np.empty((len(q), steps, start.shape[1]))
+
+        def run() -> None:
+            move(self.model, self.data, start, nstep=steps, state=out, skip_checks=False)
+
+        run()
+        return Contender("mujoco.rollout, one thread", run, len(q) * steps), out
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.bench.timing import Contender
+from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
     from appell.model.robot import Robot
@@ -29,10 +30,12 @@ class Pinocchio:
     def __init__(self, robot: Robot) -> None:
         self.pin: Any = import_module("pinocchio")
         self.model = self.pin.buildModelFromXML(robot.to_urdf())
-        if tuple(self.model.names)[1:] != robot.joint_names or self.model.nq != robot.nq:
-            raise RuntimeError(f"Pinocchio orders the joints of {robot.name} differently.")
+        self.order = _order(robot, tuple(self.model.names)[1:])
+        if (self.model.nq, self.model.nv) != (robot.nq, robot.nv):
+            raise RuntimeError(f"Pinocchio counts the coordinates of {robot.name} differently.")
         self.model.gravity.linear = np.array(robot.gravity_vector)
-        self.model.armature = np.array([joint.armature for joint in robot.moving_joints])
+        armature = [joint.armature for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
+        self.model.armature = np.array(armature)[self.order[1]]
         self.data = self.model.createData()
         self.pool = self.pin.ModelPool(self.model, 1)
 
@@ -45,12 +48,19 @@ class Pinocchio:
         return call(self.model, self.data, *state).copy()
 
     def many(self, function: str, states: Sequence[np.ndarray]) -> np.ndarray:
-        """Results of all states, one by one."""
-        return np.array([self.one(function, state) for state in zip(*states, strict=True)])
+        """Results of all states, one by one, in our order."""
+        result = np.array([self.one(function, state) for state in zip(*self.ordered(states), strict=True)])
+        back = np.argsort(self.order[1])
+        return result[:, back][..., back] if function == "mass_matrix" else result[:, back]
+
+    def ordered(self, states: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """States (N, n) in the order of Pinocchio's joints."""
+        q, v = self.order
+        return [np.ascontiguousarray(array[:, v if k else q]) for k, array in enumerate(states)]
 
     def batch(self, function: str, states: Sequence[np.ndarray]) -> Contender:
         """The library's own batch call with one thread, on columns as it wants them, into a given array."""
-        columns = [np.asfortranarray(array.T) for array in states]
+        columns = [np.asfortranarray(array.T) for array in self.ordered(states)]
         out = np.zeros_like(columns[-1])
         call = {"inverse_dynamics": self.pin.rneaInParallel, "forward_dynamics": self.pin.abaInParallel}[function]
         return Contender(BATCH[function], lambda: call(1, self.pool, *columns, out), len(states[0]))
@@ -59,7 +69,7 @@ class Pinocchio:
         """A Python loop over the states."""
         call = getattr(self.pin, CALL[function].removeprefix("pin."))
         model, data = self.model, self.data
-        given = states[:1] if function == "mass_matrix" else states
+        given = self.ordered(states[:1] if function == "mass_matrix" else states)
         rows = list(zip(*given, strict=True))
 
         def run() -> None:
@@ -72,11 +82,21 @@ class Pinocchio:
         """One Python call on one state."""
         call = getattr(self.pin, CALL[function].removeprefix("pin."))
         model, data = self.model, self.data
-        first, *rest = (array[0].copy() for array in states)
+        first, *rest = (array[0].copy() for array in self.ordered(states))
         if function == "mass_matrix":
             return Contender(CALL[function], lambda: call(model, data, first))
         second, third = rest
         return Contender(CALL[function], lambda: call(model, data, first, second, third))
+
+
+def _order(robot: Robot, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Where the coordinates and speeds of Pinocchio's joints are among ours."""
+    kinds = {joint.name: KINDS[joint.kind] for joint in robot.moving_joints}
+    if sorted(kinds) != sorted(names):
+        raise RuntimeError(f"Pinocchio finds other joints in {robot.name}.")
+    q = [robot.first_coordinates[name][0] + i for name in names for i in range(kinds[name].nq)]
+    v = [robot.first_coordinates[name][1] + i for name in names for i in range(kinds[name].nv)]
+    return np.array(q), np.array(v)
 
 
 @cache

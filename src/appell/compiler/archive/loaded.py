@@ -181,7 +181,7 @@ class LoadedRobot(Dynamics):
 
     def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
         """Rate of change of the state under a control law, for rollouts within one kernel."""
-        if (law.name, passive) not in self.store.rates:
+        if not self.holds_rate(law):
             kept = ", ".join(sorted({name for name, _ in self.store.rates})) or "none"
             raise ArgumentError(
                 f"{self.store.place} does not hold rollouts with the law {law.name!r}. It holds: {kept}. "
@@ -189,6 +189,10 @@ class LoadedRobot(Dynamics):
             )
         key, listed = self.store.rates[law.name, passive]
         return key, lambda: listed
+
+    def holds_rate(self, law: Law) -> bool:
+        """Whether the file has the `state_rate` under this law."""
+        return (law.name, True) in self.store.rates
 
     @property
     def free_joints(self) -> tuple[FreeJoint, ...]:
