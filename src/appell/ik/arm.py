@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.algorithms.kinematics import pose
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
@@ -55,10 +56,9 @@ def recognise(robot: Robot, frame: str) -> Arm | str:
             return f"joint {joint.name!r} is {joint.kind}, expected revolute"
         if robot.coupled and (joint.mimic or any(other.mimic and other.mimic.joint == joint.name for other in joints)):
             return f"joint {joint.name!r} is coupled to another one"
-    q = robot.neutral_configuration()
-    poses = [robot.pose(q, joint.child) for joint in joints]
-    w = np.array([pose[:3, :3] @ joint.axis for pose, joint in zip(poses, joints, strict=True)])
-    points = np.array([pose[:3, 3] for pose in poses])
+    poses = [_pose(robot, joint.child) for joint in joints]
+    w = np.array([T[:3, :3] @ joint.axis for T, joint in zip(poses, joints, strict=True)])
+    points = np.array([T[:3, 3] for T in poses])
     names = [joint.name for joint in joints]
     if np.linalg.norm(np.cross(w[1], w[2])) > LOOSE:
         return f"the axes of {names[1]!r} and {names[2]!r} are not parallel"
@@ -76,7 +76,13 @@ def recognise(robot: Robot, frame: str) -> Arm | str:
     if min(distance(points[2], points[1], w[1]), distance(wrist, points[2], w[2])) < LOOSE:
         return f"the shoulder, the elbow and the wrist do not form a triangle: an axis runs through the wrist or {names[2]!r}"
     places = np.array([robot.first_coordinates[name][0] for name in names])
-    return Arm(tuple(names), places, w, points[0], points[1], points[2], wrist, robot.pose(q, frame))
+    return Arm(tuple(names), places, w, points[0], points[1], points[2], wrist, _pose(robot, frame))
+
+
+def _pose(robot: Robot, frame: str) -> np.ndarray:
+    """Pose of a frame at q = 0, (4, 4): the algorithm over plain numbers, since nothing else of these frames is needed."""
+    tree = robot.tree
+    return np.array(pose(tree, robot.neutral_configuration().tolist(), tree.frames[frame], "WORLD"), dtype=float)
 
 
 def moving_joints_to(robot: Robot, frame: str) -> list[Joint]:

@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
 
     def hold(self, q: np.ndarray) -> np.ndarray:
         """Whether all coordinates are within the limits, (...)."""
-        return ((q >= self.lower - SLACK) & (q <= self.upper + SLACK)).all(axis=-1)
+        return np.all((q >= self.lower - SLACK) & (q <= self.upper + SLACK), axis=-1)
 
 
 SLACK = 1e-12

@@ -26,8 +26,8 @@ from appell.ik.rotation import rotation_matrix
 SHOULDERS, ELBOWS, WRISTS = ("right", "left"), ("above", "below"), ("no_flip", "flip")
 BRANCHES = tuple("/".join(names) for names in product(SHOULDERS, ELBOWS, WRISTS))
 """The eight configurations."""
-SINGULAR = 1e-9
-"""Sines below which a joint's axis is taken to line up with another one."""
+SINGULAR = 1e-7
+"""Sine between axes 4 and 6 below which they are taken to be in line: an arc cosine near 1 knows no better than 1e-8."""
 
 
 class Candidates(NamedTuple):
@@ -50,8 +50,8 @@ def solve(arm: Arm, pose: np.ndarray, branch: str, q4: np.ndarray) -> Candidates
     q1, near = _waist(arm, target, shoulder)
     q2, q3, far = _elbow(arm, _turned(arm.w[0], -q1, target - arm.base) + arm.base, -shoulder * elbow)
     carried = _turn(arm.w[0], q1) @ _turn(arm.w[1], q2) @ _turn(arm.w[2], q3)
-    q4, q5, q6, singular = _wrist(arm, np.swapaxes(carried, 1, 2) @ turn, wrist, q4)
-    return Candidates(np.stack([q1, q2, q3, q4, q5, q6], axis=-1), near & far, singular)
+    q4, q5, q6, bends, singular = _wrist(arm, np.swapaxes(carried, 1, 2) @ turn, wrist, q4)
+    return Candidates(np.stack([q1, q2, q3, q4, q5, q6], axis=-1), near & far & bends, singular)
 
 
 FIRST = (SHOULDERS[0], ELBOWS[0], WRISTS[0])
@@ -78,17 +78,17 @@ def _sides(arm: Arm, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def _wrist(
     arm: Arm, turn: np.ndarray, sign: float, q4: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """q4, q5, q6 whose turns together are `turn`."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q4, q5, q6 whose turns together are `turn`; whether axes that are not at right angles allow it; and singular ones."""
     w4, w5, w6 = arm.w[3:]
     hand = turn @ w6
-    q5, _ = _angle(w4, w5, np.broadcast_to(w6, hand.shape), hand @ w4, sign)
+    q5, bends = _angle(w4, w5, np.broadcast_to(w6, hand.shape), hand @ w4, sign)
     bent = _turned(w5, q5, w6)
     singular = np.linalg.norm(np.cross(w4, bent), axis=-1) < SINGULAR
     q4 = np.where(singular, q4, _angle_between(w4, bent, hand))
     left = np.swapaxes(_turn(w4, q4) @ _turn(w5, q5), 1, 2) @ turn
     across = np.cross(w6, w5)
-    return q4, q5, _angle_between(w6, across, left @ across), singular
+    return q4, q5, _angle_between(w6, across, left @ across), bends, singular
 
 
 def _angle(

@@ -14,6 +14,7 @@ from appell.model.joints import KINDS
 from appell.model.joints.kind import JointKind
 
 if TYPE_CHECKING:
+    from appell.compiler.api import CompiledRobot
     from appell.model.robot import Robot
 
 
@@ -32,9 +33,22 @@ class FrameMotion:
     rows: int = 6
 
     @cached_property
+    def dynamics(self) -> CompiledRobot:
+        """The robot's functions as native code from the first call on, so that equal questions have equal answers."""
+        from appell.simulation.mechanism import native
+
+        return native(self.robot)
+
+    @cached_property
     def straight(self) -> bool:
         """Whether configurations are added like numbers: no joint turns freely in space."""
         return all(type(KINDS[joint.kind]).integrate is JointKind.integrate for joint in self.robot.moving_joints)
+
+    @cached_property
+    def rank(self) -> int:
+        """In how many directions the frame can move at once, nearly everywhere: fewer than the rows for planar arms."""
+        drawn = np.array([self.robot.random_configuration(seed) for seed in range(3)])
+        return int(np.linalg.matrix_rank(self.jacobian(drawn), tol=RANK).max(initial=0))
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """q ⊕ step, (..., nq)."""
@@ -46,18 +60,18 @@ class FrameMotion:
 
     def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
         """What is missing to the target pose, (..., rows)."""
-        actual = self.robot.pose(q, self.frame, check=False)
+        actual = self.dynamics.pose(q, self.frame, check=False)
         if self.rows == 3:
             return target[..., :3, 3] - actual[..., :3, 3]
         return pose_error(target, actual)
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """J with ẋ = J qd, (..., rows, nv)."""
-        return self.robot.jacobian(q, self.frame, check=False)[..., : self.rows, :]
+        return self.dynamics.jacobian(q, self.frame, check=False)[..., : self.rows, :]
 
     def jacobian_rate(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """J̇ with ẍ = J qdd + J̇ qd, (..., rows, nv)."""
-        return self.robot.jacobian_rate(q, qd, self.frame, check=False)[..., : self.rows, :]
+        return self.dynamics.jacobian_rate(q, qd, self.frame, check=False)[..., : self.rows, :]
 
     def speeds(self, q: np.ndarray, twist: np.ndarray) -> np.ndarray:
         """The least speeds that move the frame with this twist, qd = J⁺ ẋ. (..., nv)"""
@@ -65,12 +79,12 @@ class FrameMotion:
 
     def least(self, J: np.ndarray, x: np.ndarray) -> np.ndarray:
         """J⁺ x, the shortest solution of J y = x. (..., nv)"""
-        if J.shape[-1] == J.shape[-2]:
+        if J.shape[-1] == J.shape[-2] == self.rank:
             try:
                 return np.linalg.solve(J, x[..., None])[..., 0]
             except np.linalg.LinAlgError:
                 pass  # exactly singular: the least-squares solution below
-        return _times(np.linalg.pinv(J), x)
+        return _times(np.linalg.pinv(J, RANK), x)
 
     def speeds_and_accelerations(
         self, q: np.ndarray, twist: np.ndarray, rate: np.ndarray
@@ -87,16 +101,16 @@ class FrameMotion:
         qd = self.least(J, twist)
         Jd = self.jacobian_rate(q, qd)
         qdd = self.least(J, rate - _times(Jd, qd))
-        if self.robot.nv <= self.rows:
+        if self.robot.nv == self.rank:
             return qd, qdd
-        inverse = np.linalg.pinv(J)
+        inverse = np.linalg.pinv(J, RANK)
         own = _times(np.swapaxes(Jd, -1, -2), _times(np.swapaxes(inverse, -1, -2), qd))
         return qd, qdd + own - _times(inverse, _times(J, own))
 
     def steadiness(self, q: np.ndarray) -> np.ndarray:
-        """Smallest singular value of J over its largest, 0 where the robot is singular. (...)"""
+        """Smallest singular value of J (of its `rank` ones) over the largest, 0 where the robot is singular. (...)"""
         values = np.linalg.svd(self.jacobian(q), compute_uv=False)
-        return values[..., -1] / values[..., 0]
+        return values[..., max(self.rank, 1) - 1] / np.maximum(values[..., 0], np.finfo(float).tiny)
 
     def newton(self, q: np.ndarray, target: np.ndarray, iterations: int = 8) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates near q (N, nq) that reach the targets (N, 4, 4), and the errors (N, rows) that are left.
@@ -118,6 +132,10 @@ class FrameMotion:
 
 ROUNDING = 1e-15
 """Errors that no step can make smaller. [m, rad]"""
+
+
+RANK = 1e-12
+"""Part of the largest singular value below which others are taken as zero."""
 
 
 def chosen_frame(robot: Robot, frame: str | None) -> str:

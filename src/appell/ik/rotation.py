@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,3 +60,41 @@ def euler_zyz(angles: ArrayLike) -> np.ndarray:
     a, b, c = np.asarray(angles, dtype=float)
     z, y = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
     return rotation_matrix(a * z) @ rotation_matrix(b * y) @ rotation_matrix(c * z)
+
+
+def angular_motion(r: np.ndarray, rd: np.ndarray, rdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Angular velocity and acceleration of exp(r~) whose rotation vector r moves with rates rd and rdd. (..., 3)
+
+    With θ = |r|, b = (1 - cos θ)/θ², c = (θ - sin θ)/θ³ and A = 1 + b r~ + c r~²:  ω = A ṙ,  ω̇ = A r̈ + Ȧ ṙ.
+    """
+    square = np.sum(r * r, axis=-1, keepdims=True)
+    b, c, b_rate, c_rate = _series(square)  # the last two are db/dθ / θ and dc/dθ / θ
+    inner = np.sum(r * rd, axis=-1, keepdims=True)  # θ dθ/dt
+    across = np.cross(r, rd)
+    omega = rd + b * across + c * np.cross(r, across)
+    omegad = rdd + b * np.cross(r, rdd) + c * np.cross(r, np.cross(r, rdd))
+    turning = b_rate * inner * across + c_rate * inner * np.cross(r, across) + c * np.cross(rd, across)
+    return omega, omegad + turning
+
+
+TERMS = 11
+"""Of the power series below: enough for |r| < 1 to the last digit."""
+
+
+def _series(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """b, c, b'/θ and c'/θ from θ²: power series for small angles, closed forms for others."""
+    small = np.minimum(square, 1.0)
+    powers = [(-small) ** k for k in range(TERMS)]
+    b = sum(p / factorial(2 * k + 2) for k, p in enumerate(powers))
+    c = sum(p / factorial(2 * k + 3) for k, p in enumerate(powers))
+    b_rate = sum(-2 * (k + 1) * p / factorial(2 * k + 4) for k, p in enumerate(powers))
+    c_rate = sum(-2 * (k + 1) * p / factorial(2 * k + 5) for k, p in enumerate(powers))
+    angle = np.sqrt(np.maximum(square, 1.0))
+    cos, sin = np.cos(angle), np.sin(angle)
+    closed = (
+        (1.0 - cos) / angle**2,
+        (angle - sin) / angle**3,
+        (angle * sin - 2.0 * (1.0 - cos)) / angle**4,
+        (angle * (1.0 - cos) - 3.0 * (angle - sin)) / angle**5,
+    )
+    return tuple(np.where(square < 1.0, a, z) for a, z in zip((b, c, b_rate, c_rate), closed, strict=True))  # type: ignore[return-value]

@@ -8,12 +8,15 @@ q, qd, qdd = reference(t)                                      # t a time or tim
 from __future__ import annotations
 
 from appell.ik.rotation import euler_zyz
-from appell.tasks.cartesian import Line, line
+from appell.tasks.cartesian import PosePath, line, via
 from appell.tasks.follow import PathReference, follow
+from appell.tasks.joint_space import joint_line, joint_via
+from appell.tasks.limits import Violation, check_limits, limit_violations
 from appell.tasks.papers import mata2002_line, mata2002_path, valera2003_line, valera2003_path
 from appell.tasks.reference import JointReference, Reference
 
 __all__ = [
-    "JointReference", "Line", "PathReference", "Reference", "euler_zyz", "follow", "line", "mata2002_line",
-    "mata2002_path", "valera2003_line", "valera2003_path",
+    "JointReference", "PathReference", "PosePath", "Reference", "Violation", "check_limits", "euler_zyz", "follow",
+    "joint_line", "joint_via", "limit_violations", "line", "mata2002_line", "mata2002_path", "valera2003_line",
+    "valera2003_path", "via",
 ]  # fmt: skip

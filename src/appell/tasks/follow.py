@@ -10,6 +10,7 @@ every time, and continuous.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from appell.model.robot import Robot
 
-FEWEST, MOST = 64, 8192
-"""Knots along a path."""
+FEWEST, REDUNDANT, MOST = 64, 256, 8192
+"""Knots along a path: at first, at first for robots whose own motion they determine, and at last."""
 BETWEEN = 1e-4
 """How far the cubic between knots may be from the true configuration. [rad, m]"""
 REACHED = 1e-9
@@ -142,7 +143,7 @@ def _along(motion: FrameMotion, path: Path, q0: ArrayLike | None, branch: str | 
         raise _refusal(motion, pose, 0.0, start.status, start.branch)
     name = start.branch
     refuse_singular(motion, start.q[None], np.zeros(1), name)
-    count = FEWEST
+    count = FEWEST if motion.robot.nv == motion.rank else REDUNDANT
     while True:
         knots = march(motion, path, start.q, knot_times(path, count), name)
         middle = 0.5 * (knots.t[1:] + knots.t[:-1])
@@ -161,9 +162,7 @@ def knot_times(path: Path, count: int) -> np.ndarray:
     """About `count` times along a path, those of its breaks among them."""
     pieces = np.diff(path.breaks)
     parts = np.maximum(np.ceil(count * pieces / path.duration), 2).astype(int)
-    ranges = [
-        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(path.breaks, path.breaks[1:], parts, strict=False)
-    ]
+    ranges = [np.linspace(a, b, n, endpoint=False) for (a, b), n in zip(pairwise(path.breaks), parts, strict=True)]
     return np.append(np.concatenate(ranges), path.duration)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.ik.rotation import euler_zyz
-from appell.tasks.cartesian import Line, line
+from appell.tasks.cartesian import PosePath, line
 from appell.tasks.follow import PathReference, follow
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VALERA_BRANCH = "left/above/no_flip"
 
 
-def valera2003_path(profile: str = "uniform", acceleration: float | None = None) -> Line:
+def valera2003_path(profile: str = "uniform", acceleration: float | None = None) -> PosePath:
     """The straight line of Valera et al. 2003, section 4: 0.1 m/s for 8.602 s, attitude ZYZ (45°, 60°, 90°).
 
     Args:
@@ -37,7 +37,7 @@ def valera2003_path(profile: str = "uniform", acceleration: float | None = None)
     return line(start, end, attitude, speed=0.1, acceleration=acceleration, profile=profile)
 
 
-def mata2002_path(profile: str = "uniform") -> Line:
+def mata2002_path(profile: str = "uniform") -> PosePath:
     """The straight line of Mata et al. 2002, section 5.2, and Provenzano and Mata 2002: 5 s, attitude ZYZ (0°, 90°, 180°).
 
     The papers print 5.0 s and 0.1 m/s, which do not fit the length of 0.32863 m. The duration is kept.
