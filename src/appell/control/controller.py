@@ -86,20 +86,40 @@ class Controller:
     def torque(
         self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The step with the reference already looked up: one call of native code."""
-        n = self.robot.nv
-        result = np.empty(n + memory.size)
-        kept = (memory, self._period) if memory.size else ()
-        if not self._kernel.run((q, qd, signals, self._gains, self._limit, *kept), result):
+        """The step with the reference already looked up."""
+        n, result = self.robot.nv, self.native_step(q, qd, signals, memory)
+        if result is None:
             raise SimulationError(
                 f"{type(self).__name__}: a torque at t = {t:g} s is not finite. Look at the state and the reference.",
                 time=t, state=np.concatenate([q, qd]), quantity="tau",
             )  # fmt: skip
         return result[:n], result[n:]
 
-    def prepare(self) -> None:
-        """Compile the step now rather than at the first call, which would miss a deadline."""
-        _ = self._kernel
+    @cached_property
+    def native_step(self) -> Callable[..., np.ndarray | None]:
+        """The compiled period, for loops that count microseconds: (q, qd, signals, memory) to torques and new memory.
+
+        It takes contiguous arrays of 64-bit floats and gives one array (n + memory,), None where a number is not finite.
+        """
+        from appell.compiler.evaluate import Evaluator
+        from appell.compiler.options import Options
+        from appell.compiler.request import Request
+
+        evaluator = Evaluator(Controlled(self.law, self.robot.tree), Options(threads=1))
+        kernel = evaluator.kernel(Request("step")).kernel
+        run, empty, size = kernel.run, np.empty, self.robot.nv * (1 + len(self.law.memory))
+        gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.limits, UNLIMITED)
+        period = np.array([self.period or 0.0])
+
+        def forgetful(q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray) -> np.ndarray | None:
+            result = empty(size)
+            return result if run((q, qd, signals, gains, limit), result) else None
+
+        def remembering(q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray) -> np.ndarray | None:
+            result = empty(size)
+            return result if run((q, qd, signals, gains, limit, memory, period), result) else None
+
+        return remembering if self.law.memory else forgetful
 
     @property
     def gains(self) -> Mapping[str, np.ndarray]:
@@ -111,28 +131,8 @@ class Controller:
         """Torque limits (n,), infinite where there are none. [N m, N]"""
         return np.full(self.robot.nv, np.inf) if self.limit is None else np.array(self.limit)
 
-    @cached_property
-    def _kernel(self) -> Any:
-        from appell.compiler.evaluate import Evaluator
-        from appell.compiler.options import Options
-        from appell.compiler.request import Request
-
-        return Evaluator(Controlled(self.law, self.robot.tree), Options(threads=1)).kernel(Request("step")).kernel
-
-    @cached_property
-    def _gains(self) -> np.ndarray:
-        return np.concatenate(list(self.gains.values()))
-
-    @cached_property
-    def _limit(self) -> np.ndarray:
-        return np.minimum(self.limits, UNLIMITED)
-
-    @cached_property
-    def _period(self) -> np.ndarray:
-        return np.array([self.period or 0.0])
-
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_kernel"}  # the cache has it
+        return {name: value for name, value in vars(self).items() if name != "native_step"}  # the cache has it
 
 
 @dataclass(frozen=True)

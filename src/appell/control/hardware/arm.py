@@ -43,6 +43,7 @@ class Arm:
         self.absolute = axes.counts(self.q)
         self.counters = [Counter(self.wires(i, int(count))) for i, count in enumerate(self.absolute)]
         self.passive = any(joint.damping or joint.friction for joint in robot.joints)
+        self.acceleration(self.q, self.qd)  # compiled now rather than while a controller waits
 
     def apply(self, commands: Commands) -> None:
         """New outputs; the first ones switch the drives on."""

@@ -11,7 +11,10 @@ SPIN = 100e-6
 
 
 class Clock(Protocol):
-    """What keeps the period."""
+    """What keeps the period; `real` says whether its periods take their time."""
+
+    @property
+    def real(self) -> bool: ...
 
     def start(self) -> None:
         """The first period begins now."""
@@ -24,6 +27,8 @@ class Clock(Protocol):
 
 class RealClock:
     """Deadlines at multiples of the period after the start, so that lateness does not add up."""
+
+    real = True
 
     def __init__(self) -> None:
         self.begun = time.perf_counter()
@@ -41,6 +46,8 @@ class RealClock:
 
 class StepClock:
     """Virtual time, for a robot that moves on by a period when it is read: nothing is ever late."""
+
+    real = False
 
     def start(self) -> None:
         """There is nothing to start."""

@@ -46,10 +46,8 @@ def mark_stages(panel: Any, run: Run) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     for k in np.flatnonzero(run.stage[1:] != run.stage[:-1]) + 1:
         panel.axvline(run.t[k], color="#777777", linewidth=0.8, linestyle=":")
-        if panel.get_xlabel():
-            panel.annotate(
-                str(run.stage[k]), (run.t[k], 1.0), xycoords=("data", "axes fraction"), fontsize=8, va="bottom"
-            )
+        place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "right", "fontsize": 8}
+        panel.annotate(str(run.stage[k]), (run.t[k], 0.98), color="#555555", **place)
 
 
 def _span(run: Run) -> tuple[float, float]:

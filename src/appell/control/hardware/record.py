@@ -17,8 +17,8 @@ from appell.table import Table
 if TYPE_CHECKING:
     from appell.control.controller import Controller
 
-TIMINGS = ("period", "jitter", "late", "computing", "answering")
-"""What is said about time, each as mean, 99 % and worst."""
+TIMINGS = {True: ("period", "jitter", "late", "computing", "answering"), False: ("computing", "answering")}
+"""What is said about time, each as mean, 99 % and worst: where the clock was kept, and in virtual time."""
 
 
 class Cycle(NamedTuple):
@@ -57,24 +57,17 @@ class Recorder:
         self.cycles.append(cycle)
 
     def run(
-        self,
-        controller: Controller,
-        axes: Axes,
-        period: float,
-        stop: Stop | None,
-        outputs: Commands,
-        homed: Homed | None,
+        self, controller: Controller, axes: Axes, timed: bool, stop: Stop | None, outputs: Commands, homed: Homed | None
     ) -> Run:
-        columns = list(zip(*self.cycles, strict=True)) if self.cycles else [()] * len(Cycle._fields)
+        """The periods as arrays."""
+        columns = zip(*self.cycles, strict=True) if self.cycles else [()] * len(Cycle._fields)
         named = dict(zip(Cycle._fields, columns, strict=True))
-        n = len(axes)
-        wide = {k: np.array(named[k], dtype=float).reshape(-1, n) for k in ("q", "reference", "tau", "codes")}
+        wide = {k: np.array(named[k], dtype=float).reshape(-1, len(axes)) for k in ("q", "reference", "tau", "codes")}
+        long = {k: np.array(named[k], dtype=float) for k in ("begun", "late", "computing", "answering")}
         return Run(
-            law=controller.law.name, nominal=period, resolution=axes.resolution, stop=stop, outputs=outputs, homed=homed,
-            joint_names=controller.robot.joint_names, stage=np.array(named["stage"], dtype=str),
-            t=np.array(named["time"], dtype=float), **wide,
-            begun=np.array(named["begun"]), late=np.array(named["late"]), computing=np.array(named["computing"]),
-            answering=np.array(named["answering"]),
+            law=controller.law.name, nominal=controller.period or 0.0, timed=timed, resolution=axes.resolution, stop=stop,
+            outputs=outputs, homed=homed, joint_names=controller.robot.joint_names,
+            t=np.array(named["time"], dtype=float), stage=np.array(named["stage"], dtype=str), **wide, **long,
         )  # fmt: skip
 
 
@@ -85,6 +78,7 @@ class Run:
     Attributes:
         law: of the controller.
         nominal: its period. [s]
+        timed: whether a clock kept it; in virtual time periods are as long as they take.
         resolution: joint angle of one encoder count (a quarter line, through the gear), (n,). [rad]
         stop: why it ended before its time, None if it did not.
         outputs: what the cards were left with: zero volts.
@@ -98,6 +92,7 @@ class Run:
 
     law: str
     nominal: float
+    timed: bool
     resolution: np.ndarray
     stop: Stop | None
     outputs: Commands
@@ -136,7 +131,7 @@ class Run:
 
     def timing(self) -> dict[str, dict[str, float]]:
         """Mean, 99th percentile and worst of period, jitter, lateness, computing and answering time. [s]"""
-        values = {name: getattr(self, name) for name in TIMINGS}
+        values = {name: getattr(self, name) for name in TIMINGS[self.timed]}
         return {
             name: {"mean": float(x.mean()), "p99": float(np.percentile(x, 99)), "worst": float(x.max())}
             for name, x in values.items()

@@ -29,7 +29,7 @@ from appell.control.hardware.record import Cycle, Recorder, Run
 from appell.control.hardware.safety import Limits, Situation, Stop, find_danger
 from appell.control.hardware.signals import Commands, Readings
 from appell.control.references import Move, Reference
-from appell.errors import ArgumentError, HardwareError, SimulationError
+from appell.errors import ArgumentError, HardwareError
 
 SEARCH = 2.0
 """Time of the search for index pulses. [s]"""
@@ -73,7 +73,7 @@ class Runtime:
         self.recorder = Recorder()
         self.tick, self.homed, self.qdd = 0, None, np.zeros(len(axes))
         self.residue = np.zeros(len(axes))
-        self.controller.prepare()
+        self.step = controller.native_step  # compiled now rather than in the first period
         self.readings: Readings
         self.offset: np.ndarray
         self.estimate: Estimate
@@ -93,14 +93,12 @@ class Runtime:
             stop = Stop(danger.reason, danger.detail, self.time)
         except HardwareError as error:
             stop = Stop("homing" if str(error).startswith("homing") else "dead plant", str(error), self.time)
-        except SimulationError as error:
-            stop = Stop("bad torque", str(error), self.time)
         except KeyboardInterrupt:
             stop = Stop("interrupted", "stopped from the keyboard.", self.time)
         finally:
             zero = Commands.zero(n)
             self.shut_down(zero)
-        return self.recorder.run(self.controller, self.axes, self.period, stop, zero, self.homed)
+        return self.recorder.run(self.controller, self.axes, self.clock.real, stop, zero, self.homed)
 
     @property
     def time(self) -> float:
@@ -158,9 +156,13 @@ class Runtime:
         danger = find_danger(situation)
         if danger:
             raise Danger(*danger)
+        (q, qd), signals, step = self.estimate, stage.signals[k], self.step
         asked = time.perf_counter()
-        tau, memory = self.controller.torque(*self.estimate, stage.signals[k], memory, self.time)
+        result = step(q, qd, signals, memory)
         computed = time.perf_counter()
+        if result is None:
+            raise Danger("bad torque", "a torque is not finite. Look at the reference.")
+        tau, memory = result[: len(self.axes)], result[len(self.axes) :]
         codes, self.residue = self.axes.outputs(tau, self.residue)
         self.card.write(Commands(tuple(codes.tolist())))
         cycle = Cycle(
