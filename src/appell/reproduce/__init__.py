@@ -7,7 +7,7 @@ from importlib import import_module
 from appell.errors import ArgumentError, choices
 from appell.reproduce.reproduction import Reproduction
 
-PAPERS = ("mata2002", "valera2003", "provenzano2002", "shafei2018")
+PAPERS = ("mata2002", "valera2003", "provenzano2002", "shafei2018", "abedloo2014")
 """Each is a module here with a function `reproduce()`."""
 
 

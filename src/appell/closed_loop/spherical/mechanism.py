@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algorithms.passive_forces import Losses
+from appell.closed_loop.spherical.singularities import refuse
 from appell.compiler.api import compile
+from appell.errors import ClosureError
 from appell.simulation.mechanism import Bounds
 
 if TYPE_CHECKING:
@@ -59,3 +61,10 @@ class SphericalMechanism:
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
         return 0.0
+
+    def trouble(self, q: np.ndarray) -> str:
+        try:
+            refuse(self.robot.tree, q[None], "forward_dynamics")
+        except ClosureError as error:
+            return str(error)
+        return ""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.forward_kinematics import Assemblies
     from appell.closed_loop.spherical.mechanism import SphericalMechanism
@@ -254,6 +255,35 @@ class SphericalRobot(SphericalFunctions):
         from appell.closed_loop.spherical.workspace import workspace_map
 
         return workspace_map(self, over, span, points, at)
+
+    # --- the same robot by the general machinery ---------------------------------------------------------------------
+
+    def as_closed_loop(self, q: ArrayLike | None = None) -> ClosedLoopRobot:
+        """The same robot as a tree with loop closures: `open_tree`, and a hinge on the platform at the end of each leg.
+
+        Its speeds are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
+        (`closed_loop_configuration`).
+
+        Args:
+            q: coordinates at which it is assembled, 0 by default.
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> loops, q = wrist.as_closed_loop(), [0.1, 0.2, 0.3]
+            >>> tau = loops.inverse_dynamics(wrist.closed_loop_configuration(q), [1.0, 0.0, 0.0], [0.0] * 3)
+            >>> bool(abs(tau - wrist.inverse_dynamics(q, [1.0, 0.0, 0.0], [0.0] * 3)).max() < 1e-12)
+            True
+        """
+        from appell.closed_loop.spherical.tree import as_closed_loop
+
+        return as_closed_loop(self, q)
+
+    def closed_loop_configuration(self, q: ArrayLike) -> np.ndarray:
+        """Coordinates of `as_closed_loop()` at these coordinates, (..., joints of the open tree)."""
+        from appell.closed_loop.spherical.tree import closed_loop_configuration
+
+        return closed_loop_configuration(self, q)
 
     def __repr__(self) -> str:
         return (

@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from appell.closed_loop.closure import Closure
 from appell.closed_loop.spherical.leg import Axis, Leg
+from appell.errors import ModelError
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.model.pose import Pose
 from appell.model.robot import Robot
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 BASE = "base"
@@ -63,6 +70,42 @@ def on_platform(last: Joint, leg: Leg) -> tuple[Joint, Joint]:
         Joint(last.name, last.kind, last.parent, tip, last.origin),
         Joint(f"{leg.name}_mount", "fixed", tip, last.child, back),
     )
+
+
+def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobot:
+    """Documented at `SphericalRobot.as_closed_loop`."""
+    from appell.closed_loop.build import close_loops
+
+    tree = robot.open_tree
+    for name in robot.actuator_names:
+        if name not in tree.joint_names:
+            raise ModelError(
+                f"{robot.name}: actuator {name!r} is the joint at which its leg is cut open. Actuate another joint of the leg."
+            )
+    closures = [
+        Closure(
+            leg.joint_names[-1],
+            "revolute",
+            leg.bodies[-1].name,
+            robot.platform.name,
+            Pose(rpy=(leg.arcs[-1], 0.0, 0.0)),
+            _pose(leg.tip),
+        )
+        for i, leg in enumerate(robot.legs)
+        if i != robot.guide
+    ]
+    reference = np.zeros(robot.nq) if q is None else np.asarray(q, dtype=float)
+    start = closed_loop_configuration(robot, reference)
+    return close_loops(tree, closures, robot.actuator_names, speeds=robot.joint_names, q=start)
+
+
+def closed_loop_configuration(robot: SphericalRobot, q: ArrayLike) -> np.ndarray:
+    """Documented at `SphericalRobot.closed_loop_configuration`."""
+    coordinates = np.asarray(q, dtype=float)
+    angles = robot.joint_angles(coordinates)
+    known = {name: angles[..., k] for k, name in enumerate(robot.leg_joint_names)}
+    known |= {name: coordinates[..., k] for k, name in enumerate(robot.joint_names)}
+    return np.stack([known[name] for name in robot.open_tree.joint_names], axis=-1)
 
 
 def _pose(axis: Axis) -> Pose:

@@ -39,7 +39,9 @@ def plot(found: WorkspaceMap, path: str | PathLike | None) -> Any:
         panel.legend(loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2, frameon=False, fontsize=8)
         panel.set_xlabel(f"{found.over[0]} [deg]")
     left.set_ylabel(f"{found.over[1]} [deg]")
-    fixed = ", ".join(f"{name} = {np.degrees(value):g} deg" for name, value in found.at.items() if name not in found.over)
+    fixed = ", ".join(
+        f"{name} = {np.degrees(value):g} deg" for name, value in found.at.items() if name not in found.over
+    )
     left.set_title(f"{found.robot_name}{f' at {fixed}' if fixed else ''}", loc="left", fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=150)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.errors import ModelError
+from appell.errors import ModelError, ModelWarning
 from appell.model.body import Body
 
 if TYPE_CHECKING:
@@ -76,9 +77,11 @@ def platform(com: Sequence[float]) -> Body:
     body = body_about_centre("platform", PLATFORM_MASS, centre, np.diag(PLATFORM_INERTIA))
     xx, xy, xz, yy, yz, zz = body.inertia
     if np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[0] < 0.0:
-        raise ModelError(
-            f"platform_com is {com!r} m: so far from the centre, the platform's inertia about the centre "
-            f"{PLATFORM_INERTIA} kg m² is less than that of its mass. Move the mass centre nearer to it."
+        warnings.warn(
+            f"platform_com is {com!r} m: no body with its mass centre there has so little inertia about the centre as "
+            f"{PLATFORM_INERTIA} kg m². The dynamics are defined all the same.",
+            ModelWarning,
+            stacklevel=3,
         )
     return body
 

@@ -1,0 +1,186 @@
+"""The robot simulator of Abedloo 2014, figure 4: the agile wrist as a tree with loop closures and Lagrange multipliers.
+
+Nothing of the closed form is used. The first leg carries the platform, θ1 ψ1 ξ1; the others, θ2 ψ2 and θ3 ψ3, end at an axis t
+that must stay on its axis v of the platform. With e1, e2 across t, the closures are e1 · v = e2 · v = 0, and
+
+    M q̈ + b = S^T τ + J^T λ,      J q̈ = -J̇ q̇,      J = (v x e)^T (J_platform - J_leg)
+
+with M, b and the Jacobians of the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.closed_loop.spherical import Leg, SphericalRobot
+from appell.closed_loop.spherical.tree import BASE, leg_joints, on_platform
+from appell.compiler.api import CompiledRobot, compile
+from appell.model.body import Body
+from appell.model.pose import Pose
+from appell.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class State:
+    """The platform and the actuated joints, over time: angles, rates and accelerations.
+
+    Attributes:
+        q, qd, qdd: Euler angles, (N, 3).
+        theta, thetad, thetadd: actuated joints, (N, 3).
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    theta: np.ndarray
+    thetad: np.ndarray
+    thetadd: np.ndarray
+
+
+@dataclass(frozen=True)
+class MultiplierModel:
+    """Three legs of three joints, each actuated at the base, as a tree with multipliers."""
+
+    wrist: SphericalRobot
+
+    @cached_property
+    def tree(self) -> Robot:
+        """Joints θ1 ψ1 ξ1, θ2 ψ2, θ3 ψ3."""
+        wrist = self.wrist
+        first, *others = wrist.legs
+        *own, last = leg_joints(first, wrist.platform.name)
+        joints = [*own, *on_platform(last, first)]
+        joints += [joint for leg in others for joint in leg_joints(leg, wrist.platform.name)[:-1]]
+        bodies = [Body(BASE), *first.bodies, Body(f"{first.name}_tip"), wrist.platform]
+        bodies += [body for leg in others for body in leg.bodies]
+        return Robot(f"{wrist.name}_tree", tuple(bodies), tuple(joints), wrist.gravity_vector)
+
+    @cached_property
+    def dynamics(self) -> CompiledRobot:
+        return compile(self.tree, threads=1)
+
+    @cached_property
+    def actuated(self) -> list[int]:
+        """Where the actuated joints are among those of the tree."""
+        return [self.tree.joint_names.index(name) for name in self.wrist.actuator_names]
+
+    @cached_property
+    def closures(self) -> tuple[tuple[str, np.ndarray, np.ndarray], ...]:
+        """For each leg that is cut: its last body, the axes e1, e2 there, and v on the platform."""
+        return tuple((leg.bodies[-1].name, _across(leg), np.array(leg.tip.direction)) for leg in self.wrist.legs[1:])
+
+    def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of the closures (4,) and their Jacobian (4, 7)."""
+        residual, J, _ = self._closures(q, np.zeros(len(q)))
+        return residual, J
+
+    def _closures(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals (4,), J (4, 7) and J̇ q̇ (4,)."""
+        dynamics, platform = self.dynamics, self.wrist.platform.name
+        P = dynamics.pose(q, platform, check=False)[:3, :3]
+        Jp = dynamics.jacobian(q, platform, check=False)[3:]
+        ap = dynamics.jacobian_rate(q, qd, platform, check=False)[3:] @ qd
+        wp = Jp @ qd
+        residual, rows, drift = [], [], []
+        for body, across, tip in self.closures:
+            E = dynamics.pose(q, body, check=False)[:3, :3] @ across
+            Jl = dynamics.jacobian(q, body, check=False)[3:]
+            al = dynamics.jacobian_rate(q, qd, body, check=False)[3:] @ qd
+            wl, v = Jl @ qd, P @ tip
+            residual.append(v @ E)
+            V = _skew(v)
+            normal = (V @ E).T
+            rows.append(normal @ (Jp - Jl))
+            turning = (_skew(_skew(wp) @ v) @ E + V @ (_skew(wl) @ E)).T
+            drift.append(turning @ (wp - wl) + normal @ (ap - al))
+        return np.concatenate(residual), np.concatenate(rows), np.concatenate(drift)
+
+    def acceleration(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """q̈ of the tree under torques of the actuators: the equations of motion and the closures as one system."""
+        _, J, drift = self._closures(q, qd)
+        n, m = len(q), len(J)
+        system = np.zeros((n + m, n + m))
+        system[:n, :n], system[:n, n:], system[n:, :n] = self.dynamics.mass_matrix(q, check=False), -J.T, J
+        forces = -self.dynamics.bias(q, qd, check=False)
+        forces[self.actuated] += tau
+        return np.linalg.solve(system, np.concatenate([forces, -drift]))[:n]
+
+    def torques(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Torques of the actuators that give accelerations of the tree which obey the closures."""
+        _, J = self.closed(q)
+        S = np.zeros((len(self.actuated), len(q)))
+        S[range(len(S)), self.actuated] = 1.0
+        forces = self.dynamics.inverse_dynamics(q, qd, qdd)
+        return np.linalg.solve(np.vstack([S, J]).T, forces)[: len(S)]
+
+    def start(self, q: np.ndarray, qd: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Angles and rates of the tree at which the platform has the attitude and rates of these Euler angles.
+
+        Newton's method on the closures and the platform's attitude, from a guess of the angles.
+        """
+        R, E, _ = euler_kinematics(q, qd)
+        angles = guess.copy()
+        for _ in range(50):
+            residual, J = self.closed(angles)
+            P = self.dynamics.pose(angles, self.wrist.platform.name)[:3, :3]
+            turn = 0.5 * sum(np.cross(P[:, k], R[:, k]) for k in range(3))
+            A = np.vstack([J, self.dynamics.jacobian(angles, self.wrist.platform.name)[3:]])
+            step = np.linalg.solve(A, np.concatenate([-residual, turn]))
+            angles += step
+            if np.abs(step).max() < 1e-14:
+                break
+        return angles, np.linalg.solve(A, np.concatenate([np.zeros(len(J)), E @ qd]))
+
+    def read(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> State:
+        """What sensors of the simulator show: Euler angles of the platform and actuated joints, (N, ...)."""
+        platform = self.wrist.platform.name
+        R = self.dynamics.pose(q, platform)[:, :3, :3]
+        J, Jd = self.dynamics.jacobian(q, platform)[:, 3:], self.dynamics.jacobian_rate(q, qd, platform)[:, 3:]
+        Omega = np.einsum("nij,nj->ni", J, qd)
+        Omegad = np.einsum("nij,nj->ni", J, qdd) + np.einsum("nij,nj->ni", Jd, qd)
+        angles = np.stack(
+            [
+                np.arctan2(R[:, 1, 0], R[:, 0, 0]),
+                -np.arcsin(R[:, 2, 0]),
+                np.arctan2(R[:, 2, 1], R[:, 2, 2]),
+            ],
+            axis=-1,
+        )
+        rates, accelerations = np.empty_like(angles), np.empty_like(angles)
+        for k, (angle, omega, omegad) in enumerate(zip(angles, Omega, Omegad, strict=True)):
+            _, E, _ = euler_kinematics(angle, np.zeros(3))
+            rates[k] = np.linalg.solve(E, omega)
+            _, _, Ed = euler_kinematics(angle, rates[k])
+            accelerations[k] = np.linalg.solve(E, omegad - Ed @ rates[k])
+        own = self.actuated
+        return State(angles, rates, accelerations, q[:, own], qd[:, own], qdd[:, own])
+
+
+def _across(leg: Leg) -> np.ndarray:
+    """The directions e1, e2 across the last axis of a leg, in the frame of its last body, (3, 2)."""
+    return Pose(rpy=(leg.arcs[-1], 0.0, 0.0)).rotation[:, :2]
+
+
+def _skew(v: np.ndarray) -> np.ndarray:
+    x, y, z = v.tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def euler_kinematics(q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """R of eq. (25), E of eq. (26) and its rate, as printed, (3, 3) each."""
+    (c1, c2, c3), (s1, s2, s3) = np.cos(q), np.sin(q)
+    R = (
+        np.array([[c1, -s1, 0], [s1, c1, 0], [0, 0, 1]])
+        @ np.array([[c2, 0, s2], [0, 1, 0], [-s2, 0, c2]])
+        @ np.array([[1, 0, 0], [0, c3, -s3], [0, s3, c3]])
+    )
+    E = np.array([[0, -s1, c1 * c2], [0, c1, s1 * c2], [1, 0, -s2]])
+    Ed = np.array([
+        [0, -c1 * qd[0], -s1 * c2 * qd[0] - c1 * s2 * qd[1]],
+        [0, -s1 * qd[0], c1 * c2 * qd[0] - s1 * s2 * qd[1]],
+        [0, 0, -c2 * qd[1]],
+    ])  # fmt: skip
+    return R, E, Ed
