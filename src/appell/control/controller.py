@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from appell.model.robot import Robot
 
 NO_MEMORY = np.zeros(0)
+LONGEST = 1_000_000
+"""Most periods of a reference that are looked up in advance."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,20 @@ class Controller:
 
     def signals(self, t: Any) -> np.ndarray:
         """What the law reads of the reference, (..., k n): the vectors of `law.signals` side by side."""
+        if self.period and isinstance(t, float) and self._table is not None:
+            k = round(t / self.period)
+            if 0 <= k < len(self._table) and k * self.period == t:
+                return self._table[k]
         return signals_of(self.law, self.reference, t)  # type: ignore[arg-type]
+
+    @cached_property
+    def _table(self) -> np.ndarray | None:
+        """The signals at all multiples of the period, where the reference ends: many at once cost far less than one by one."""
+        duration = getattr(self.reference, "duration", math.inf)
+        if self.period is None or not duration <= LONGEST * self.period:
+            return None
+        times = np.arange(math.ceil(duration / self.period) + 1) * self.period
+        return np.ascontiguousarray(signals_of(self.law, self.reference, times))  # type: ignore[arg-type]
 
     def torque(
         self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
@@ -132,7 +147,7 @@ class Controller:
         return np.full(self.robot.nv, np.inf) if self.limit is None else np.array(self.limit)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "native_step"}  # the cache has it
+        return {name: value for name, value in vars(self).items() if name not in ("native_step", "_table")}
 
 
 @dataclass(frozen=True)
