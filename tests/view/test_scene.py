@@ -20,7 +20,8 @@ from appell.view.meshes import candidates, visual_shapes
 from appell.view.numbers import force_html, matrix_html, state_html
 from appell.view.poses import body_poses, quaternion_of
 from appell.view.sliders import coordinates, joint_sliders, values_of
-from appell.view.subject import RobotSubject, Subject, subject_of
+from appell.view.subject import RobotSubject, Subject
+from appell.view.subjects import subject_of
 from appell.view.timeline import Timeline
 from appell.view.walls import wall_shapes
 
@@ -119,7 +120,7 @@ def test_sliders_stay_within_the_limits_of_the_joints() -> None:
 
 def test_links_and_inertia_are_drawn_where_there_are_no_meshes() -> None:
     robot = general_tree(9, 3)
-    links, inertia = link_shapes(robot, 1.0), inertia_shapes(robot, 5.0)
+    links, inertia = link_shapes(robot, 1.0), inertia_shapes(robot.bodies, 5.0)
     assert {shape.frame for shape in inertia} <= set(robot.body_names)
     assert sum(shape.name.startswith("joint ") for shape in links) >= robot.nv
     assert len({(shape.layer, shape.frame, shape.name) for shape in links + inertia}) == len(links + inertia)
@@ -195,7 +196,9 @@ def test_numbers_are_those_of_the_library() -> None:
     subject = subject_of(robot)
     q, qd, qdd = random_states(robot, 1)
     readings = subject.readings(q[0], qd[0], qdd[0])
-    assert f"{robot.inverse_dynamics(q[0], qd[0], qdd[0])[1]:.4g}" in force_html(readings, robot.joint_names)
+    assert f"{robot.inverse_dynamics(q[0], qd[0], qdd[0])[1]:.4g}" in force_html(
+        readings, robot.joint_names, subject.drives
+    )
     assert f"{robot.kinetic_energy(q[0], qd[0]):.4g} J" in state_html(readings)
     assert f"{robot.mass_matrix(q[0])[2, 1]:.4g}" in matrix_html(readings.M, robot.joint_names)
 
@@ -233,13 +236,36 @@ def test_a_motion_of_another_robot_is_refused() -> None:
 
 
 def test_anything_with_poses_can_be_shown() -> None:
-    class Mechanism:
-        def shown(self) -> Subject:
-            return RobotSubject.of(appell.load("planar2r"))
-
-    assert isinstance(subject_of(Mechanism()), Subject)
+    subject = RobotSubject.of(appell.load("planar2r"))
+    assert subject_of(subject) is subject
     with pytest.raises(appell.ArgumentError, match="cannot show a int"):
         subject_of(3)
+
+
+@pytest.mark.parametrize("name", appell.robots.names())
+def test_every_built_in_robot_can_be_shown(name: str) -> None:
+    subject = subject_of(appell.load(name))
+    assert isinstance(subject, Subject)
+    q = subject.start
+    n = len(subject.sliders)
+    assert len(subject.values(q)) == n
+    poses = subject.poses(q)
+    assert {shape.frame for shape in subject.shapes} <= set(poses)
+    readings = subject.readings(q, np.zeros(n), np.zeros(n))
+    assert (len(readings.tau), len(readings.gravity), readings.M.shape) == (len(subject.drives), n, (n, n))
+    moved = subject.coordinates(subject.values(q) + 0.01, near=q)
+    assert_close(subject.values(moved), subject.values(q) + 0.01, tolerance=1e-9, scale=1.0)
+    assert max(np.abs(subject.poses(moved)[frame] - poses[frame]).max() for frame in poses) > 1e-3
+
+
+def test_sliders_of_a_closed_loop_keep_it_closed() -> None:
+    robot = appell.load("delta")
+    subject = subject_of(robot)
+    q = subject.start
+    for step in (0.1, 0.2, 0.15):
+        q = subject.coordinates(subject.values(q) + step * np.array([1.0, -0.5, 0.3]), near=q)
+        assert np.abs(robot.closure_error(q)).max() < 1e-9
+    assert subject.coordinates(subject.values(q) + 50.0, near=q) is q or np.abs(robot.closure_error(q)).max() < 1e-9
 
 
 def test_a_flat_mechanism_is_looked_at_from_above() -> None:

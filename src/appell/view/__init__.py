@@ -38,7 +38,7 @@ def show(
     motion can be played, with its impacts marked.
 
     Args:
-        robot: a robot, or anything with a method `shown()` that returns a `appell.view.subject.Subject`.
+        robot: a robot of any kind, or an object like `appell.view.subject.Subject`.
         walls: as they were given to `appell.simulate`.
         host: address to listen on; only this computer can reach the default one.
         port: the next free one is taken where it is in use; `result.server.get_port()` says which.
@@ -51,7 +51,7 @@ def show(
         ```
     """
     from appell.view.page import Page
-    from appell.view.subject import subject_of
+    from appell.view.subjects import subject_of
     from appell.view.timeline import Timeline
 
     try:

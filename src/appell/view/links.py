@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from appell.view.solids import cylinder, frame_along, rod, sphere
 
 if TYPE_CHECKING:
     from appell.model.body import Body
+    from appell.model.pose import Triple
     from appell.model.robot import Robot
 
 LINK: Rgb = (0.35, 0.42, 0.50)
@@ -21,16 +23,18 @@ SHORT = 1e-6
 """Rods shorter than this are not drawn. [m]"""
 
 
-def link_shapes(robot: Robot, size: float) -> tuple[Shape, ...]:
+def link_shapes(robot: Robot, size: float, points: Mapping[str, Sequence[Triple]] | None = None) -> tuple[Shape, ...]:
     """Rods and joints of a robot whose reach is about `size`. [m]
 
-    A rod leads from a body's origin to each joint that it carries, and, where it carries none, to its mass centre.
+    A rod leads from a body's origin to each joint that it carries and to each of its further `points`, and, where there
+    are none, to its mass centre.
     """
     thick = 0.012 * size
     shapes = []
     for body in robot.bodies:
         carried = [joint for joint in robot.joints if joint.parent == body.name]
-        ends = [joint.origin.xyz for joint in carried] or ([body.com] if body.mass else [])
+        ends = [joint.origin.xyz for joint in carried] + list((points or {}).get(body.name, ()))
+        ends = ends or ([body.com] if body.mass else [])
         for number, end in enumerate(ends):
             if np.linalg.norm(end) > SHORT:
                 shapes.append(Shape(f"rod{number}", body.name, rod((0, 0, 0), end, thick), LINK))
@@ -44,10 +48,10 @@ def link_shapes(robot: Robot, size: float) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-def inertia_shapes(robot: Robot, size: float) -> tuple[Shape, ...]:
-    """An ellipsoid for every body with mass and inertia; those that would cover the robot are left out."""
+def inertia_shapes(bodies: Sequence[Body], size: float) -> tuple[Shape, ...]:
+    """An ellipsoid for every body with mass and inertia; those that would cover a robot of this size are left out."""
     shapes = []
-    for body in robot.bodies:
+    for body in bodies:
         axes, turn = inertia_ellipsoid(body)
         if 0.0 < axes.max() < size / 2:
             pose = np.eye(4)

@@ -42,11 +42,19 @@ def state_html(readings: Readings) -> str:
     return table([], [[name, value] for name, value in lines.items()])
 
 
-def force_html(readings: Readings, labels: Sequence[str], drive: np.ndarray | None = None) -> str:
-    """Forces joint by joint; `drive` are those of a recorded motion, (n,)."""
-    columns = {"tau": readings.tau, "gravity": readings.gravity}
-    if drive is not None:
-        columns["drive"] = drive
+def force_html(
+    readings: Readings, labels: Sequence[str], drives: Sequence[str], recorded: np.ndarray | None = None
+) -> str:
+    """Forces of the drives by inverse dynamics and, of a recorded motion, as they were; gravity along the speeds."""
+    columns = {"tau": readings.tau}
+    if recorded is not None and len(recorded) == len(drives):
+        columns["recorded"] = recorded
+    if tuple(drives) == tuple(labels):
+        return _force_table({**columns, "gravity": readings.gravity}, labels)
+    return _force_table(columns, drives) + _force_table({"gravity": readings.gravity}, labels)
+
+
+def _force_table(columns: dict[str, np.ndarray], labels: Sequence[str]) -> str:
     cleaned = [without_rounding(values) for values in columns.values()]
     rows = [[label, *(number(float(values[i])) for values in cleaned)] for i, label in enumerate(labels)]
     return table(["N m, N", *columns], rows)

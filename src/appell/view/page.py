@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from appell.errors import AppellError
 from appell.impact.surfaces import Surface
 from appell.view.numbers import force_html, matrix_html, state_html
 from appell.view.player import Player
@@ -70,14 +72,23 @@ class Page:
         """Show a state: its poses, its numbers and, unless they were moved by hand, its slider values."""
         with self._lock, self.server.atomic():
             self._q = moment.q
-            readings = self.subject.readings(moment.q, moment.qd, moment.qdd)
-            self._stage.move(self.subject.poses(moment.q), readings.center_of_mass)
-            self._state.content = state_html(readings)
-            self._forces.content = force_html(readings, self._labels, moment.tau if drive else None)
-            self._matrix.content = matrix_html(readings.M, self._labels)
+            self._stage.move(self.subject.poses(moment.q))
+            try:
+                self._read(moment, drive)
+            except AppellError as error:  # a singular state: it can be shown, but has no numbers
+                self._state.content = escape(str(error))
             if move_sliders:
                 for handle, slider, value in zip(self._sliders, self.subject.sliders, self._values(), strict=True):
                     handle.value = shown_value(slider, value)
+
+    def _read(self, moment: Moment, drive: bool) -> None:
+        """Show the numbers of a state."""
+        readings = self.subject.readings(moment.q, moment.qd, moment.qdd)
+        self._stage.move_center(readings.center_of_mass)
+        self._state.content = state_html(readings)
+        recorded = moment.tau if drive else None
+        self._forces.content = force_html(readings, self._labels, self.subject.drives, recorded)
+        self._matrix.content = matrix_html(readings.M, self._labels)
 
     def close(self) -> None:
         """Stop playing and serving."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from appell.model.joints import KINDS
 from appell.model.joints.quaternion import of_roll_pitch_yaw, roll_pitch_yaw
+from appell.model.turning import turns
 
 if TYPE_CHECKING:
     from appell.model.robot import Robot
@@ -51,9 +52,8 @@ def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
     found: list[Slider] = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
-        for k, twist in enumerate(kind.subspace()):
-            turns = any(float(x) != 0.0 for x in twist.angular)
-            reach, unit = (np.pi, "rad") if turns else (size, "m")
+        for k, turning in enumerate(turns(joint)):
+            reach, unit = (np.pi, "rad") if turning else (size, "m")
             limits = joint.limits
             lower, upper = (limits.lower, limits.upper) if kind.limited else (-np.inf, np.inf)
             low, high = (lower if np.isfinite(lower) else -reach), (upper if np.isfinite(upper) else reach)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,6 +108,13 @@ def rod(start, end, radius: float) -> Mesh:
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = frame_along(end - start), (start + end) / 2
     return cylinder(radius, float(np.linalg.norm(end - start))).moved(pose)
+
+
+def joined(meshes: Sequence[Mesh]) -> Mesh:
+    """Several meshes as one."""
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
+    faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]
+    return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
 
 
 def frame_along(direction: np.ndarray) -> np.ndarray:

@@ -40,12 +40,15 @@ class Stage:
             dot.position = mark.place
         self._look(server)
 
-    def move(self, poses: Mapping[str, np.ndarray], center: np.ndarray) -> None:
-        """Put all frames and the mass centre where they are now."""
+    def move(self, poses: Mapping[str, np.ndarray]) -> None:
+        """Put all frames where they are now."""
         for name, frame in self._frames.items():
             pose = poses[name]
             frame.wxyz, frame.position = quaternion_of(pose[:3, :3]), pose[:3, 3]
-        self._center.position = center
+
+    def move_center(self, place: np.ndarray) -> None:
+        """Put the mass centre where it is now. [m]"""
+        self._center.position = place
 
     def show_layer(self, layer: str, visible: bool) -> None:
         """Show or hide all shapes of a layer."""

@@ -1,18 +1,17 @@
 """What can be shown: anything with frames, their poses, handles and numbers.
 
-A robot is a `RobotSubject`. Another kind of mechanism is shown by a class with the same attributes; `subject_of` takes it
-as it is, or makes it by the mechanism's own method `shown()`.
+A robot is a `RobotSubject`. Another kind of mechanism is shown by a class with the same attributes, which
+`appell.view.subjects.subject_of` finds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from appell.errors import ArgumentError
 from appell.model.robot import Robot
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
@@ -28,8 +27,8 @@ class Readings(NamedTuple):
     """Numbers of one state.
 
     Attributes:
-        tau: forces of inverse dynamics, (nv,). [N m, N]
-        gravity: the part of them that holds the robot up, (nv,). [N m, N]
+        tau: forces of the drives, by inverse dynamics, (number of drives,). [N m, N]
+        gravity: forces along the speeds that hold the robot up, (nv,). [N m, N]
         M: inertia matrix, (nv, nv).
         kinetic, potential: energies. [J]
         center_of_mass: in the world, (3,). [m]
@@ -45,7 +44,7 @@ class Readings(NamedTuple):
 
 @runtime_checkable
 class Subject(Protocol):
-    """A mechanism as a viewer sees it. Slider values, speeds and forces are in one order, (n,) each."""
+    """A mechanism as a viewer sees it. There is a slider for each speed, in the same order."""
 
     @property
     def name(self) -> str: ...
@@ -56,6 +55,11 @@ class Subject(Protocol):
 
     @property
     def sliders(self) -> tuple[Slider, ...]: ...
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Names of the forces `tau`."""
+        ...
+
     @property
     def start(self) -> np.ndarray:
         """Coordinates in which it is shown first."""
@@ -103,17 +107,19 @@ class RobotSubject:
     size: float
     start: np.ndarray
     sliders: tuple[Slider, ...]
+    drives: tuple[str, ...]
     shapes: tuple[Shape, ...]
     notes: tuple[str, ...]
 
     @classmethod
     def of(cls, robot: Robot, folder: Path | None = None) -> RobotSubject:
         """The subject of a robot; its mesh files are looked for in the folder of its description."""
-        start = _start(robot)
-        size = _size(robot, start)
+        start = start_of(robot)
+        size = size_of(robot, start)
         visuals, notes = visual_shapes(robot, folder)
-        shapes = (*visuals, *link_shapes(robot, size), *inertia_shapes(robot, size))
-        return cls(robot, robot.name, size, start, joint_sliders(robot, size), shapes, notes)
+        shapes = (*visuals, *link_shapes(robot, size), *inertia_shapes(robot.bodies, size))
+        sliders = joint_sliders(robot, size)
+        return cls(robot, robot.name, size, start, sliders, tuple(each.label for each in sliders), shapes, notes)
 
     def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         return coordinates(self.robot, values)
@@ -141,7 +147,7 @@ class RobotSubject:
         )
 
 
-def _start(robot: Robot) -> np.ndarray:
+def start_of(robot: Robot) -> np.ndarray:
     """Coordinates of the description's initial state, or its rest pose brought within the limits."""
     if robot.initial_state is not None:
         return np.array(robot.initial_state[0])
@@ -149,20 +155,9 @@ def _start(robot: Robot) -> np.ndarray:
     return coordinates(robot, np.clip(values_of(robot, robot.neutral_configuration()), ends[:, 0], ends[:, 1]))
 
 
-def _size(robot: Robot, q: np.ndarray) -> float:
+def size_of(robot: Robot, q: np.ndarray) -> float:
     """How far the bodies' origins and mass centres are spread. [m]"""
     poses = body_poses(robot, q)
     places = [poses[body.name][:3, :3] @ np.array(body.com) + poses[body.name][:3, 3] for body in robot.bodies]
     places += [pose[:3, 3] for pose in poses.values()]
     return max(float(np.linalg.norm(np.ptp(places, axis=0))), 0.1)
-
-
-def subject_of(thing: Any, folder: Path | None = None) -> Subject:
-    """A robot, or anything else that can be shown, as a subject; meshes of a robot are looked for in the folder."""
-    if isinstance(thing, Robot):
-        return RobotSubject.of(thing, folder)
-    if hasattr(thing, "shown"):
-        return thing.shown()
-    if isinstance(thing, Subject):
-        return thing
-    raise ArgumentError(f"cannot show a {type(thing).__name__}. Give a robot, or an object with a method shown().")

@@ -43,7 +43,7 @@ class Timeline:
 
     Example:
         >>> import appell
-        >>> from appell.view.subject import subject_of
+        >>> from appell.view.subjects import subject_of
         >>> arm = appell.load("planar2r")
         >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, sample=0.25)
         >>> bool(abs(Timeline(subject_of(arm), motion).moment(0.5).q - motion.q[2]).max() < 1e-15)
@@ -91,13 +91,10 @@ class Timeline:
         """Curves by what they show: the times under `"t"`, then coordinates, drives and energy."""
         keep = np.unique(np.linspace(0, len(self.motion) - 1, CURVE_POINTS).astype(int))
         q, tau = self.motion.q[keep], self.motion.tau[keep]
-        names = self.motion.joint_names
-        labels = names if len(names) == q.shape[1] else tuple(f"q{i + 1}" for i in range(q.shape[1]))
-        forces = names if len(names) == tau.shape[1] else tuple(f"tau{i + 1}" for i in range(tau.shape[1]))
         shown: dict[str, Mapping[str, np.ndarray]] = {
             "t": {"t": self.motion.t[keep]},
-            "coordinates [rad, m]": _named(labels, q),
-            "drives [N m, N]": _named(forces, tau) if np.any(tau) else {},
+            "coordinates [rad, m]": _named(self.motion.q_names, q),
+            "drives [N m, N]": _named(self.motion.drive_names, tau) if np.any(tau) else {},
             "energy [J]": {"kinetic + potential": self.motion.energy[keep]},
         }
         return {name: curves for name, curves in shown.items() if curves}

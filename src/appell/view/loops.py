@@ -1,0 +1,96 @@
+"""Robots with closed loops: sliders move the independent joints, the others follow so that the loops stay closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from appell.closed_loop.robot import ClosedLoopRobot, speeds_of
+from appell.view.links import inertia_shapes, link_shapes
+from appell.view.meshes import visual_shapes
+from appell.view.poses import body_poses
+from appell.view.shape import Shape
+from appell.view.sliders import Slider, coordinates, joint_sliders, values_of
+from appell.view.subject import Readings, size_of
+
+
+@dataclass(frozen=True)
+class LoopSubject:
+    """A tree of bodies whose ends are joined; made by `of`.
+
+    Example:
+        >>> import appell
+        >>> bar = LoopSubject.of(appell.load("four_bar"))
+        >>> [slider.label for slider in bar.sliders]
+        ['crank']
+        >>> q = bar.coordinates(np.array([1.0]), near=bar.start)
+        >>> bool(abs(bar.robot.closure_error(q)).max() < 1e-9)
+        True
+    """
+
+    robot: ClosedLoopRobot
+    independent: tuple[int, ...]
+    name: str
+    size: float
+    start: np.ndarray
+    sliders: tuple[Slider, ...]
+    drives: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: ClosedLoopRobot, folder: Path | None = None) -> LoopSubject:
+        """The subject of a robot; its mesh files are looked for in the folder of its description."""
+        tree, start = robot.open_tree, np.array(robot.reference)
+        size = size_of(tree, start)
+        visuals, notes = visual_shapes(tree, folder)
+        shapes = (*visuals, *link_shapes(tree, size, _closure_points(robot)), *inertia_shapes(tree.bodies, size))
+        independent = tuple(speeds_of(tree, robot.speeds))
+        sliders = joint_sliders(tree, size)
+        enough = len(robot.actuator_names) >= robot.nv
+        return cls(
+            robot, independent, robot.name, size, start, tuple(sliders[k] for k in independent),
+            robot.actuator_names if enough else robot.speed_names, shapes, notes,
+        )  # fmt: skip
+
+    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """Where the loops do not close with these values, the robot stays where it was."""
+        tree = self.robot.open_tree
+        full = values_of(tree, near)
+        full[list(self.independent)] = values
+        found = self.robot.close(coordinates(tree, full), hold=self.robot.speeds)
+        return found.q if found.status == "closed" else near
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        return values_of(self.robot.open_tree, q)[list(self.independent)]
+
+    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
+        tree = self.robot.open_tree
+        return tree.integrate(q0, share * tree.difference(q0, q1))
+
+    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        return body_poses(self.robot.open_tree, q)
+
+    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
+        robot = self.robot
+        driven = self.drives == robot.actuator_names
+        return Readings(
+            robot.inverse_dynamics(q, qd, qdd) if driven else robot.generalized_forces(q, qd, qdd),
+            robot.gravity(q),
+            robot.mass_matrix(q),
+            float(robot.kinetic_energy(q, qd)),
+            float(robot.potential_energy(q)),
+            robot.center_of_mass(q),
+        )
+
+
+def _closure_points(robot: ClosedLoopRobot) -> Mapping[str, list[tuple[float, float, float]]]:
+    """Where each body is joined to another by a closure, in the body's frame. [m]"""
+    points: dict[str, list[tuple[float, float, float]]] = {}
+    for closure in robot.closures:
+        points.setdefault(closure.first, []).append(closure.first_pose.xyz)
+        points.setdefault(closure.second, []).append(closure.second_pose.xyz)
+    return points

@@ -1,0 +1,106 @@
+"""Spherical parallel robots: all axes meet in one point, so links are drawn as arcs on a ball around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from appell.closed_loop.spherical.robot import SphericalRobot
+from appell.view.links import JOINT, LINK, inertia_shapes
+from appell.view.shape import Rgb, Shape
+from appell.view.sliders import Slider
+from appell.view.solids import Mesh, joined, rod
+from appell.view.subject import Readings
+
+PLATFORM: Rgb = (0.0, 0.62, 0.45)
+PIECES = 16
+"""Straight pieces of an arc."""
+
+
+@dataclass(frozen=True)
+class SphericalSubject:
+    """A platform on legs of revolute joints; made by `of`.
+
+    Example:
+        >>> import appell
+        >>> wrist = SphericalSubject.of(appell.load("agile_wrist"))
+        >>> [slider.label for slider in wrist.sliders]
+        ['yaw', 'pitch', 'roll']
+    """
+
+    robot: SphericalRobot
+    name: str
+    size: float
+    start: np.ndarray
+    sliders: tuple[Slider, ...]
+    drives: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, robot: SphericalRobot) -> SphericalSubject:
+        """The subject of a robot. All joints are drawn at the distance of the furthest mass centre."""
+        reach = max([float(np.linalg.norm(body.com)) for body in robot.bodies] + [0.05])
+        start = np.zeros(robot.nq) if robot.initial_state is None else np.array(robot.initial_state[0])
+        sliders = tuple(Slider(name, "rad", -3.142, 3.142) for name in robot.joint_names)
+        shapes = (*_arcs(robot, reach), *inertia_shapes(robot.bodies, 4 * reach))
+        return cls(robot, robot.name, 2 * reach, start, sliders, robot.actuator_names, shapes)
+
+    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        return np.asarray(values, dtype=float)
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        return np.asarray(q, dtype=float)
+
+    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
+        return (1.0 - share) * q0 + share * q1
+
+    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        return {name: self.robot.pose(q, name) for name in self.robot.body_names}
+
+    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
+        robot, poses = self.robot, self.poses(q)
+        moments = [body.mass * (poses[body.name] @ [*body.com, 1.0])[:3] for body in robot.bodies]
+        mass = sum(body.mass for body in robot.bodies)
+        return Readings(
+            robot.inverse_dynamics(q, qd, qdd),
+            robot.gravity(q),
+            robot.mass_matrix(q),
+            float(robot.kinetic_energy(q, qd)),
+            float(robot.potential_energy(q)),
+            np.sum(moments, axis=0) / (mass or 1.0),
+        )
+
+
+def _arcs(robot: SphericalRobot, reach: float) -> list[Shape]:
+    """Links as arcs from their own joint's axis to the next, joints, and the platform as a star to the last axes."""
+    shapes = []
+    for leg in robot.legs:
+        for joint, body, angle in zip(leg.joint_names, leg.bodies, leg.arcs, strict=False):
+            far = turned(0.0, angle)
+            shapes.append(Shape(f"arc {joint}", body.name, arc(turned(0.0, 0.0), far, reach), LINK))
+            shapes.append(Shape(f"joint {joint}", body.name, pin(turned(0.0, 0.0), reach), JOINT))
+    tips = [turned(leg.tip.azimuth, leg.tip.tilt) for leg in robot.legs]
+    star = joined([rod((0, 0, 0), reach * tip, 0.03 * reach) for tip in tips] + [pin(tip, reach) for tip in tips])
+    return [*shapes, Shape("star", robot.platform.name, star, PLATFORM)]
+
+
+def turned(azimuth: float, tilt: float) -> np.ndarray:
+    """The axis Rz(azimuth) Rx(tilt) z."""
+    return np.array([np.sin(azimuth) * np.sin(tilt), -np.cos(azimuth) * np.sin(tilt), np.cos(tilt)])
+
+
+def arc(start: np.ndarray, end: np.ndarray, radius: float) -> Mesh:
+    """A curved rod on a ball, from one direction to another."""
+    angle = np.arccos(np.clip(start @ end, -1.0, 1.0))
+    shares = np.linspace(0.0, 1.0, PIECES + 1)[:, None]
+    points = np.sin((1 - shares) * angle) * start + np.sin(shares * angle) * end
+    points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
+    return joined([rod(a, b, 0.03 * radius) for a, b in pairwise(points)])
+
+
+def pin(direction: np.ndarray, radius: float) -> Mesh:
+    """A short cylinder through the ball along a direction."""
+    return rod(0.92 * radius * direction, 1.08 * radius * direction, 0.07 * radius)
