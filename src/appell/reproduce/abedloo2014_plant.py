@@ -122,17 +122,20 @@ class MultiplierModel:
         Newton's method on the closures and the platform's attitude, from a guess of the angles.
         """
         R, E, _ = euler_kinematics(q, qd)
-        angles = guess.copy()
-        for _ in range(50):
-            residual, J = self.closed(angles)
+        angles, step = guess.copy(), np.full(len(guess), np.inf)
+        while np.abs(step).max() > 1e-12:
+            residual, A = self._placing(angles)
             P = self.dynamics.pose(angles, self.wrist.platform.name)[:3, :3]
-            turn = 0.5 * sum(np.cross(P[:, k], R[:, k]) for k in range(3))
-            A = np.vstack([J, self.dynamics.jacobian(angles, self.wrist.platform.name)[3:]])
+            turn = 0.5 * np.cross(P.T, R.T).sum(axis=0)
             step = np.linalg.solve(A, np.concatenate([-residual, turn]))
             angles += step
-            if np.abs(step).max() < 1e-14:
-                break
-        return angles, np.linalg.solve(A, np.concatenate([np.zeros(len(J)), E @ qd]))
+        _, A = self._placing(angles)
+        return angles, np.linalg.solve(A, np.concatenate([np.zeros(len(A) - 3), E @ qd]))
+
+    def _placing(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of the closures, and the matrix of the rates of closures and platform, (7, 7)."""
+        residual, J = self.closed(q)
+        return residual, np.vstack([J, self.dynamics.jacobian(q, self.wrist.platform.name)[3:]])
 
     def read(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> State:
         """What sensors of the simulator show: Euler angles of the platform and actuated joints, (N, ...)."""

@@ -15,3 +15,7 @@ class CompiledSphericalRobot(Compiled, SphericalFunctions):
     """Made by `appell.compile`; its functions are documented in `SphericalFunctions`."""
 
     robot: SphericalRobot
+
+    @property
+    def _leg_count(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return len(self.robot.legs)

@@ -30,6 +30,7 @@ class SphericalFunctions:
     __slots__ = ()
 
     functions: Evaluator
+    _leg_count: int
 
     @direct
     def inverse_dynamics(
@@ -157,7 +158,7 @@ class SphericalFunctions:
         Example:
             >>> import appell
             >>> round(appell.load("agile_wrist").potential_energy([0.0] * 3).item(), 4)
-            0.1111
+            0.1471
         """
         return self.functions["potential_energy", None]((q,), gravity, None, None, out, check)
 
@@ -180,7 +181,7 @@ class SphericalFunctions:
             >>> import appell
             >>> wrist = appell.load("agile_wrist")
             >>> wrist.joint_angles([0.0] * 3)[:3].round(3).tolist()
-            [1.216, -1.507, -1.704]
+            [1.216, -1.507, 1.385]
         """
         return self.functions["joint_angles", None]((q,), None, None, None, out, check)
 
@@ -233,4 +234,4 @@ class SphericalFunctions:
 
         refuse_non_finite("q", np.asarray(q, dtype=float))
         values = self.functions["margins", None]((q,), None, None, None, None, False)
-        return split(values, len(self.functions.tree.legs))
+        return split(values, self._leg_count)

@@ -26,7 +26,7 @@ class Axis(NamedTuple):
     """Direction of an axis through the centre: z of the frame Rz(azimuth) Rx(tilt). [rad]
 
     Example:
-        >>> from appell.spherical import Axis
+        >>> from appell.closed_loop.spherical import Axis
         >>> [round(x, 3) for x in Axis(azimuth=0.0, tilt=0.5).direction]
         [0.0, -0.479, 0.878]
     """
@@ -60,7 +60,7 @@ class Leg:
         actuated: numbers of the joints with a motor, from 0 at the base.
 
     Example:
-        >>> from appell.spherical import Axis, Leg
+        >>> from appell.closed_loop.spherical import Axis, Leg
         >>> leg = Leg("leg", Axis(0.0, -2.2), (1.4, 1.2), Axis(0.0, -0.6))
         >>> leg.joint_names
         ('leg_joint1', 'leg_joint2', 'leg_joint3')

@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.algorithms.passive_forces import Losses
 from appell.closed_loop.spherical.singularities import refuse
-from appell.compiler.api import compile
+from appell.compiler.options import Options
 from appell.errors import ClosureError
 from appell.simulation.mechanism import Bounds
 
@@ -33,7 +33,7 @@ class SphericalMechanism:
     @cached_property
     def dynamics(self) -> CompiledSphericalRobot:
         """Native code, so that equal runs give equal bits from the first one on."""
-        return compile(self.robot, threads=1)  # type: ignore[return-value]
+        return self.robot.compiled(Options(threads=1))
 
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau

@@ -29,7 +29,7 @@ class Layout(NamedTuple):
         linear: places of 1, y1, y2, y3.
     """
 
-    count: int
+    size: int
     low: np.ndarray
     next: np.ndarray
     shifts: np.ndarray
@@ -61,13 +61,13 @@ def common_points(quadrics: np.ndarray) -> np.ndarray:
     """Solutions x (8, 4), complex, of length 1, of x^T A_i x = 0 for symmetric A (3, 4, 4)."""
     places = layout()
     turned = GENERIC @ quadrics @ GENERIC.T
-    rows = np.zeros((3, len(places.shifts), places.count))
+    rows = np.zeros((3, len(places.shifts), places.size))
     pairs = quadratic_pairs()
     for i, A in enumerate(turned):
         coefficients = np.array([A[a, b] if a == b else 2.0 * A[a, b] for a, b in pairs])
         for row, shift in zip(rows[i], places.shifts, strict=True):
             row[shift] = coefficients
-    matrix = rows.reshape(-1, places.count)
+    matrix = rows.reshape(-1, places.size)
     matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
     null = np.linalg.svd(matrix)[2][-COUNT:].T
     form = np.tensordot(FORM, null[places.next], axes=1)  # the null space times a linear form

@@ -94,6 +94,10 @@ class SphericalRobot(SphericalFunctions):
 
         return SphericalSystem.of(self)
 
+    @property
+    def _leg_count(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return len(self.legs)
+
     @cached_property
     def nv(self) -> int:
         """Degrees of freedom."""
@@ -208,7 +212,7 @@ class SphericalRobot(SphericalFunctions):
             >>> theta = wrist.joint_angles([0.1, 0.2, 0.3])[list(wrist.actuated)]
             >>> found = wrist.forward_kinematics(theta)
             >>> len(found), found.nearest([0.1, 0.2, 0.3]).round(9).tolist()
-            (8, [0.1, 0.2, 0.3])
+            (2, [0.1, 0.2, 0.3])
         """
         from appell.closed_loop.spherical.forward_kinematics import all_assemblies
 

@@ -65,8 +65,10 @@ def workspace_map(
 ) -> WorkspaceMap:
     """Documented at `SphericalRobot.workspace_map`."""
     names = robot.joint_names
+    if len(names) < 2:
+        raise ArgumentError(f"{robot.name} has {len(names)} coordinates; a map needs two.")
     if over is None:
-        over = (names[1], names[2]) if len(names) > 2 else (names[0], names[-1])
+        over = names[-2], names[-1]
     given = dict(at or {})
     for name in (*over, *given):
         if name not in names:
