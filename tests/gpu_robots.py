@@ -1,0 +1,23 @@
+"""Robots for tests on a GPU, saved where CasADi is: `python tests/gpu_robots.py FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from joint_trees import mixed_tree
+
+import appell
+
+LAWS = ("torque", "pd", "computed_torque", "integral_tracking")
+
+
+def save(folder: Path) -> None:
+    """A PUMA with control laws, and a tree with floating, planar and spherical joints."""
+    folder.mkdir(parents=True, exist_ok=True)
+    appell.compile(appell.load("puma560")).save(folder / "puma560.appell", rollouts=LAWS)
+    appell.compile(mixed_tree(4, 29)).save(folder / "free.appell", rollouts=["torque"])
+
+
+if __name__ == "__main__":
+    save(Path(sys.argv[1]))
