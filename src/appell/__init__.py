@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     )
     from appell.exporters import export
     from appell.identification.base import BaseParameters, base_parameters
+    from appell.identification.identify import identify
+    from appell.identification.result import Identification
     from appell.ik import inverse_kinematics
     from appell.impact.record import Contact, Impact
     from appell.impact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from appell.rollouts import Rollout, rollout
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
+    from appell.sweeps import Sweep, sweep
     from appell.symbolic.equations import Equations, equations
     from appell.view import show
 
@@ -56,11 +59,12 @@ _HOME = {
     "ClosedLoopRobot": "closed_loop.robot", "Pose": "model.pose",
     "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
     "base_parameters": "identification.base", "BaseParameters": "identification.base",
+    "identify": "identification.identify", "Identification": "identification.result",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
     "Sphere": "impact.surfaces",
-    "show": "view",
+    "show": "view", "Sweep": "sweeps", "sweep": "sweeps",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

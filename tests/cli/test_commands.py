@@ -63,7 +63,7 @@ def test_help_lists_every_command(run):
         assert f"    {command.name}" in out
 
 
-@pytest.mark.parametrize("arguments", [(), ("bogus",), ("info",), ("check", "a", "b"), ("demo", "--bogus")])
+@pytest.mark.parametrize("arguments", [(), ("bogus",), ("check",), ("check", "a", "b"), ("demo", "--bogus")])
 def test_wrong_usage_exits_with_2(run, arguments):
     code, out, err = run(*arguments)
     assert code == 2

@@ -9,10 +9,38 @@ import warnings
 from collections.abc import Sequence
 
 from appell import __version__
-from appell.cli import bench, check, demo, export, info, reproduce, simulate
+from appell.cli import (
+    bench,
+    check,
+    completion,
+    control,
+    demo,
+    export,
+    info,
+    reproduce,
+    simulate,
+    sweep,
+    view,
+)  # fmt: skip
 from appell.cli.command import FAILED
 
-COMMANDS = (demo.COMMAND, info.COMMAND, check.COMMAND, export.COMMAND, bench.COMMAND, reproduce.COMMAND, simulate.COMMAND)
+COMMANDS = (
+    demo.COMMAND,
+    info.COMMAND,
+    check.COMMAND,
+    simulate.COMMAND,
+    view.COMMAND,
+    control.COMMAND,
+    export.COMMAND,
+    sweep.COMMAND,
+    bench.COMMAND,
+    reproduce.COMMAND,
+    completion.COMMAND,
+)
+
+
+TRACEBACK = "APPELL_TRACEBACK"
+"""Environment variable that makes unexpected errors show where they arose."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,6 +90,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror or error}.")
     except KeyboardInterrupt:
         return _fail("interrupted.")
+    except Exception as error:  # a defect of this library: still one line, and how to see more
+        if os.environ.get(TRACEBACK):
+            raise
+        return _fail(f"{type(error).__name__}: {_one_line(error)} This is not your fault; {TRACEBACK}=1 shows where.")
 
 
 def _fail(message: str) -> int:

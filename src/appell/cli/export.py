@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.robot import add_robot, load_robot
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics,mass_matrix,gravity"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", help="URDF or MJCF file, or the name of a built-in robot")
+    add_robot(parser)
     parser.add_argument(
         "--functions", default=FUNCTIONS, metavar="LIST",
         help="separated by commas; pose:FRAME and jacobian:FRAME for a frame, FUNCTION@METHOD for a method "
@@ -20,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", default="c", help="c (default: %(default)s)")
     parser.add_argument("--float", action="store_true", help="single precision instead of double")
     parser.add_argument("--prefix", help="of all names and files (default: the robot's name)")
-    parser.add_argument("--mimic", choices=("couple", "ignore"), default="couple", help="what mimic joints do")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")
     add_json(parser)
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import appell
 
-    robot = appell.load(arguments.robot, mimic=arguments.mimic)
+    robot = load_robot(arguments)
     files = appell.export(
         robot,
         [name.strip() for name in arguments.functions.split(",") if name.strip()],

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.robot import add_robot, load_robot
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -17,19 +18,21 @@ COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravi
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", help="URDF or MJCF file, or the name of a built-in robot")
-    parser.add_argument("--mimic", choices=("couple", "ignore"), default="couple", help="what mimic joints do")
+    add_robot(parser, nargs="?")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    import appell
-
-    robot = appell.load(arguments.robot, mimic=arguments.mimic)
-    tables = (body_table(robot), joint_table(robot), count_table(robot))
-    mass = sum(body.mass for body in robot.bodies)
+    if arguments.robot is None:
+        table = built_in_table()
+        answer(arguments, table, table.as_dict())
+        return OK
+    robot = load_robot(arguments)
+    tree = tree_of(robot)
+    tables = (body_table(tree), joint_table(tree), *loop_tables(robot), count_table(robot))
+    mass = sum(body.mass for body in tree.bodies)
     head = (
-        f"{robot.name}: {len(robot.bodies)} bodies, {len(robot.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
+        f"{robot.name}: {len(tree.bodies)} bodies, {len(tree.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
         f"{mass:.6g} kg, gravity {triple(robot.gravity_vector)} m/s²"
     )
     data: dict[str, Any] = {
@@ -38,6 +41,34 @@ def run(arguments: argparse.Namespace) -> int:
     }  # fmt: skip
     answer(arguments, "\n\n".join([head, *map(str, tables)]), data)
     return OK
+
+
+def built_in_table() -> Table:
+    """Every built-in robot."""
+    import appell
+
+    rows = []
+    for name in appell.robots.names():
+        robot = appell.load(name)
+        kind = "closed loops" if tree_of(robot) is not robot else "tree"
+        rows.append((name, kind, robot.nq, robot.nv, len(tree_of(robot).bodies)))
+    return Table("Built-in robots", ("name", "kind", "nq", "nv", "bodies"), tuple(rows))
+
+
+def tree_of(robot: Any) -> Robot:
+    """The tree of a robot; of one with closed loops, the tree with its loops cut open."""
+    return getattr(robot, "open_tree", robot)
+
+
+def loop_tables(robot: Any) -> tuple[Table, ...]:
+    """Of a robot with closed loops: which speeds are independent, and which joints have an actuator."""
+    if tree_of(robot) is robot:
+        return ()
+    speeds = getattr(robot, "speed_names", robot.joint_names)
+    rows = [("independent speeds", ", ".join(speeds)), ("actuators", ", ".join(robot.actuator_names))]
+    closures = getattr(robot, "closures", ())
+    rows += [(f"closure {each.name}", f"{each.kind}: {each.first}, {each.second}") for each in closures]
+    return (Table("Loops", ("what", "which"), tuple(rows)),)
 
 
 def body_table(robot: Robot) -> Table:
@@ -52,9 +83,9 @@ def body_table(robot: Robot) -> Table:
 
 def joint_table(robot: Robot) -> Table:
     """Every joint; columns that no joint fills are left out."""
-    moving = {joint.name: number for number, joint in enumerate(robot.moving_joints)}
+    first = {name: q for name, (q, _) in robot.first_coordinates.items()}
     columns = {
-        "q": [moving.get(joint.name) for joint in robot.joints],
+        "q": [first.get(joint.name) for joint in robot.joints],
         "joint": [joint.name for joint in robot.joints],
         "kind": [joint.kind for joint in robot.joints],
         "parent -> child": [f"{joint.parent} -> {joint.child}" for joint in robot.joints],
@@ -69,10 +100,10 @@ def joint_table(robot: Robot) -> Table:
     }
     filled = {name: cells for name, cells in columns.items() if any(cell is not None for cell in cells)}
     rows = tuple(zip(*filled.values(), strict=True))
-    return Table("Joints [rad, m, N m, N, s]; q: index of its coordinate", tuple(filled), rows)
+    return Table("Joints [rad, m, N m, N, s]; q: index of its first coordinate", tuple(filled), rows)
 
 
-def count_table(robot: Robot) -> Table:
+def count_table(robot: Any) -> Table:
     """What one evaluation of the main functions costs, as they are compiled for this robot."""
     from appell import count_operations
 

@@ -102,11 +102,13 @@ _NAMES = ("q", "qd", "qdd", "tau")
 
 
 def _from_text(robot: Robot, path: Path) -> States:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    head = 1 if lines and not _is_numbers(lines[0]) else 0
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = lines if not lines or _is_numbers(lines[0]) else lines[1:]
+    if not rows:
+        raise ArgumentError(f"{path} is not a table of numbers: it has no rows. Give comma separated values.")
     try:
-        table = np.atleast_2d(np.loadtxt(lines[head:], delimiter="," if "," in (lines or [""])[head] else None))
-    except (ValueError, IndexError) as error:
+        table = np.atleast_2d(np.loadtxt(rows, delimiter="," if "," in rows[0] else None))
+    except ValueError as error:
         raise ArgumentError(f"{path} is not a table of numbers: {error}. Give comma separated values.") from None
     nq, nv = robot.nq, robot.nv
     if table.shape[1] not in (nq, nq + nv, nq + 2 * nv):

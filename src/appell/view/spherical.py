@@ -45,7 +45,7 @@ class SphericalSubject:
         reach = max([float(np.linalg.norm(body.com)) for body in robot.bodies] + [0.05])
         start = np.zeros(robot.nq) if robot.initial_state is None else np.array(robot.initial_state[0])
         sliders = tuple(Slider(name, "rad", -3.142, 3.142) for name in robot.joint_names)
-        shapes = (*_arcs(robot, reach), *inertia_shapes(robot.bodies, 4 * reach))
+        shapes = (*_arcs(robot, reach), *inertia_shapes(robot.bodies, 2 * reach))
         return cls(robot, robot.name, 2 * reach, start, sliders, robot.actuator_names, shapes)
 
     def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:

@@ -1,0 +1,118 @@
+"""`appell completion SHELL`: a script with which bash, zsh or fish complete the commands, their options and robots."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from appell.cli.command import OK, Command
+
+
+class Words(NamedTuple):
+    """What may follow a command: options, those of them that take a value, words for a value, words for an argument."""
+
+    help: str
+    options: tuple[str, ...]
+    valued: tuple[str, ...]
+    choices: dict[str, tuple[str, ...]]
+    arguments: tuple[str, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="whose script to print")
+    parser.epilog = 'For bash, add to ~/.bashrc:  eval "$(appell completion bash)"'
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from appell.cli import parser
+
+    print(SCRIPTS[arguments.shell](words_of(parser())))
+    return OK
+
+
+def words_of(parser: argparse.ArgumentParser) -> dict[str, Words]:
+    """The words of every command."""
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    helps = {action.dest: action.help or "" for action in commands._choices_actions}
+    return {name: _words(helps[name], own) for name, own in commands.choices.items()}
+
+
+def _words(text: str, parser: argparse.ArgumentParser) -> Words:
+    options, valued, choices, arguments = [], [], {}, []
+    for action in parser._actions:
+        values = tuple(map(str, action.choices or ()))
+        if not action.option_strings:
+            arguments += [*values, *_named_arguments().get(action.dest, ())]
+            continue
+        options += [name for name in action.option_strings if name.startswith("--")]
+        if action.nargs != 0:
+            valued += action.option_strings
+            choices.update(dict.fromkeys(action.option_strings, values))
+    return Words(text, tuple(options), tuple(valued), choices, tuple(arguments))
+
+
+def _named_arguments() -> dict[str, tuple[str, ...]]:
+    """Words for arguments by their name."""
+    from appell.model.catalogue import names
+    from appell.reproduce import PAPERS
+
+    return {"robot": names(), "file": names(), "paper": (*PAPERS, "all")}
+
+
+def bash(commands: dict[str, Words]) -> str:
+    """A completion function for bash. File names are offered wherever a path may stand."""
+    cases = []
+    for name, words in commands.items():
+        values = "".join(
+            f'        {option}) COMPREPLY=($(compgen -W "{" ".join(values)}" -- "$cur")); return;;\n'
+            for option, values in words.choices.items()
+            if values
+        )
+        files = "|".join(option for option in words.valued if not words.choices[option])
+        values += f'        {files}) COMPREPLY=($(compgen -f -- "$cur")); return;;\n' if files else ""
+        cases.append(
+            f'    {name})\n      case "$prev" in\n{values}        *) ;;\n      esac\n'
+            f'      if [[ "$cur" == -* ]]; then COMPREPLY=($(compgen -W "{" ".join(words.options)}" -- "$cur"))\n'
+            f'      else COMPREPLY=($(compgen -f -W "{" ".join(words.arguments)}" -- "$cur")); fi;;'
+        )
+    return (
+        "_appell() {\n"
+        '  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}"\n'
+        "  COMPREPLY=()\n"
+        "  if (( COMP_CWORD == 1 )); then\n"
+        f'    COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$cur")); return\n  fi\n'
+        '  case "${COMP_WORDS[1]}" in\n' + "\n".join(cases) + "\n  esac\n}\ncomplete -o filenames -F _appell appell"
+    )
+
+
+def zsh(commands: dict[str, Words]) -> str:
+    """The same for zsh, which understands functions for bash."""
+    return "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bash(commands)
+
+
+def fish(commands: dict[str, Words]) -> str:
+    """Completions for fish."""
+    lines = [
+        "complete -c appell -n __fish_use_subcommand -l help",
+        "complete -c appell -n __fish_use_subcommand -l version",
+    ]
+    for name, words in commands.items():
+        lines.append(f"complete -c appell -f -n __fish_use_subcommand -a {name} -d {_quoted(words.help)}")
+        here = f"complete -c appell -n '__fish_seen_subcommand_from {name}'"
+        if words.arguments:
+            lines.append(f"{here} -a {_quoted(' '.join(words.arguments))}")
+        for option in words.options:
+            values = words.choices.get(option, ())
+            given = f" -x -a {_quoted(' '.join(values))}" if values else (" -r" if option in words.valued else "")
+            lines.append(f"{here} -l {option.removeprefix('--')}{given}")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+SCRIPTS: dict[str, Callable[[dict[str, Words]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+COMMAND = Command("completion", "print a script that completes commands in your shell", add_arguments, run)

@@ -1,0 +1,68 @@
+"""`appell sweep ROBOT`: functions of a robot over a grid, random states or states of a file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.robot import add_robot, load_robot
+
+FUNCTIONS = "inverse_dynamics,forward_dynamics"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    parser.add_argument(
+        "--functions", default=FUNCTIONS, metavar="LIST",
+        help="separated by commas; pose:FRAME and jacobian:FRAME for a frame, FUNCTION@METHOD for a method "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--random", type=int, metavar="N", help="so many random states (default: 10000)")
+    which.add_argument("--grid", type=int, metavar="K", help="K points for each coordinate between its limits, at rest")
+    which.add_argument("--states", metavar="FILE", help="csv with columns q, qd, qdd or tau; or npz with such arrays")
+    parser.add_argument("--seed", type=int, default=0, help="of random states (default: %(default)s)")
+    parser.add_argument("--out", metavar="FILE", help="write states and results as .npz or .csv")
+    parser.add_argument("--plot", metavar="FILE", help="write histograms of the results as a picture")
+    parser.add_argument("--float", action="store_true", help="single precision instead of double")
+    parser.add_argument("--threads", type=int, metavar="N", help="processor cores (default: all)")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from appell.cli.progress import finish, show
+    from appell.sweeps import grid_states, random_states, read_states, sweep
+
+    robot = load_robot(arguments)
+    if arguments.states:
+        states = read_states(robot, arguments.states)
+    elif arguments.grid:
+        states = grid_states(robot, arguments.grid)
+    else:
+        states = random_states(robot, 10_000 if arguments.random is None else arguments.random, arguments.seed)
+    begun = time.perf_counter()
+    result = sweep(
+        robot,
+        [name.strip() for name in arguments.functions.split(",") if name.strip()],
+        states,
+        dtype="float32" if arguments.float else "float64",
+        threads=arguments.threads,
+        progress=lambda share: show(share, f"{len(states)} states", time.perf_counter() - begun),
+    )
+    finish()
+    written = []
+    for path, write in ((arguments.out, result.save), (arguments.plot, result.plot)):
+        if path:
+            write(path)
+            written.append(path)
+    text = "\n".join([str(result.table()), *(f"written: {path}" for path in written)])
+    answer(
+        arguments,
+        text,
+        {**result.table().as_dict(), "states": len(states), "seconds": result.seconds, "files": written},
+    )
+    return OK
+
+
+COMMAND = Command("sweep", "evaluate functions of a robot over many states", add_arguments, run)

@@ -1,0 +1,108 @@
+"""Sweeps: every result equals the library's own, states come from where they should, files hold all of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import assert_close, general_tree
+
+import appell
+from appell.cli import main
+from appell.sweeps import States, grid_states, random_states, read_states
+
+
+def test_results_are_those_of_the_library_in_any_batch() -> None:
+    robot = appell.load("puma560")
+    states = random_states(robot, 1000, seed=3)
+    found = appell.sweep(
+        robot, ["inverse_dynamics", "forward_dynamics", "pose:link6", "kinetic_energy"], states, batch=300
+    )
+    assert_close(found.results["inverse_dynamics"], robot.inverse_dynamics(states.q, states.qd, states.drive))
+    assert_close(
+        found.results["forward_dynamics"], robot.forward_dynamics(states.q, states.qd, states.drive), tolerance=1e-12
+    )
+    assert_close(found.results["pose:link6"], robot.pose(states.q, "link6"))
+    assert found.results["kinetic_energy"].shape == (1000,)
+    assert np.isfinite(found.results["inverse_dynamics"]).all()
+
+
+def test_random_states_lie_within_limits_and_quaternions_are_unit() -> None:
+    robot = general_tree(9, 3)
+    states = random_states(robot, 500, seed=1)
+    assert np.array_equal(states.q, random_states(robot, 500, seed=1).q)
+    assert not np.array_equal(states.q, random_states(robot, 500, seed=2).q)
+    builder = appell.RobotBuilder().body("a", mass=1, inertia=(1, 1, 1))
+    drone = builder.floating("free", parent="world", child="a").build()
+    q = random_states(drone, 100).q
+    assert_close(np.linalg.norm(q[:, 3:], axis=1), np.ones(100), tolerance=1e-14)
+    with pytest.raises(appell.ArgumentError, match="no grid"):
+        grid_states(drone, 3)
+
+
+def test_a_grid_has_every_corner() -> None:
+    states = grid_states(appell.load("planar2r"), 3)
+    assert states.q.shape == (9, 2)
+    assert_close(np.unique(states.q[:, 0]), np.array([-np.pi, 0.0, np.pi]))
+    with pytest.raises(appell.ArgumentError, match="has 1e\\+12 states"):
+        grid_states(appell.load("puma560"), 100)
+
+
+@pytest.mark.parametrize("columns", [2, 4, 6])
+@pytest.mark.parametrize("head", ["", "a,b\n"])
+def test_states_from_text(tmp_path: Path, columns: int, head: str) -> None:
+    table = np.arange(3 * columns, dtype=float).reshape(3, columns)
+    path = tmp_path / "states.csv"
+    path.write_text(head + "\n".join(",".join(map(str, row)) for row in table))
+    states = read_states(appell.load("planar2r"), path)
+    full = np.concatenate([states.q, states.qd, states.drive], axis=1)
+    assert_close(full[:, :columns], table)
+    assert not full[:, columns:].any()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1,2,3\n", "has 3 columns, expected 2"), ("a\nb,c\n", "not a table"), ("", "not a table"), ("q\n", "no rows")],
+)
+def test_states_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "states.csv"
+    path.write_text(text)
+    with pytest.raises(appell.ArgumentError, match=message):
+        read_states(appell.load("planar2r"), path)
+
+
+def test_results_survive_a_round_through_files(tmp_path: Path) -> None:
+    robot = appell.load("planar2r")
+    found = appell.sweep(robot, ["mass_matrix@composite", "gravity"], grid_states(robot, 4))
+    found.save(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as file:
+        assert_close(file["mass_matrix_composite"], robot.mass_matrix(file["q"]))
+    again = read_states(robot, tmp_path / "out.npz")
+    assert_close(again.q, found.states.q)
+    found.save(tmp_path / "out.csv")
+    table = np.loadtxt(tmp_path / "out.csv", delimiter=",", skiprows=1)
+    assert_close(table[:, -2:], found.results["gravity"])
+    assert (tmp_path / "out.csv").read_text().splitlines()[0].endswith("gravity_1,gravity_2")
+    with pytest.raises(appell.ArgumentError, match=r"\.npz or \.csv"):
+        found.save(tmp_path / "out.txt")
+
+
+def test_what_cannot_be_swept() -> None:
+    robot = appell.load("planar2r")
+    states = States(*np.zeros((3, 1, 2)))
+    for functions, message in (([], "no functions"), (["nothing"], "unknown function"), (["pose"], "pose:FRAME")):
+        with pytest.raises(appell.ArgumentError, match=message):
+            appell.sweep(robot, functions, states)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, picture = tmp_path / "s.npz", tmp_path / "s.png"
+    words = ["sweep", "planar2r", "--random", "50", "--out", str(out), "--plot", str(picture), "--json"]
+    assert main(words) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["states"], data["files"]) == (50, [str(out), str(picture)])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main(["sweep", "planar2r", "--states", str(out), "--functions", "gravity"]) == 0
+    assert "50 states" in capsys.readouterr().out
