@@ -22,12 +22,12 @@ from appell.closed_loop.spherical.rates import (
     Speeds,
     axis_rates,
     coordinate_speeds,
-    guarded,
     joint_motion,
     joint_rows,
     normals,
     platform_rates,
     quasi_speeds,
+    reciprocal,
 )
 from appell.errors import ArgumentError
 
@@ -204,7 +204,7 @@ def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[C
             rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
             parts.append(part)
         left = _dot(rest, rest)
-        scale = 1.0 / sqrt(guarded(left, left - length * SMALLEST_SINE**2))
+        scale = reciprocal(sqrt(left), left - length * SMALLEST_SINE**2)
         found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
     return found
 

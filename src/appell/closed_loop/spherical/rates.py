@@ -87,13 +87,14 @@ def platform_rates(
 def normals(leg: LegPosture) -> tuple[Vec3, Vec3, Vec3]:
     """p1 / h, p2 / h, p3 / h of (39): what the rates of the last three joints are products with."""
     u, w, v = leg.axes[-CLOSED:]
-    share = 1.0 / guarded(leg.h, leg.discriminant - SMALLEST_H**2)
+    share = reciprocal(leg.h, leg.discriminant - SMALLEST_H**2)
     return v.cross(w) * share, u.cross(v) * share, w.cross(u) * share
 
 
-def guarded(value: Scalar, margin: Scalar) -> Scalar:
-    """The value; not a number where the margin is negative."""
-    return value + sqrt(margin - abs(margin))
+def reciprocal(value: Scalar, margin: Scalar) -> Scalar:
+    """1 / value; not a number where the margin is negative. Written so that it can be differentiated."""
+    root = sqrt(margin)
+    return root / (value * root)
 
 
 def joint_motion(leg: LegPosture, rates: Rates, free: Sequence[tuple[Scalar, Scalar]]) -> list[tuple[Scalar, Scalar]]:
