@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from appell.reproduce import PAPERS, mata2002, provenzano2002, reproduce, valera2003
+from appell.reproduce import PAPERS, mata2002, mata2002_simulation, provenzano2002, reproduce, valera2003
 from appell.reproduce.cost import SIX, SIZES, Cost, compared, counted, operations, printed
 from appell.reproduce.polynomial import poly
 
@@ -98,9 +98,9 @@ def test_comparison_in_words(six, text):
 
 
 @pytest.mark.parametrize(("paper", "titles"), [
-    ("valera2003", ["Table 2", "Table 3"]),
-    ("provenzano2002", ["Table 1", "Table 2"]),
-    ("mata2002", ["Table 1", "Table 2", "Table 3", "Table 4", "Table 5"]),
+    ("valera2003", ["Table 2", "Table 3", "Figure 4", "Figure 5", "Execution time of the control algorithms"]),
+    ("provenzano2002", ["Table 1", "Table 2", "Table 3", "Table 4", mata2002_simulation.GROWTH]),
+    ("mata2002", [*(f"Table {k}" for k in range(1, 8)), mata2002_simulation.GROWTH]),
 ])  # fmt: skip
 def test_reproduction_has_the_tables_as_text_and_data(paper, titles):
     result = reproduce(paper)

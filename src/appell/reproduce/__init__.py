@@ -16,7 +16,7 @@ def reproduce(paper: str) -> Reproduction:
 
     Example:
         >>> from appell.reproduce import reproduce
-        >>> [table.title for table in reproduce("provenzano2002").tables]
+        >>> [table.title for table in reproduce("provenzano2002").tables][:2]
         ['Table 1. Forward dynamics by its parts', 'Table 2. Forward dynamics, n = 6']
     """
     if paper not in PAPERS:

@@ -1,8 +1,8 @@
-"""Tables 1 to 5 of Mata, Provenzano, Valero and Cuadrado 2002."""
+"""Tables 1 to 7 and figure 3 of Mata, Provenzano, Valero and Cuadrado 2002."""
 
 from __future__ import annotations
 
-from appell.reproduce import two_bodies
+from appell.reproduce import mata2002_figures, mata2002_simulation, two_bodies
 from appell.reproduce.cost import COLUMNS, SIX, Cost, compared, counted, operations, printed
 from appell.reproduce.reproduction import Reproduction
 from appell.table import Table
@@ -32,7 +32,7 @@ TABLE_3 = {
     "total": printed(("1/6", 13, "695/6", -157), 1042, ("1/6", 10, "683/6", -174), 905),
 }
 TABLE_4 = {"CRBA": (1627, 1261), "ABA": (1533, 1415), "NOC": (1353, 1165), "GA": (1042, 905)}
-"""Tables as printed in the paper; table 5 is in `appell.reproduce.two_bodies`."""
+"""Tables as printed in the paper; table 5 is in `two_bodies`, tables 6 and 7 are in `mata2002_simulation`."""
 
 HESSIAN = ("mass_matrix", "gibbs_hessian")
 BIAS_VECTOR = ("bias", "mata2002")
@@ -57,8 +57,13 @@ def reproduce() -> Reproduction:
         "Tracing drops every operation that no result needs or whose operand is a known 0 or 1. Near the base, where "
         "much is zero, less remains than the printed constants assume; the cost of one more joint is the paper's or less.",
     )
-    tables = (table_1(), table_2(), table_3(), table_4(), two_bodies.table_5())
-    return Reproduction("mata2002", SOURCE, tables, notes)
+    tables = (
+        table_1(), table_2(), table_3(), table_4(), two_bodies.table_5(),
+        mata2002_simulation.errors_table("Table 6. Mean errors of the replayed line"),
+        mata2002_simulation.effort_table("Table 7. Processing time and evaluations of the function"),
+        mata2002_simulation.growth_table(),
+    )  # fmt: skip
+    return Reproduction("mata2002", SOURCE, tables, notes, mata2002_figures.figures(3))
 
 
 def table_1() -> Table:

@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of Valera et al. 2003."""
+"""Tables 2 and 3 and figures 3 to 5 of Valera et al. 2003."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from appell.algorithms.inverse_dynamics.vector_motion import VectorMotion, propa
 from appell.compiler.count import Counts, count_graph
 from appell.model.catalogue.random import random_chain
 from appell.model.tree import Tree, Wrench
+from appell.reproduce import valera2003_control as control
 from appell.reproduce.cost import COLUMNS, SIX, SIZES, Cost, compared, counted, operations, printed
 from appell.reproduce.polynomial import fit, poly
 from appell.reproduce.reproduction import Reproduction
@@ -40,12 +41,13 @@ TABLE_3 = {
 
 
 def reproduce() -> Reproduction:
-    """Tables 2 and 3 beside counts of this library."""
+    """Tables and figures beside counts and results of this library."""
     notes = (
         "Printed: the paper's own text. Counted: operations of this library's vector form, traced for general chains of "
         "n = 3 to 12 revolute joints; a formula is shown only if it gives all ten counts exactly.",
     )
-    return Reproduction("valera2003", SOURCE, (table_2(), table_3()), notes)
+    section_4 = (control.torque_table(), control.tracking_table(), control.computing_table())
+    return Reproduction("valera2003", SOURCE, (table_2(), table_3(), *section_4), notes, control.figures())
 
 
 def table_2() -> Table:
