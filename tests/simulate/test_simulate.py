@@ -14,10 +14,11 @@ from helpers import assert_close
 import appell
 from appell.simulation.drive import drive_of
 from appell.simulation.events import Watch
+from appell.simulation.grip import loose
 from appell.simulation.loop import Loop
 from appell.simulation.mechanism import mechanism_of
 from appell.simulation.methods import METHODS, Options
-from appell.simulation.phase import Free
+from appell.simulation.phase import Flight, Free, Settled
 from appell.simulation.plant import Plant
 from appell.simulation.progress import Progress
 from appell.simulation.rates import Coordinates
@@ -206,12 +207,16 @@ def test_a_motion_that_diverges_is_an_error_and_not_an_endless_run(method):
 def test_events_without_progress_end_the_run_with_a_status():
     """A phase that always has an event at once: what a bug in a wall, or a jam of many points, would be."""
 
-    class Restless(Free):
+    class Restless(Flight):
         def first_event(self, step):
             return step.start
+
+    class Jam(Free):
+        def settle(self, t, q, qd):
+            return Settled(q, qd, Restless(self.plant, loose(2)), ())
 
     q, qd = map(np.array, START)
     plant = Plant(mechanism_of(ARM), drive_of(2, None, None, q, qd))
     extras = Recorder(plant, None), Watch(plant, ()), Progress("arm", 1.0, False)
-    loop = Loop(plant, Restless(plant), METHODS["DOP853"], Options(1e-6, 1e-6), *extras)
+    loop = Loop(plant, Jam(plant), METHODS["DOP853"], Options(1e-6, 1e-6), *extras)
     assert loop.run(q, qd, 1.0, 1000) == "no progress"

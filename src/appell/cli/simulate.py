@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.robot import add_robot, load_robot
+from appell.cli.walls import add_walls, walls_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +22,10 @@ SAMPLES = 500
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", help="URDF or MJCF file, or the name of a built-in robot")
-    parser.add_argument("--floating", action="store_true", help="let the base fly instead of fixing it to the world")
+    add_robot(parser)
+    parser.add_argument(
+        "--floating", action="store_const", const="floating", dest="base", help="the same as --base floating"
+    )
     start = parser.add_argument_group("start", "numbers in the order of `appell info`, or NAME=NUMBER for some of them")
     start.add_argument("--q0", nargs="+", metavar="Q", help="coordinates (default: the robot's own, or its rest pose)")
     start.add_argument("--qd0", nargs="+", metavar="QD", help="speeds (default: the robot's own, or none)")
@@ -40,11 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     drives.add_argument("--limits", action="store_true", help="cut forces off at the effort limits of the joints")
     walls = parser.add_argument_group("walls")
-    walls.add_argument(
-        "--walls", nargs="+", default=[], metavar="WALL", help="such as circle:2.5, sphere:1 or floor:-0.5"
-    )
+    add_walls(walls)
     walls.add_argument("--restitution", type=float, default=1.0, metavar="E", help="from 0 to 1 (default: %(default)s)")
-    walls.add_argument("--friction", type=float, default=0.0, metavar="MU", help="of the walls (default: %(default)s)")
     walls.add_argument("--points", nargs="+", metavar="BODY", help="that touch walls (default: joint origins and tips)")
     how = parser.add_argument_group("integration")
     how.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
@@ -59,21 +60,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument(
         "--plot", metavar="FILE", help="draw coordinates, speeds, forces and energy, as .png, .svg or .pdf"
     )
-    add_json(out)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     import appell
     from appell.cli import simulate_tables as tables
-    from appell.cli.words import wall
 
-    robot = appell.load(arguments.robot, base="floating" if arguments.floating else "fixed")
+    robot = load_robot(arguments)
     q0, qd0, tau = start_of(robot, arguments)
     begun = time.perf_counter()
     motion = appell.simulate(
         robot, q0, qd0, arguments.duration,
         tau=tau, control=controller(robot, q0, arguments), limits="robot" if arguments.limits else None,
-        walls=[wall(word, arguments.friction) for word in arguments.walls], restitution=arguments.restitution,
+        walls=walls_of(arguments), restitution=arguments.restitution,
         points=arguments.points, method=arguments.method, rtol=arguments.rtol, dt=arguments.dt,
         sample=arguments.sample or arguments.duration / SAMPLES,
     )  # fmt: skip

@@ -1,18 +1,12 @@
-"""Words of a command line that mean numbers of a robot, and walls around it."""
+"""Words of a command line that mean numbers of a robot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.errors import ArgumentError, choices
-
-if TYPE_CHECKING:
-    from appell.impact.surfaces import Surface
-
-WALLS = "circle:RADIUS, cylinder:RADIUS, sphere:RADIUS, ellipse:A,B, floor or floor:HEIGHT"
 
 
 def numbers(words: Sequence[str], names: Sequence[str], default: np.ndarray, option: str) -> np.ndarray:
@@ -52,25 +46,3 @@ def number(word: str, option: str) -> float:
     if not np.isfinite(value):
         raise ArgumentError(f"{option}: {word!r} is not a number.")
     return value
-
-
-def wall(word: str, friction: float) -> Surface:
-    """A wall such as `circle:2.5` or `floor`.
-
-    Example:
-        >>> wall("floor:-0.5", friction=0.3).point
-        (0.0, 0.0, -0.5)
-    """
-    from appell.impact.surfaces import Circle, Cylinder, Ellipse, Plane, Sphere
-
-    kinds = {"circle": Circle, "cylinder": Cylinder, "sphere": Sphere, "ellipse": Ellipse, "floor": Plane}
-    name, _, rest = word.partition(":")
-    sizes = [number(each, "--walls") for each in rest.split(",") if each]
-    expected = {"ellipse": (2,), "floor": (0, 1)}.get(name, (1,))
-    if name not in kinds or len(sizes) not in expected:
-        raise ArgumentError(f"--walls: {word!r} is no wall. Valid: {WALLS}.")
-    if name == "floor":
-        return Plane((0.0, 0.0, 1.0), (0.0, 0.0, sizes[0] if sizes else 0.0), friction=friction)
-    if name == "ellipse":
-        return Ellipse((sizes[0], sizes[1]), friction=friction)
-    return kinds[name](radius=sizes[0], friction=friction)

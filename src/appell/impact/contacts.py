@@ -56,6 +56,10 @@ class ContactMotion(NamedTuple):
         """Velocity in the tangent, (c, 3). [m/s]"""
         return self.velocity - self.rate[:, None] * self.normal
 
+    def over(self, speeds: np.ndarray | slice) -> ContactMotion:
+        """The same with the Jacobians of some speeds alone: the others are held."""
+        return self if isinstance(speeds, slice) else self._replace(J=self.J[..., speeds])
+
     def some(self, which: np.ndarray) -> ContactMotion:
         """Those that a mask or a list of positions chooses."""
         return ContactMotion(*(each[which] for each in self))

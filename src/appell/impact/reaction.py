@@ -99,6 +99,12 @@ def _reaction(qdd: np.ndarray, normal: np.ndarray, friction: np.ndarray, contact
     return Reaction(qdd, normal, friction, along + contacts.bend, acceleration - along[:, None] * contacts.normal)
 
 
+def walls_on_speeds(reaction: Reaction, contacts: ContactMotion) -> np.ndarray:
+    """Forces of the walls brought to the speeds, J^T (n f + t), (nv,). [N m, N]"""
+    forces = reaction.normal[:, None] * contacts.normal + reaction.friction
+    return np.einsum("ci,cij->j", forces, contacts.J)
+
+
 def next_mode(reaction: Reaction, contacts: ContactMotion, mu: np.ndarray) -> Mode:
     """The contacts that do not open, and whether they stick or slide."""
     greatest = max(1.0, float(np.abs(contacts.rate_bias).max(initial=0.0)))

@@ -11,7 +11,8 @@ from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.crossing import PIECES, TIME, first_crossing
 from appell.impact.law import rows_along, tangents
-from appell.impact.reaction import SPEED, Mode, has_ended, hold
+from appell.impact.reaction import SPEED, Mode, Reaction, has_ended, hold, walls_on_speeds
+from appell.simulation.grip import Grip, first_change
 from appell.simulation.plant import Motion
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ class Touching:
 
     Attributes:
         mode: the contacts that stay closed; none in free flight.
+        grip: the joints that stick.
     """
 
-    def __init__(self, plant: Plant, pairs: Contacts, mode: Mode) -> None:
-        self.plant, self.pairs, self.mode = plant, pairs, mode
+    def __init__(self, plant: Plant, pairs: Contacts, mode: Mode, grip: Grip) -> None:
+        self.plant, self.pairs, self.mode, self.grip = plant, pairs, mode, grip
         self.mu = pairs.of_walls([wall.friction for wall in pairs.walls])[mode.index]
 
     @property
@@ -39,13 +41,28 @@ class Touching:
         return tuple((self.pairs.point(i), self.pairs.wall(i)) for i in self.mode.index.tolist())
 
     def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
-        free = self.plant.motion(t, q, qd)
+        free = self.plant.motion(t, q, qd, self.grip)
         if not len(self.mode.index) or not np.isfinite(free.qdd).all():
             return free
         contacts = self._closed(q, qd)
-        held = hold(self._mass(q), free.qdd, contacts, self.mu, self.mode)
+        held = self._held(q, free.qdd, contacts)
         drives, joints, _ = free.power
-        return Motion(held.qdd, (drives, joints, float(np.sum(held.friction * contacts.sliding))))
+        qdd = np.zeros_like(qd)
+        qdd[self.grip.free] = held.qdd
+        return Motion(qdd, (drives, joints, float(np.sum(held.friction * contacts.sliding))))
+
+    def _held(self, q: np.ndarray, qdd: np.ndarray, contacts: ContactMotion) -> Reaction:
+        """Forces of the walls, the joints that stick left out of the motion."""
+        free = self.grip.free
+        return hold(self._mass(q), qdd[free], contacts.over(free), self.mu, self.mode)
+
+    def _holding(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Forces on the joints that stick."""
+        if not len(self.mode.index):
+            return self.plant.holding(t, q, qd, self.grip)
+        contacts = self._closed(q, qd)
+        held = self._held(q, self.plant.motion(t, q, qd, self.grip).qdd, contacts)
+        return self.plant.holding(t, q, qd, self.grip, walls_on_speeds(held, contacts))
 
     # --- when it ends -------------------------------------------------------------------------------------------------
 
@@ -59,7 +76,8 @@ class Touching:
 
         crossing = first_crossing(gaps, step.start, step.end, watched)
         release = self._release(step) if len(self.mode.index) else None
-        return min((time for time in (crossing, release) if time is not None), default=None)
+        grip = first_change(self.plant, self.grip, step, self._holding) if self.plant.friction.any() else None
+        return min((time for time in (crossing, release, grip) if time is not None), default=None)
 
     def _release(self, step: Step) -> float | None:
         """The first time at which a contact opens, or changes between sticking and sliding."""
@@ -72,7 +90,8 @@ class Touching:
             moved = np.linalg.norm(sliding, axis=-1) > SPEED
             if ((self.mu > 0.0) & ~self.mode.sticks & turned & moved).any():
                 return True
-            return has_ended(self._mass(q), self.plant.acceleration(t, q, qd), contacts, self.mu, self.mode)
+            free, qdd = self.grip.free, self.plant.motion(t, q, qd, self.grip).qdd
+            return has_ended(self._mass(q), qdd[free], contacts.over(free), self.mu, self.mode)
 
         times = np.linspace(step.start, step.end, PIECES + 1).tolist()
         for a, b in pairwise(times):
@@ -88,14 +107,18 @@ class Touching:
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.mechanism.tidied(q, qd)
+        if len(self.grip.stuck):
+            qd = np.where(self.grip.sticks, 0.0, qd)
         if not len(self.mode.index):
             return q, qd
         q = brought_to_wall(self.plant, self.pairs, q, self.mode.index)
-        contacts = self._closed(q, qd)
+        free, qd = self.grip.free, qd.copy()
+        contacts = self._closed(q, qd).over(free)
         stuck = rows_along(tangents(contacts.normal[self.mode.sticks]), contacts.J[self.mode.sticks])
         rows = np.concatenate([contacts.J_n, stuck])
         weighted = np.linalg.solve(self._mass(q), rows.T)
-        return q, qd - weighted @ minimum_norm(rows @ weighted, rows @ qd)
+        qd[free] -= weighted @ minimum_norm(rows @ weighted, rows @ qd[free])
+        return q, qd
 
     # --- in short -----------------------------------------------------------------------------------------------------
 
@@ -103,7 +126,9 @@ class Touching:
         return self.pairs.motion(q, qd).some(self.mode.index)
 
     def _mass(self, q: np.ndarray) -> np.ndarray:
-        return self.plant.mechanism.mass_matrix(q)
+        """M of the speeds that are not held."""
+        M, free = self.plant.mechanism.mass_matrix(q), self.grip.free
+        return M if isinstance(free, slice) else M[np.ix_(free, free)]
 
     def _state(self, step: Step, t: float) -> tuple[np.ndarray, np.ndarray]:
         return self.plant.split(step.state(t))

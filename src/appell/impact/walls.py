@@ -19,9 +19,10 @@ import numpy as np
 from appell.errors import SimulationError
 from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.law import Outcome, impact
-from appell.impact.reaction import FLIGHT, SPEED, Mode, next_mode, push
+from appell.impact.reaction import FLIGHT, SPEED, Mode, next_mode, push, walls_on_speeds
 from appell.impact.record import Impact
 from appell.impact.touching import SLACK, Touching, brought_to_wall
+from appell.simulation.grip import Grip, corrected, grip_in_flight
 from appell.simulation.phase import Settled
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ RESOLVED = 1e-11
 ROUNDS = 200
 ELASTIC_ROUNDS = 100
 """Most impacts at one instant, and after how many of them they lose their rebound."""
+GRIPS = 50
+"""Most corrections of which joints stick while points rest on walls."""
 
 
 class Walls:
@@ -60,7 +63,7 @@ class Walls:
                 contacts = self.pairs.motion(q, qd)
             involved = self._involved(contacts)
             if not involved.any():
-                phase = Touching(self.plant, self.pairs, self._mode(t, q, qd, contacts))
+                phase = Touching(self.plant, self.pairs, *self._mode(t, q, qd, contacts))
                 q, qd = phase.tidied(q, qd)
                 if not self._involved(self.pairs.motion(q, qd)).any():
                     return Settled(q, qd, phase, tuple(impacts))
@@ -96,25 +99,43 @@ class Walls:
     def _faint(self, t: float, q: np.ndarray, qd: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Which contacts fall back before their gap is larger than FAINT."""
         every = self.pairs.motion(q, qd)
-        qdd = Touching(self.plant, self.pairs, self._mode(t, q, qd, every)).motion(t, q, qd).qdd
+        qdd = Touching(self.plant, self.pairs, *self._mode(t, q, qd, every)).motion(t, q, qd).qdd
         contacts = every.some(index)
         opening = contacts.J_n @ qdd + contacts.rate_bias
         return (opening < 0.0) & (contacts.rate**2 <= -2.0 * opening * FAINT)
 
-    def _mode(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> Mode:
-        """The contacts that go on."""
+    def _mode(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> tuple[Mode, Grip]:
+        """The contacts that go on, and the joints that stick: found in turn until they fit together."""
         closed = contacts.some(np.abs(contacts.gap) <= CLOSED)
         resting = np.abs(closed.rate) <= SPEED
+        grip = grip_in_flight(self.plant, t, q, qd)
         if not resting.any():
-            return FLIGHT
-        M, qdd = self.plant.mechanism.mass_matrix(q), self.plant.acceleration(t, q, qd)
+            return FLIGHT, grip
+        M = self.plant.mechanism.mass_matrix(q)
+        for _ in range(GRIPS):
+            mode, qdd, walls = self._pushed(M, self.plant.motion(t, q, qd, grip).qdd, closed, resting.copy(), grip)
+            forces = self.plant.holding(t, q, qd, grip, walls) if len(grip.stuck) else np.zeros(0)
+            better = corrected(self.plant, grip, qd, qdd, forces)
+            if better is grip:
+                break
+            grip = better
+        return mode, grip
+
+    def _pushed(
+        self, M: np.ndarray, qdd: np.ndarray, closed: ContactMotion, resting: np.ndarray, grip: Grip
+    ) -> tuple[Mode, np.ndarray, np.ndarray]:
+        """The contacts that go on under a grip, with accelerations (nv,) and the walls' forces on the speeds (nv,)."""
+        free = grip.free
+        M_free = M if isinstance(free, slice) else M[np.ix_(free, free)]
         while True:
             chosen, mu = closed.some(resting), self.mu[closed.index[resting]]
-            reaction = push(M, qdd, chosen, mu)
-            opening = closed.J_n @ reaction.qdd + closed.rate_bias
+            reaction = push(M_free, qdd[free], chosen.over(free), mu)
+            after = np.zeros_like(qdd)
+            after[free] = reaction.qdd
+            opening = closed.J_n @ after + closed.rate_bias
             unresolved = ~resting & (opening < 0.0) & (closed.rate**2 <= -2.0 * opening * RESOLVED)
             if not unresolved.any():
-                return next_mode(reaction, chosen, mu)
+                return next_mode(reaction, chosen, mu), after, walls_on_speeds(reaction, chosen)
             resting |= unresolved
 
     def _record(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, outcome: Outcome) -> Impact:

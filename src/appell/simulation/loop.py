@@ -39,7 +39,7 @@ class Loop:
     recorder: Recorder
     watch: Watch
     progress: Progress
-    _length: float | None = None
+    _length: float | None = None  # of the last step that was not cut off by the end of a phase
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Move from this state at t = 0 to the end; says how the run ended."""
@@ -70,11 +70,14 @@ class Loop:
     def _fly(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray]:
         """Integrate a phase until its first event or the end, and give time and state there."""
         problem = Problem(self.plant, phase)
+        if self._length is None and not np.isfinite(problem.rate(t, y)).all():
+            self._give_up(t, y, "there is no acceleration to go on with")
         while t < end:
             solver = self.method.start(problem, t, y, end, self.options, self._length)
             while True:
                 step = self._step(solver)
-                self._length = step.end - step.start
+                cut = self._length if step.end == end else None
+                self._length = max(step.end - step.start, cut or 0.0)
                 event = phase.first_event(step)
                 t = self.watch.look(step, step.end if event is None else event)
                 over = event is not None or self.watch.stopped_by is not None
@@ -95,17 +98,18 @@ class Loop:
         """The solver's next step; a state that is not finite, or a step that cannot be made, is an error."""
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
-            self._give_up(solver, message or "the state is no longer finite")
+            self._give_up(float(solver.t), solver.y, message or "the state is no longer finite")
         return Step(solver)
 
-    def _give_up(self, solver: Solver, message: str) -> None:
-        t, (q, qd) = float(solver.t), self.plant.split(solver.y)
+    def _give_up(self, t: float, y: np.ndarray, message: str) -> None:
+        q, qd = self.plant.split(y)
         worst = int(np.argmax(np.abs(qd)))
         when, what = self.plant.bad or (t, f"qd[{worst}] = {qd[worst]:.6g}")
+        look = "for parts without inertia (`appell.check`)" if what.startswith("qdd") else "at the drives"
         raise SimulationError(
             f"the motion of {self.plant.mechanism.name!r} cannot be followed beyond t = {t:.9g} s "
             f"({message.strip().rstrip('.')}): {what} at t = {when:.9g} s. "
             f"q = {np.array2string(q, precision=6)}, qd = {np.array2string(qd, precision=6)}. "
-            "Look at the drives and the initial state, or ask for another tolerance, step or method.",
+            f"Look {look} and at the initial state, or ask for another tolerance, step or method.",
             time=t, state=np.concatenate([q, qd]), quantity=what,
         )  # fmt: skip

@@ -104,6 +104,10 @@ class Mechanism(Protocol):
         """How far a state is from obeying them; it is tidied when this is above 1e-10. [1, m]"""
         ...
 
+    def trouble(self, q: np.ndarray) -> str:
+        """Why nothing finite can be computed in this configuration, in words; empty where nothing is known."""
+        ...
+
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after a step (nv,) along the speeds, (nq,)."""
         ...
@@ -156,6 +160,9 @@ class TreeMechanism:
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
         return self.coordinates.drift(q)
+
+    def trouble(self, q: np.ndarray) -> str:
+        return ""
 
 
 def mechanism_of(robot: Any) -> Mechanism:

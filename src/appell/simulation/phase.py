@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from appell.simulation.grip import Grip, first_change, grip_in_flight
+
 if TYPE_CHECKING:
     from appell.impact.record import Impact
     from appell.simulation.plant import Motion, Plant
@@ -102,24 +104,39 @@ class Environment(Protocol):
 
 
 class Free:
-    """No walls: one phase without events."""
-
-    contacts: tuple[tuple[str, int], ...] = ()
+    """No walls around."""
 
     def __init__(self, plant: Plant) -> None:
         self.plant = plant
 
     def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
-        return Settled(q, qd, self, ())
+        phase = Flight(self.plant, grip_in_flight(self.plant, t, q, qd))
+        return Settled(*phase.tidied(q, qd), phase, ())
+
+
+class Flight:
+    """Motion without walls, in which certain joints stick and the others slide one way."""
+
+    contacts: tuple[tuple[str, int], ...] = ()
+
+    def __init__(self, plant: Plant, grip: Grip) -> None:
+        self.plant, self.grip = plant, grip
 
     def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
-        return self.plant.motion(t, q, qd)
+        return self.plant.motion(t, q, qd, self.grip)
 
     def first_event(self, step: Step) -> float | None:
-        return None
+        if not self.plant.friction.any():
+            return None
+
+        def holding(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+            return self.plant.holding(t, q, qd, self.grip)
+
+        return first_change(self.plant, self.grip, step, holding)
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.plant.mechanism.tidied(q, qd)
+        q, qd = self.plant.mechanism.tidied(q, qd)
+        return q, np.where(self.grip.sticks, 0.0, qd) if len(self.grip.stuck) else qd
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
         return self.plant.mechanism.drift(q, qd)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from appell.simulation.grip import Grip
+
 if TYPE_CHECKING:
     from appell.simulation.drive import Drive
     from appell.simulation.mechanism import Mechanism
-
-CREEP = 1e-3
-"""Where Coulomb friction is smoothed it grows linearly up to this speed. [rad/s, m/s]"""
 
 
 class Motion(NamedTuple):
@@ -84,27 +83,43 @@ class Plant:
         size = np.abs(self.drive.demand(t, q, qd))
         return (size >= self.effort) & (size > 0.0)
 
-    def motion(self, t: float, q: np.ndarray, qd: np.ndarray, friction: np.ndarray | None = None) -> Motion:
-        """What the drives, damping and friction do, without walls; not finite where they are not.
-
-        Args:
-            friction: Coulomb friction (nv,) where it is known; else it is smoothed, -friction · clip(qd / CREEP, ±1).
-        """
+    def motion(self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip) -> Motion:
+        """What the drives, damping and friction do, without walls; not finite where they are not."""
         tau = self.torque(t, q, qd)
-        forces = driven = self.mechanism.driven(q, tau)
-        lost = 0.0
+        forces, lost = tau, 0.0
         if self.passive:
-            if friction is None:
-                friction = -self.friction * np.clip(qd / CREEP, -1.0, 1.0)
-            passive = friction - self.damping * qd
-            forces, lost = driven + passive, float(passive @ qd)
+            passive = -self.friction * grip.way - self.damping * qd
+            forces, lost = tau + passive, float(passive @ qd)
         qdd = self.mechanism.forward_dynamics(q, qd, forces)
-        if not np.isfinite(qdd).all() and np.isfinite(q).all() and np.isfinite(qd).all():
+        if not np.isfinite(qdd).all():
+            self._note(t, q, qd, tau, qdd)
+        elif len(grip.stuck):
+            response = self.response(q, grip.stuck)
+            qdd = qdd + response @ self._against(response, qdd, grip)
+            qdd[grip.stuck] = 0.0
+        return Motion(qdd, (float(tau @ qd), lost, 0.0))
+
+    def holding(
+        self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip, walls: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Forces that hold the joints that stick, while walls act with these forces on the speeds (nv,). [N m, N]"""
+        qdd = self.motion(t, q, qd, Grip(np.zeros_like(grip.sticks), grip.way)).qdd
+        if walls is not None:
+            qdd = qdd + np.linalg.solve(self.mechanism.mass_matrix(q), walls)
+        return self._against(self.response(q, grip.stuck), qdd, grip)
+
+    def response(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Accelerations (nv, k) under unit forces on these speeds: columns of M⁻¹."""
+        M = self.mechanism.mass_matrix(q)
+        return np.linalg.solve(M, np.eye(len(M))[:, which])
+
+    def _against(self, response: np.ndarray, qdd: np.ndarray, grip: Grip) -> np.ndarray:
+        """Forces on the joints that stick that take away their accelerations."""
+        return -np.linalg.solve(response[grip.stuck], qdd[grip.stuck])
+
+    def _note(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
+        """Remember the first bad number, if the state is not to blame."""
+        if np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
             self.bad = (t, f"{name}[{first}] = {array[first]}")
-        return Motion(qdd, (float(driven @ qd), lost, 0.0))
-
-    def acceleration(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """qdd without walls, (nv,)."""
-        return self.motion(t, q, qd).qdd

@@ -16,7 +16,6 @@ from appell.impact.surfaces.surface import check_restitution
 from appell.impact.walls import Walls
 from appell.simulation.drive import Controller, Torque, drive_of, vector
 from appell.simulation.events import EventFunction, Watch
-from appell.simulation.joint_friction import JointFriction
 from appell.simulation.loop import DRIFT, Loop
 from appell.simulation.mechanism import Mechanism, mechanism_of
 from appell.simulation.methods import DT, METHODS, Method, Options, method_named
@@ -119,8 +118,6 @@ def simulate(
         pairs = _contacts(robot, q, walls, restitution, points)
         window = 100.0 * options.rtol if simultaneous is None else _positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
-    if plant.friction.any():
-        around = JointFriction(plant, around)
     recorder, watch = Recorder(plant, _sample_times(sample, end)), Watch(plant, events)
     line = Progress(mechanism.name, end, progress)
     try:
