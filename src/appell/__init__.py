@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import Sweep, sweep
     from appell.symbolic.equations import Equations, equations
-    from appell.view import show
+    from appell.view import draw, show
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
@@ -64,7 +64,7 @@ _HOME = {
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
     "Sphere": "impact.surfaces",
-    "show": "view", "Sweep": "sweeps", "sweep": "sweeps",
+    "draw": "view", "show": "view", "Sweep": "sweeps", "sweep": "sweeps",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

@@ -274,3 +274,25 @@ def test_a_flat_mechanism_is_looked_at_from_above() -> None:
     assert flat.up.tolist() == [0.0, 1.0, 0.0]
     spatial = camera_for(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), 1.0)
     assert spatial.up.tolist() == [0.0, 0.0, 1.0]
+
+
+# --- pictures ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_has_every_triangle_and_units_on_its_axes(tmp_path: Path) -> None:
+    robot = appell.load("planar2r")
+    figure = appell.draw(robot, tmp_path / "arm.png", q=[0.3, -0.5])
+    (panel,) = figure.axes
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("x [m]", "y [m]")
+    drawn = len(panel.collections[0].get_facecolor())
+    assert 0.9 < drawn / sum(len(shape.mesh.faces) for shape in subject_of(robot).shapes) <= 1.0
+    assert (tmp_path / "arm.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_a_motion_shows_its_moments_and_its_way() -> None:
+    robot = appell.load("planar2r")
+    motion = appell.simulate(robot, [0.5, 0.0], [0.0, 0.0], duration=0.3, sample=0.05)
+    (panel,) = appell.draw(robot, motion=motion, walls=[appell.Circle(radius=2.5)]).axes
+    assert len(panel.lines) == 1
+    one = len(appell.draw(robot).axes[0].collections[0].get_facecolor())
+    assert len(panel.collections[0].get_facecolor()) > 5 * one

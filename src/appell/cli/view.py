@@ -18,18 +18,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_walls(parser)
     parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, this computer only)")
     parser.add_argument("--port", type=int, default=PORT, help="the next free one from here (default: %(default)s)")
+    parser.add_argument("--picture", metavar="FILE", help="draw it into a file instead; needs matplotlib, no browser")
     parser.add_argument("--seconds", type=float, help="stop after this time instead of at Ctrl-C")
 
 
 def run(arguments: argparse.Namespace) -> int:
     import appell
-    from appell.view import show
+    from appell.view import draw, show
 
     robot = load_robot(arguments)
     motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
-    page = show(
-        robot, motion, walls=walls_of(arguments), host=arguments.host, port=arguments.port, folder=folder_of(arguments)
-    )
+    walls, folder = walls_of(arguments), folder_of(arguments)
+    if arguments.picture:
+        draw(robot, arguments.picture, motion=motion, walls=walls, folder=folder)
+        print(f"written: {arguments.picture}")
+        return OK
+    page = show(robot, motion, walls=walls, host=arguments.host, port=arguments.port, folder=folder)
     print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
     for note in page.subject.notes:
         print(f"  {note}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from appell.errors import AppellError
+from appell.view.picture import draw
 
 if TYPE_CHECKING:
     from appell.impact.surfaces import Surface
@@ -65,4 +66,4 @@ def show(
     return Page(server, subject, timeline, walls)
 
 
-__all__ = ["show"]
+__all__ = ["draw", "show"]

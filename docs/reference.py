@@ -1,0 +1,94 @@
+"""The pages of the API reference, made from the public names of the library, so that none is forgotten."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import appell
+
+GROUPS = {
+    "robots": ("Robots and their descriptions", ("model",)),
+    "dynamics": ("Compiling, counting, exporting", ("compiler", "exporters", "symbolic", "sweeps", "derivatives")),
+    "simulation": ("Simulation, walls and impacts", ("simulation", "rollouts", "impact")),
+    "loops": ("Closed loops", ("closed_loop",)),
+    "control": ("Control, tasks and kinematics", ("control", "tasks", "ik")),
+    "identification": ("Identification", ("identification", "identify")),
+    "view": ("Viewer", ("view",)),
+    "errors": ("Errors and warnings", ("errors",)),
+}
+"""Pages by file name: title, and the packages whose names stand there. Other names stand on a page `more`."""
+
+HEAD = """# {title}
+
+"""
+CLASS = """## `appell.{name}`
+
+```{{eval-rst}}
+.. autoclass:: appell.{name}
+   :members:
+   :inherited-members: {stop}
+```
+
+"""
+FUNCTION = """## `appell.{name}`
+
+```{{eval-rst}}
+.. autofunction:: appell.{name}
+```
+
+"""
+MODULE = """## `appell.{name}`
+
+```{{eval-rst}}
+.. automodule:: {home}
+   :members:
+   :imported-members:
+   :no-index:
+```
+
+"""
+
+
+def write(folder: Path) -> None:
+    """Write one page for each group of public names; pages that have not changed are left alone."""
+    pages: dict[str, list[str]] = {}
+    for name in appell.__all__:
+        pages.setdefault(page_of(appell._HOME[name].rstrip(":")), []).append(name)
+    titles = {page: title for page, (title, _) in GROUPS.items()} | {"more": "More"}
+    for page, names in pages.items():
+        text = HEAD.format(title=titles[page]) + "".join(map(entry, names))
+        path = folder / f"{page}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def page_of(home: str) -> str:
+    """The page of a module."""
+    package = home.partition(".")[0]
+    return next((page for page, (_, packages) in GROUPS.items() if package in packages), "more")
+
+
+def entry(name: str) -> str:
+    """The directive for a public name."""
+    value = getattr(appell, name)
+    if inspect.ismodule(value):
+        return MODULE.format(name=name, home=value.__name__)
+    if inspect.isclass(value):
+        stop = "Exception, Warning, ValueError, RuntimeError, tuple, NamedTuple, Mapping, ABC"
+        return CLASS.format(name=name, stop=stop)
+    return FUNCTION.format(name=name)
+
+
+def as_written(app, what, name, obj, options, lines: list[str]) -> None:
+    """Docstrings are plain text with `code` in backticks: stars and bars in them have no meaning of their own."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...", ":", "..")):
+            lines[i] = escaped(line)
+
+
+def escaped(line: str) -> str:
+    """A line with *, | and a trailing _ escaped outside of backticks."""
+    parts = re.split(r"(``?[^`]*``?)", line)
+    return "".join(part if part.startswith("`") else re.sub(r"(?<!\\)([*|])", r"\\\1", part) for part in parts)
