@@ -143,6 +143,33 @@ def test_columns_of_matrices_and_numbers(dyn, states):
         columns.gravity(np.zeros((ROBOT.nq + 1, 3)))
 
 
+def test_columns_that_go_straight_to_the_kernel(dyn, states):
+    """The second call of a method needs no Python; it must read and write the same numbers, also into `out`."""
+    columns = appell.compile(ROBOT, layout="columns")
+    for name, count in (("inverse_dynamics", 3), ("mass_matrix", 1), ("kinetic_energy", 2)):
+        given = [np.ascontiguousarray(array[:37].T) for array in states[:count]]
+        call, expected = getattr(columns, name), getattr(dyn, name)(*(array[:37] for array in states[:count]))
+        expected = np.ascontiguousarray(np.moveaxis(expected, 0, -1))
+        call(*given)
+        np.testing.assert_array_equal(call(*given), expected)
+        out = np.full_like(expected, np.nan)
+        assert call(*given, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        with pytest.raises(appell.ArgumentError):
+            call(*(array[:, :5] if k == 0 and count > 1 else array[1:] for k, array in enumerate(given)))
+
+
+def test_columns_of_run_time_parameters_that_go_straight_to_the_kernel(dyn, states):
+    columns = appell.compile(ROBOT, layout="columns", parameters="runtime")
+    q = np.ascontiguousarray(states.q[:37].T)
+    own = np.outer(columns.parameters, np.linspace(0.5, 1.5, 37))
+    columns.gravity(q)
+    np.testing.assert_allclose(columns.gravity(q), dyn.gravity(q.T).T, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        columns.gravity(q, parameters=own), dyn.gravity(q.T, parameters=own.T).T, rtol=1e-12, atol=1e-12
+    )
+
+
 def test_columns_with_gravity_and_forces(dyn, states):
     columns = appell.compile(ROBOT, layout="columns")
     rng = np.random.default_rng(6)

@@ -93,3 +93,19 @@ def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_flying_humanoids(name: str, function: str) -> None:
     compare(humanoid(name), function)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_quaternions_are_looked_at_before_a_call_goes_straight_to_the_kernel(layout):
+    robot = mixed_tree(4, 29)
+    dyn = appell.compile(robot, layout=layout)
+    q = random_states(robot, 9).q
+    wrong = q.copy()
+    begin = robot.tree.quaternions[-1][1]
+    wrong[4, begin : begin + 4] *= 1.01
+    q, wrong = (np.ascontiguousarray(x.T if layout == "columns" else x) for x in (q, wrong))
+    first = dyn.gravity(q)
+    np.testing.assert_array_equal(dyn.gravity(q), first)
+    with pytest.raises(appell.ArgumentError, match=rf"q\[4, {begin}:{begin + 4}\], the quaternion of joint"):
+        dyn.gravity(wrong)
+    assert np.isfinite(dyn.gravity(wrong, check=False)).all()

@@ -198,7 +198,7 @@ typedef struct {
     Kernel *kernel;       /* NULL until there is one */
     PyObject *general;
     PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
-    int rows;             /* whether batches are rows; others go the general way */
+    int rows;             /* whether batches are rows, (N, size), or columns, (size, N) */
     int quaternions;      /* how many there are in the first input, and where each begins */
     npy_intp *quaternion;
 } Function;
@@ -209,12 +209,12 @@ typedef struct {
 
 static PyObject *name_of_parameters, *name_of_out, *name_of_check;
 
-/* Whether this is an ordinary contiguous array of the kernel's type, with `dimensions` and `size` entries at the end. */
-static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, npy_intp size)
+/* Whether this is an ordinary contiguous array of the kernel's type, with `dimensions` and `size` entries along `axis`. */
+static inline int plain(const Kernel *kernel, PyObject *object, int dimensions, int axis, npy_intp size)
 {
     PyArrayObject *array = (PyArrayObject *)object;
     return PyArray_CheckExact(object) && PyArray_TYPE(array) == kernel->type && PyArray_NDIM(array) == dimensions &&
-        PyArray_DIM(array, dimensions - 1) == size && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
+        PyArray_DIM(array, axis) == size && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array);
 }
 
 /* Whether a result of this shape can be written straight into an array. */
@@ -238,17 +238,18 @@ static int apart(const Job *job, PyObject *result, npy_intp n)
     return 1;
 }
 
-#define SQUARE(first) ((double)(first)[0] * (first)[0] + (double)(first)[1] * (first)[1] + \
-    (double)(first)[2] * (first)[2] + (double)(first)[3] * (first)[3])
+#define SQUARE(first, pitch) ((double)(first)[0] * (first)[0] + (double)(first)[pitch] * (first)[pitch] + \
+    (double)(first)[2 * pitch] * (first)[2 * pitch] + (double)(first)[3 * pitch] * (first)[3 * pitch])
 
 /* Whether every quaternion of the first input is of unit length, to six digits; one that is not finite passes. */
 static int of_unit_length(const Function *self, const Job *job, npy_intp n)
 {
+    const ptrdiff_t pitch = job->pitch[0];
     for (npy_intp i = 0; i < n; i++)
         for (int k = 0; k < self->quaternions; k++) {
-            const npy_intp first = i * job->step[0] + self->quaternion[k];
-            const double square = self->kernel->type == NPY_DOUBLE ? SQUARE((const double *)job->in[0] + first)
-                                                                   : SQUARE((const float *)job->in[0] + first);
+            const npy_intp first = i * job->step[0] + self->quaternion[k] * pitch;
+            const double square = self->kernel->type == NPY_DOUBLE ? SQUARE((const double *)job->in[0] + first, pitch)
+                                                                   : SQUARE((const float *)job->in[0] + first, pitch);
             if (square - 1.0 > UNIT || square - 1.0 < -UNIT) return 0;
         }
     return 1;
@@ -277,24 +278,27 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
     if (!PyArray_CheckExact(inputs[0])) return NULL;
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     const int dimensions = PyArray_NDIM(first);
-    if (dimensions != 1 && !(dimensions == 2 && self->rows)) return NULL;
-    const npy_intp n = dimensions == 2 ? PyArray_DIM(first, 0) : 1;
+    if (dimensions != 1 && dimensions != 2) return NULL;
+    const int batch = dimensions == 2, columns = batch && !self->rows;
+    const int entry = batch && !columns, state_axis = columns; /* the axes of a batch */
+    const npy_intp n = batch ? PyArray_DIM(first, state_axis) : 1;
     Job job = {.kernel = kernel};
     for (int k = 0; k < kernel->inputs; k++) {
         PyObject *given = k < state ? inputs[k] : last;
-        const int for_all = k == state && plain(kernel, given, 1, kernel->size[k]);
-        if (!for_all && !plain(kernel, given, dimensions, kernel->size[k])) return NULL;
-        if (!for_all && dimensions == 2 && PyArray_DIM((PyArrayObject *)given, 0) != n) return NULL;
+        const int for_all = k == state && plain(kernel, given, 1, 0, kernel->size[k]);
+        if (!for_all && !plain(kernel, given, dimensions, entry, kernel->size[k])) return NULL;
+        if (!for_all && batch && PyArray_DIM((PyArrayObject *)given, state_axis) != n) return NULL;
         job.in[k] = PyArray_BYTES((PyArrayObject *)given);
-        job.step[k] = for_all ? 0 : kernel->size[k];
-        job.pitch[k] = 1;
+        job.step[k] = for_all ? 0 : columns ? 1 : kernel->size[k];
+        job.pitch[k] = columns && !for_all ? n : 1;
     }
-    job.step[kernel->inputs] = kernel->entries;
-    job.pitch[kernel->inputs] = 1;
+    job.step[kernel->inputs] = columns ? 1 : kernel->entries;
+    job.pitch[kernel->inputs] = columns ? n : 1;
     if (self->quaternions && PyObject_IsTrue(options->check) && !of_unit_length(self, &job, n)) return NULL;
-    npy_intp shape[DIMENSIONS + 1] = {n};
-    const int result_dimensions = kernel->dimensions + dimensions - 1;
-    for (int k = 0; k < kernel->dimensions; k++) shape[k + dimensions - 1] = kernel->shape[k];
+    npy_intp shape[DIMENSIONS + 1];
+    const int result_dimensions = kernel->dimensions + batch;
+    for (int k = 0; k < kernel->dimensions; k++) shape[k + entry] = kernel->shape[k];
+    if (batch) shape[columns ? kernel->dimensions : 0] = n;
     if (out == Py_None) {
         out = PyArray_SimpleNew(result_dimensions, shape, kernel->type);
         if (!out) return NULL;

@@ -134,7 +134,8 @@ def compile(
         threads: the most that a batch is split over; None for every core that the process may use.
         parameters: `"baked"` makes the robot's numbers constants, which is fastest; `"runtime"` makes inertial parameters an
             input of every function (`parameters=`, batches allowed) and needs no new code for another payload.
-        layout: `"rows"`: arrays (..., n); `"columns"`: arrays (n, ...), which are read and written fastest.
+        layout: `"rows"`: arrays (..., n); `"columns"`: arrays (n, ...), which are read and written fastest unless the batch is
+            a large power of two, when all columns want the same place in the processor's cache.
 
     Example:
         >>> import appell, numpy as np

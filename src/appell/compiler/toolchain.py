@@ -24,6 +24,10 @@ SCHEDULING = ("-fschedule-insns", "-fsched-pressure")
 HALVES = ("ONE_ONLY", "BATCH_ONLY")
 """What the two parts of a kernel's source (`appell.compiler.simd`) are asked for by."""
 
+NO_SHORT_VECTORS = ("-fno-tree-slp-vectorize",)
+"""For gcc and the half for single states: pairs of numbers in vectors wait for numbers that were just stored one by one, up
+to a fifth slower (docs/decisions/0009)."""
+
 TIME_LIMIT = 600
 """Seconds after which a compiler is given up."""
 
@@ -36,17 +40,29 @@ class Compiler:
     identity: str
 
     @property
+    def is_gcc(self) -> bool:
+        return "gcc" in Path(os.path.realpath(self.command[0])).name
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """Options for every kernel."""
-        return (*FLAGS, *SCHEDULING) if "gcc" in Path(os.path.realpath(self.command[0])).name else FLAGS
+        return (*FLAGS, *SCHEDULING) if self.is_gcc else FLAGS
+
+    def flags_of(self, half: str) -> tuple[str, ...]:
+        """All options for one half of a kernel."""
+        own = NO_SHORT_VECTORS if self.is_gcc and half == "ONE_ONLY" else ()
+        return (*self.flags, *own, f"-D{half}")
+
+    def compiling(self, half: str, target: InstructionSet) -> tuple[str, ...]:
+        """The command that makes an object file of one half of `kernel.c`."""
+        return (*self.command, *self.flags_of(half), *target.flags, "-c", "kernel.c", "-o", f"{half}.o")
 
     def build(self, source: str, target: InstructionSet) -> bytes:
         """The shared library of a kernel, its halves compiled side by side; CompileError has the compiler's own words."""
-        compiling = (*self.command, *self.flags, *target.flags, "-c", "kernel.c")
         linking = (*self.command, "-shared", *(f"{half}.o" for half in HALVES), "-o", "kernel.so", "-lm")
         with tempfile.TemporaryDirectory(prefix="appell-") as folder:
             Path(folder, "kernel.c").write_text(source)
-            run_together([(*compiling, f"-D{half}", "-o", f"{half}.o") for half in HALVES], folder)
+            run_together([self.compiling(half, target) for half in HALVES], folder)
             run_together([linking], folder)
             product = Path(folder, "kernel.so")
             if not product.exists():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from appell.compiler.library import Library
     from appell.rollouts.plan import Plan
 
-LONGEST = 20_000
+LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""
 
 

@@ -34,7 +34,7 @@ def run(settings: Settings) -> list[Table]:
                 entries.append(Entry(contender, goal, None if right is None else difference(out, right)))
             rows += contest(f"{robot.name}, {function}", entries[0], entries[1:], settings)
     note = (
-        "All with gcc -O3 -march=native. The exported code takes sine and cosine from libm, as CasADi's does; the kernel's "
-        "scalar half takes them in vectors."
+        "gcc -O3 -march=native; the kernel's scalar half with the options of appell.compile. The exported code takes sine and "
+        "cosine from libm, as CasADi's does; the kernel takes them in vectors."
     )
     return [contest_table(f"Scalar C, {STATES} states one by one, float64, one core", rows, note)]

@@ -1,6 +1,7 @@
-"""Scalar C with gcc -O3 -march=native: Pinocchio's algorithms through CasADi's code generator, and ours.
+"""Scalar C: Pinocchio's algorithms through CasADi's code generator, and ours.
 
-All are called in a plain C loop over the rows of a batch, so that only the generated code differs.
+All are called in a plain C loop over the rows of a batch. Everything is compiled with gcc -O3 -march=native but the kernel,
+which has the options that `appell.compile` gives it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from appell.compiler.forms import choose
 from appell.compiler.isa import instruction_set
 from appell.compiler.request import Request
 from appell.compiler.simd import kernel_source
+from appell.compiler.toolchain import Compiler
 
 if TYPE_CHECKING:
     import casadi
@@ -29,16 +31,7 @@ if TYPE_CHECKING:
     from appell.bench.peers.pinocchio import Pinocchio
     from appell.model.robot import Robot
 
-FLAGS = (
-    "-std=gnu99",
-    "-O3",
-    "-march=native",
-    "-ffp-contract=fast",
-    "-fno-math-errno",
-    "-shared",
-    "-fPIC",
-    "-Wno-psabi",
-)
+FLAGS = ("-std=gnu99", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fPIC", "-Wno-psabi")
 
 LOOP = """
 void run_rows(const double *q, const double *qd, const double *third, double *out, long n)
@@ -101,7 +94,8 @@ def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[C
     work = "static double scratch[1 << 20] __attribute__((aligned(64)));"
     text = kernel_source(form, "float64", target.lanes("float64"), function) + work + LOOP.format(call=call)
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
-        return _contender(folder, text, "appell, scalar C of its kernel", states)
+        flags = (*Compiler(("gcc",), "gcc").flags_of("ONE_ONLY"), *target.flags)
+        return _contender(folder, text, "appell, scalar C of its kernel", states, flags)
 
 
 def exported(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
@@ -116,10 +110,12 @@ def exported(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple
         return _contender(folder, text, "appell, exported scalar C", states)
 
 
-def _contender(folder: str, text: str, name: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
+def _contender(
+    folder: str, text: str, name: str, states: Sequence[np.ndarray], flags: Sequence[str] = FLAGS
+) -> tuple[Contender, np.ndarray]:
     source, product = Path(folder, "rows.c"), Path(folder, "rows.so")
     source.write_text(text)
-    subprocess.run(["gcc", *FLAGS, str(source), "-o", str(product), "-lm"], check=True, capture_output=True)
+    subprocess.run(["gcc", *flags, "-shared", str(source), "-o", str(product), "-lm"], check=True, capture_output=True)
     function = ctypes.CDLL(str(product)).run_rows
     arrays = [np.ascontiguousarray(array) for array in states]
     out = np.full_like(arrays[-1], np.nan)

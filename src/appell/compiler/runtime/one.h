@@ -1,7 +1,8 @@
 const ptrdiff_t appell_cost = COST;
 const ptrdiff_t appell_work = (NX + NY + 3 * PADDED + SHARED) * sizeof(lanes);
 
-/* One state; its sines and cosines are taken in vectors, too. */
+/* One state; its sines and cosines are taken in vectors, too. Angles are gathered one by one: a vector that is loaded from
+   where single numbers were just stored waits until they have reached the cache. */
 static void scalar_state(const real *restrict x, real *restrict y, real *restrict work)
 {
     real *a = work, *s = a + PADDED, *c = s + PADDED, *w = c + PADDED;
@@ -9,8 +10,8 @@ static void scalar_state(const real *restrict x, real *restrict y, real *restric
     for (int k = ANGLES; k < PADDED; k++) a[k] = 0;
     scalar_angles(x, a);
     for (int k = 0; k < PADDED; k += LANES) {
-        lanes angle, sine, cosine;
-        memcpy(&angle, a + k, sizeof angle);
+        const lanes angle = {EVERY(a + k, 1)};
+        lanes sine, cosine;
         far |= far_lanes(angle);
         sincos_lanes(angle, &sine, &cosine);
         memcpy(s + k, &sine, sizeof sine);
