@@ -104,10 +104,10 @@ def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> 
 
 
 def euler_chain(placed: Posture) -> LegPosture:
-    """The axes of the Euler angles as if they were a leg: its h is that of gimbal lock."""
+    """The axes of the Euler angles as if they were a leg: its h, cos q2, vanishes in gimbal lock."""
     first, second, third = placed.axes
-    h = third.cross(second) @ first
-    return LegPosture(placed.axes, (), (), h * h, h)
+    leaning = first @ third
+    return LegPosture(placed.axes, (), (), 1.0 - leaning * leaning, third.cross(second) @ first)
 
 
 def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[Scalar]:
@@ -204,7 +204,7 @@ def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[C
             rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
             parts.append(part)
         left = _dot(rest, rest)
-        scale = reciprocal(sqrt(left), left - length * SMALLEST_SINE**2)
+        scale = reciprocal(sqrt(left), left, length * SMALLEST_SINE**2)
         found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
     return found
 

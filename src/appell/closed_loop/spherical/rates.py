@@ -87,14 +87,16 @@ def platform_rates(
 def normals(leg: LegPosture) -> tuple[Vec3, Vec3, Vec3]:
     """p1 / h, p2 / h, p3 / h of (39): what the rates of the last three joints are products with."""
     u, w, v = leg.axes[-CLOSED:]
-    share = reciprocal(leg.h, leg.discriminant - SMALLEST_H**2)
+    share = reciprocal(leg.h, leg.discriminant, SMALLEST_H**2)
     return v.cross(w) * share, u.cross(v) * share, w.cross(u) * share
 
 
-def reciprocal(value: Scalar, margin: Scalar) -> Scalar:
-    """1 / value; not a number where the margin is negative. Written so that it can be differentiated."""
-    root = sqrt(margin)
-    return root / (value * root)
+def reciprocal(value: Scalar, size: Scalar, least: Scalar) -> Scalar:
+    """1 / value; not a number where the size is less than it must be.
+
+    The term that is added is 0, or 0 times the root of a negative number; its derivative is 0, too.
+    """
+    return 1.0 / (value + (size - abs(size)) * sqrt(size - least))
 
 
 def joint_motion(leg: LegPosture, rates: Rates, free: Sequence[tuple[Scalar, Scalar]]) -> list[tuple[Scalar, Scalar]]:
