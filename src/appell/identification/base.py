@@ -145,7 +145,7 @@ def base_parameters(robot: Robot, columns: Sequence[str | Block] = (), seed: int
         )
     zero = tuple(sorted(found.zero))
     dependent = tuple(sorted(set(range(len(names))) - set(found.independent) - found.zero))
-    used = (np.abs(draw(20)[:, :, list(found.independent)]) > 1e-12).any(axis=0)
+    used = np.asarray((np.abs(draw(20)[:, :, list(found.independent)]) > 1e-12).any(axis=0))
     return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
 
 
@@ -174,7 +174,7 @@ def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> Choice:
     """Independent columns of a stack of regressors (n, nv, p), the preferred ones where there is a choice."""
     from scipy.linalg import qr
 
-    A = np.linalg.qr(K.reshape(-1, K.shape[-1]), mode="r")
+    A = np.asarray(np.linalg.qr(K.reshape(-1, K.shape[-1]), mode="r"))
     norms = np.linalg.norm(A, axis=0)
     zero = {int(k) for k in np.flatnonzero(norms <= ZERO_COLUMN * norms.max(initial=0.0))}
     order = [k for k in preferred if k not in zero]

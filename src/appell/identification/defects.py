@@ -1,0 +1,133 @@
+"""What can be wrong with a recording, each defect named with joint, sample and remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.errors import IdentificationError
+from appell.identification.columns import speed_names
+from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from appell.model.robot import Robot
+
+JITTER = 0.01
+"""How far steps of time may be from each other, relative."""
+FROZEN = 0.05
+"""Seconds that an encoder may give one number while its joint moves fast."""
+DEGREES = 180.0 / np.pi
+
+
+def refuse_defects(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
+    """Raise for the first defect of a recording."""
+    refuse_shapes(robot, t, q, tau)
+    refuse_gaps(robot, t, q, tau)
+    refuse_uneven_time(t)
+    refuse_degrees(robot, q)
+    refuse_frozen(robot, t, q)
+
+
+def refuse_shapes(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
+    """Times (N,), positions (N, nq), torques (N, nv)."""
+    if t.ndim != 1:
+        raise IdentificationError(f"t has shape {t.shape}, expected (N,): one time a sample.")
+    for name, array, size in (("q", q, robot.nq), ("tau", tau, robot.nv)):
+        if array.ndim != 2 or array.shape[1] != size:
+            turned = " It is transposed." if array.ndim == 2 and array.shape[0] == size else ""
+            raise IdentificationError(
+                f"{name} has shape {array.shape}, expected (N, {size}): a row a sample, a column for each of "
+                f"{', '.join(robot.joint_names)}.{turned}"
+            )
+    lengths = {"t": len(t), "q": len(q), "tau": len(tau)}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+        raise IdentificationError(
+            f"the recordings differ in length: {told} samples. Cut them to the same stretch of time."
+        )
+    if len(t) < 20:
+        raise IdentificationError(f"the recording has {len(t)} samples, expected at least 20.")
+
+
+def refuse_gaps(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
+    """Numbers that are not finite."""
+    names = {"t": ("time",), "q": _coordinate_names(robot), "tau": speed_names(robot)}
+    for name, array in (("t", t[:, None]), ("q", q), ("tau", tau)):
+        bad = ~np.isfinite(array)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            runs = int((np.diff(bad[:, column].astype(int), prepend=0) == 1).sum())
+            raise IdentificationError(
+                f"{name} of {names[name][column]!r} is {array[row, column]} at sample {row}: {int(bad.sum())} numbers are "
+                f"missing, {runs} gap{'s' * (runs > 1)} in that column. Fill the gaps by interpolation if they are shorter "
+                "than the motion's periods, or pass the longest stretch without one."
+            )
+
+
+def refuse_uneven_time(t: np.ndarray) -> None:
+    """Times that do not grow by equal steps."""
+    steps = np.diff(t)
+    if not (steps > 0).all():
+        k = int(np.argmin(steps > 0))
+        raise IdentificationError(
+            f"t does not grow: t[{k + 1}] = {t[k + 1]:g} s follows t[{k}] = {t[k]:g} s. Sort the samples."
+        )
+    usual = float(np.median(steps))
+    worst = int(np.argmax(np.abs(steps - usual)))
+    if abs(steps[worst] - usual) > JITTER * usual:
+        raise IdentificationError(
+            f"samples are not evenly spaced: {steps[worst]:g} s after sample {worst}, {usual:g} s usually. Samples are "
+            "missing there, or time is not that of the sensors: interpolate to even times, or pass a stretch without it."
+        )
+
+
+def refuse_degrees(robot: Robot, q: np.ndarray) -> None:
+    """Angles in degrees: far beyond the joint's range, and within it when divided by 57.3."""
+    for joint, reach in _turning(robot, q):
+        limit = max(abs(joint.limits.lower), abs(joint.limits.upper))
+        limit = limit if np.isfinite(limit) else 2.0 * np.pi
+        if reach > 3.0 * limit and reach / DEGREES < 1.5 * limit:
+            raise IdentificationError(
+                f"joint {joint.name!r} reaches {reach:.4g} rad, its range ends at {limit:.4g} rad: these are degrees, or "
+                "angles of the motor. Pass np.deg2rad(q), or transmission=."
+            )
+
+
+def refuse_frozen(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
+    """An encoder that repeats one number while its joint moves: it stops dead at speed, and jumps when it comes back."""
+    shortest = max(8, round(FROZEN / float(t[1] - t[0])))
+    for k, name in enumerate(_coordinate_names(robot)):
+        steps = np.abs(np.diff(q[:, k]))
+        usual = float(np.sqrt(np.mean(steps**2)))
+        for first, last in _runs(steps == 0.0, shortest):
+            before, after = steps[max(0, first - 3) : first], steps[last : last + 1]
+            fast = len(before) == 3 and before.min() > 0.5 * usual
+            jumps = len(after) == 1 and after[0] > 20.0 * usual
+            if fast or jumps:
+                raise IdentificationError(
+                    f"the encoder of {name!r} is stuck: it reads {q[first, k]:.6g} from t = {t[first]:.4g} s to "
+                    f"{t[last]:.4g} s ({last - first + 1} samples) and moves fast {'before' if fast else 'after'}. Repair "
+                    "it, or pass a stretch without this."
+                )
+
+
+def _runs(flags: np.ndarray, shortest: int) -> list[tuple[int, int]]:
+    """First and one past the last of every run of True of at least this length."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= shortest]
+
+
+def _turning(robot: Robot, q: np.ndarray):
+    """Revolute joints with a range, and how far each goes."""
+    for joint in robot.moving_joints:
+        if joint.kind == "revolute":
+            yield joint, float(np.abs(q[:, robot.first_coordinates[joint.name][0]]).max())
+
+
+def _coordinate_names(robot: Robot) -> tuple[str, ...]:
+    names: list[str] = []
+    for joint in robot.moving_joints:
+        count = KINDS[joint.kind].nq
+        names += [joint.name] if count == 1 else [f"{joint.name}.{k}" for k in range(count)]
+    return tuple(names)

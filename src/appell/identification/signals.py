@@ -1,0 +1,70 @@
+"""From sampled positions to speeds and accelerations: zero-phase filters and central differences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+ORDER = 4
+"""Of the Butterworth filter, before it is run backwards."""
+
+FIRST = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
+SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0
+"""Central differences of fourth order over five samples."""
+
+POWER, ABOVE = 0.999, 6.0
+"""The cut-off is so many times the frequency below which so much of the speeds' power lies."""
+
+
+def low_pass(signal: np.ndarray, cutoff: float, period: float) -> np.ndarray:
+    """The columns of a signal (N, n) below a frequency [Hz], forwards and backwards, so that nothing is delayed."""
+    from scipy.signal import butter, sosfiltfilt
+
+    sections = butter(ORDER, 2.0 * cutoff * period, output="sos")
+    filtered = np.empty(signal.shape)
+    for k in range(signal.shape[1]):  # one by one, for the sake of memory
+        filtered[:, k] = sosfiltfilt(sections, signal[:, k])
+    return filtered
+
+
+def differentiate(signal: np.ndarray, period: float, stencil: np.ndarray = FIRST, power: int = 1) -> np.ndarray:
+    """Derivative of the columns of a signal (N, n); the two samples at each end repeat their neighbours."""
+    from scipy.ndimage import correlate1d
+
+    return correlate1d(signal, stencil / period**power, axis=0, mode="nearest")
+
+
+def natural_cutoff(q: np.ndarray, period: float) -> float:
+    """A cut-off [Hz] that keeps what moves and drops what is noise, from the power of the speeds of a recording (N, n)."""
+    from scipy.signal import periodogram
+
+    speeds = differentiate(q - q[0], period)[2:-2]
+    frequencies, power = periodogram(speeds, 1.0 / period, window="hann", axis=0)
+    total = np.cumsum(power, axis=0)
+    moving = total[-1] > 0
+    if not moving.any():
+        return 0.2 / period
+    reached = [frequencies[np.searchsorted(column, POWER * column[-1])] for column in total[:, moving].T]
+    return float(np.clip(ABOVE * np.median(reached), 5.0 / (len(q) * period), 0.2 / period))
+
+
+def decimator(factor: int) -> np.ndarray:
+    """A symmetric filter (2 half + 1,) that keeps what fits below the Nyquist frequency of every `factor`-th sample."""
+    from scipy.signal import firwin
+
+    return np.ones(1) if factor == 1 else np.asarray(firwin(20 * factor + 1, 0.8 / factor))
+
+
+def decimate(rows: np.ndarray, kernel: np.ndarray, factor: int) -> np.ndarray:
+    """Every `factor`-th row (along the first axis) of the filtered signal, where the filter has all its samples."""
+    from scipy.signal import upfirdn
+
+    if factor == 1:
+        return rows
+    length = len(kernel)
+    flat = rows.reshape(len(rows), -1)
+    count = (len(rows) - length) // factor + 1
+    skip = -(-(length - 1) // factor)  # outputs before the first complete one, after shifting the grid onto it
+    shift = skip * factor - (length - 1)
+    padded = np.concatenate([np.zeros((shift, flat.shape[1])), flat]) if shift else flat
+    filtered = upfirdn(kernel, padded, down=factor, axis=0)[skip : skip + count]
+    return filtered.reshape(count, *rows.shape[1:])
