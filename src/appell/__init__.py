@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from appell import control
+    from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
     from appell.closed_loop.closure import Closure
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell import control
-    from appell.closed_loop import spherical
     from appell.compiler.api import CompiledRobot, compile
     from appell.compiler.archive import load_compiled
     from appell.compiler.count import Counts, count_operations
@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import Sweep, sweep
     from appell.symbolic.equations import Equations, equations
-    from appell.view import draw, show
+    from appell.view.picture import draw
+    from appell.view.serve import show
 
 _HOME = {
     "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
-    "ClosureError": "errors", "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors", "TaskError": "errors",
+    "ClosureError": "errors", "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
+    "TaskError": "errors",
     "CompiledRobot": "compiler.api", "compile": "compiler.api", "load_compiled": "compiler.archive",
     "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
     "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
@@ -64,7 +66,7 @@ _HOME = {
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
     "Sphere": "impact.surfaces",
-    "draw": "view", "show": "view", "Sweep": "sweeps", "sweep": "sweeps",
+    "draw": "view.picture", "show": "view.serve", "Sweep": "sweeps", "sweep": "sweeps",
 }  # fmt: skip
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 

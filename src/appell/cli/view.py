@@ -11,7 +11,7 @@ from appell.cli.walls import add_walls, walls_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from appell.view import LOCAL, PORT
+    from appell.view.serve import LOCAL, PORT
 
     add_robot(parser)
     parser.add_argument("--motion", metavar="FILE.npz", help="a motion to play, as `appell simulate --out` writes it")
@@ -24,16 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     import appell
-    from appell.view import draw, show
 
     robot = load_robot(arguments)
     motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
     walls, folder = walls_of(arguments), folder_of(arguments)
     if arguments.picture:
-        draw(robot, arguments.picture, motion=motion, walls=walls, folder=folder)
+        appell.draw(robot, arguments.picture, motion=motion, walls=walls, folder=folder)
         print(f"written: {arguments.picture}")
         return OK
-    page = show(robot, motion, walls=walls, host=arguments.host, port=arguments.port, folder=folder)
+    page = appell.show(robot, motion, walls=walls, host=arguments.host, port=arguments.port, folder=folder)
     print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
     for note in page.subject.notes:
         print(f"  {note}")

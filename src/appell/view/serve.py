@@ -1,0 +1,61 @@
+"""The viewer as one call: `appell.show(robot)` serves a page, as `appell view robot.urdf` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from appell.errors import AppellError
+
+if TYPE_CHECKING:
+    from appell.impact.surfaces import Surface
+    from appell.simulation.trajectory import Trajectory
+    from appell.view.page import Page
+
+LOCAL = "127.0.0.1"
+PORT = 8080
+
+
+def show(
+    robot: Any,
+    motion: Trajectory | None = None,
+    *,
+    walls: Sequence[Surface] = (),
+    host: str = LOCAL,
+    port: int = PORT,
+    folder: str | Path | None = None,
+) -> Page:
+    """Serve a page that shows a robot, until `close()` of the result is called or Python ends. Needs viser.
+
+    Sliders move its joints; beside them stand the forces that hold it, its inertia matrix, energy and mass centre. A
+    motion can be played, with its impacts marked.
+
+    Args:
+        robot: a robot of any kind, or an object like `appell.view.subject.Subject`.
+        walls: as they were given to `appell.simulate`.
+        host: address to listen on; only this computer can reach the default one.
+        port: the next free one is taken where it is in use; `result.server.get_port()` says which.
+        folder: where mesh files of the robot's description are looked for.
+
+    Example:
+        ```python
+        page = appell.show(appell.load("puma560"))
+        page.close()
+        ```
+    """
+    from appell.view.page import Page
+    from appell.view.subjects import subject_of
+    from appell.view.timeline import Timeline
+
+    try:
+        import viser
+    except ImportError:
+        raise AppellError("the viewer needs viser. Install it with: pip install 'appell[view]'") from None
+    subject = subject_of(robot, None if folder is None else Path(folder))
+    timeline = None if motion is None else Timeline(subject, motion)
+    with redirect_stdout(StringIO()):  # viser greets on stdout, which belongs to the caller
+        server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
+    return Page(server, subject, timeline, walls)
