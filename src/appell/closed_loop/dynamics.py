@@ -73,29 +73,29 @@ def coriolis_matrix(system: LoopSystem, q: Scalars, qd: Scalars) -> Matrix:
 
 def forward_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> list[Scalar]:
     """u̇ under actuator forces."""
+    G = Reduction.at(system, q).columns()
+    return accelerations(system, q, qd, [dot(column, torques) for column in _actuator_columns(system, G)])
+
+
+def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) -> list[Scalar]:
+    """u̇ under forces on the independent speeds."""
     reduction = Reduction.at(system, q)
-    return _accelerations(system, q, qd, torques, reduction)
+    G = reduction.columns()
+    v = times(G, qd)
+    bias = reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, [0.0] * len(qd))))
+    right = [a - b for a, b in zip(forces, bias, strict=True)]
+    return solve(_reduced_mass(system, q, G), right, range(len(G)))
 
 
 def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> Matrix:
     """Wrench of every closure on its second body under actuator forces: K^T λ = f(q, v, v̇) - S^T τ."""
     reduction = Reduction.at(system, q)
     v = reduction.speeds(qd)
-    vd = reduction.accelerations(v, _accelerations(system, q, qd, torques, reduction))
+    vd = reduction.accelerations(v, forward_dynamics(system, q, qd, torques))
     lacking = tree_forces(system.lumped, q, v, vd)
     for k, torque in zip(system.actuated, torques, strict=True):
         lacking[k] = lacking[k] - torque
     return constraints.wrenches(system, q, reduction.multipliers(lacking))
-
-
-def _accelerations(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars, reduction: Reduction):
-    G = reduction.columns()
-    v = times(G, qd)
-    vd = reduction.accelerations(v, [0.0] * len(qd))
-    bias = reduction.projected(tree_forces(system.lumped, q, v, vd))
-    drives = [dot(column, torques) for column in _actuator_columns(system, G)]
-    right = [a - b for a, b in zip(drives, bias, strict=True)]
-    return solve(_reduced_mass(system, q, G), right, range(len(G)))
 
 
 def _reduced_mass(system: LoopSystem, q: Scalars, G: Matrix) -> Matrix:

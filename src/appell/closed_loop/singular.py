@@ -55,12 +55,13 @@ def refuse_singular(system: LoopSystem, function: str, q: np.ndarray) -> None:
         if found is not None:
             at = f" of state {i}" if len(q) > 1 else ""
             raise ClosureError(
-                f"{function}: {_words(system, found)} in the configuration{at} (sine {found.sine:.2g}, bound {SINE:g}).",
+                f"{function}: {in_words(system, found)} in the configuration{at} (sine {found.sine:.2g}, bound {SINE:g}).",
                 status=found.status, where=found.where, value=found.sine, index=(i,) if len(q) > 1 else (),
             )  # fmt: skip
 
 
-def _words(system: LoopSystem, found: Singularity) -> str:
+def in_words(system: LoopSystem, found: Singularity) -> str:
+    """What a singularity means, and what to do about it."""
     if found.status == ACTUATORS:
         driven = ", ".join(_name(system, k) for k in system.actuated)
         return f"singular actuators: with {driven} held, {found.where} can still move"

@@ -38,6 +38,7 @@ QUANTITIES = {
         _quantity(dynamics.inverse_dynamics, "q qd qdd", "a", forces=True),
         _quantity(dynamics.generalized_forces, "q qd qdd", "v", forces=True),
         _quantity(dynamics.forward_dynamics, "q qd torques", "v", forces=True),
+        _quantity(dynamics.accelerations, "q qd forces", "v", forces=True),
         _quantity(dynamics.constraint_forces, "q qd torques", "loops", 6, forces=True),
         _quantity(dynamics.bias, "q qd", "v", forces=True),
         _quantity(dynamics.gravity, "q", "v"),
@@ -82,7 +83,7 @@ class LoopSystem(System):
     @property
     def sizes(self) -> Mapping[str, int]:
         v, a = len(self.independent), len(self.actuated)
-        inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "torques": a}
+        inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "forces": v, "torques": a}
         return {**inputs, "v": v, "a": a, "n": self.tree.nv, "rows": self.rows, "loops": len(self.loops)}
 
     @property

@@ -86,10 +86,11 @@ class Plant:
     def motion(self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip) -> Motion:
         """What the drives, damping and friction do, without walls; not finite where they are not."""
         tau = self.torque(t, q, qd)
-        forces, lost = tau, 0.0
+        forces = driven = self.mechanism.driven(q, tau)
+        lost = 0.0
         if self.passive:
             passive = -self.friction * grip.way - self.damping * qd
-            forces, lost = tau + passive, float(passive @ qd)
+            forces, lost = driven + passive, float(passive @ qd)
         qdd = self.mechanism.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
             self._note(t, q, qd, tau, qdd)
@@ -97,7 +98,7 @@ class Plant:
             response = self.response(q, grip.stuck)
             qdd = qdd + response @ self._against(response, qdd, grip)
             qdd[grip.stuck] = 0.0
-        return Motion(qdd, (float(tau @ qd), lost, 0.0))
+        return Motion(qdd, (float(driven @ qd), lost, 0.0))
 
     def holding(
         self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip, walls: np.ndarray | None = None
@@ -122,4 +123,5 @@ class Plant:
         if np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
-            self.bad = (t, f"{name}[{first}] = {array[first]}")
+            trouble = self.mechanism.trouble(q)
+            self.bad = (t, f"{name}[{first}] = {array[first]}{f' ({trouble})' if trouble else ''}")

@@ -1,0 +1,108 @@
+"""A robot with closed loops as `appell.simulate` sees it: all coordinates, independent speeds, drives at actuated joints.
+
+The coordinates follow q̇ = N(q) G(q) u, which keeps the loops closed but for the error of the integrator; what that leaves
+open is closed by Newton's method, with the shortest step of all joints, whenever it is more than the simulation allows.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.algorithms.passive_forces import Losses, losses
+from appell.closed_loop.closing import EXACT, RCOND
+from appell.closed_loop.robot import speed_names
+from appell.closed_loop.singular import in_words, singularity_at
+from appell.compiler.options import Options
+from appell.errors import ModelError
+from appell.simulation.mechanism import Bounds, TreeMechanism
+
+if TYPE_CHECKING:
+    from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
+
+STEPS = 8
+"""Steps of Newton's method: from the error of an integrator two or three do."""
+
+
+class LoopMechanism:
+    """A robot with closed loops, its functions as native code."""
+
+    def __init__(self, robot: ClosedLoopRobot) -> None:
+        self.robot, self.dynamics = robot, native(robot)
+        tree, system = TreeMechanism(robot.open_tree), robot.tree
+        self.coordinates = tree.coordinates
+        self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
+        self.q_names, self.qd_names, self.drive_names = tree.q_names, robot.speed_names, robot.actuator_names
+        independent, actuated = list(system.independent), list(system.actuated)
+        lower, upper, speed, effort = tree.bounds
+        self.bounds = Bounds(lower, upper, speed[independent], effort[actuated])
+        self.losses = _losses(robot)
+
+    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return self.dynamics.actuator_jacobian(q, check=False).T @ tau
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.mass_matrix(q, check=False)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.coordinates.rates(q, self.dynamics.joint_speeds(q, qd, check=False))
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return self._closed(self.coordinates.moved(q, self.dynamics.joint_speeds(q, step, check=False)))
+
+    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._closed(self.coordinates.tidied(q)), qd
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return max(float(np.abs(self._residual(q)).max()), self.coordinates.drift(q))
+
+    def trouble(self, q: np.ndarray) -> str:
+        found = singularity_at(self.robot.tree, q, actuators=False)
+        return "" if found is None else in_words(self.robot.tree, found)
+
+    def _residual(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.functions["residual", None]((q,), check=False)
+
+    def _closed(self, q: np.ndarray) -> np.ndarray:
+        """The same configuration with closed loops; unchanged where it cannot be improved."""
+        left = self._residual(q)
+        for _ in range(STEPS):
+            size = np.abs(left).max()
+            if not size > EXACT:
+                break
+            step = -np.linalg.pinv(self.dynamics.closure_jacobian(q, check=False), rcond=RCOND) @ left
+            nearer = self.coordinates.moved(q, step)
+            left = self._residual(nearer)
+            if not np.abs(left).max() < size:
+                break
+            q = nearer
+        return q
+
+
+@lru_cache(maxsize=16)
+def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
+    """The robot's functions as native code. One state a call needs no threads."""
+    return robot.compiled(Options(threads=1))
+
+
+def _losses(robot: ClosedLoopRobot) -> Losses:
+    """Damping and friction of the joints of the independent speeds; other joints must have none."""
+    all_, names, own = losses(robot.open_tree), speed_names(robot.open_tree), list(robot.tree.independent)
+    for k in robot.tree.dependent:
+        if all_.damping[k] or all_.friction[k]:
+            raise ModelError(
+                f"{robot.name}: joint {names[k]} has damping or friction and no speed of its own. A simulation knows losses of "
+                f"independent speeds only ({', '.join(robot.speed_names)}): choose it as one of `speeds`, or set its losses to 0."
+            )
+    return Losses(tuple(all_.damping[k] for k in own), tuple(all_.friction[k] for k in own))
