@@ -1,0 +1,160 @@
+"""How functions of spherical robots are called: batches, precision, layouts, arguments, files."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import assert_close
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spherical_robots import ROBOTS, body, regular_states, wrist
+
+import appell
+from appell.closed_loop.spherical import Axis, Leg, SphericalRobot
+
+FUNCTIONS = {
+    "inverse_dynamics": 3, "forward_dynamics": 3, "generalized_forces": 3, "mass_matrix": 1, "coriolis_matrix": 2,
+    "gravity": 1, "bias": 2, "actuator_jacobian": 1, "kinetic_energy": 2, "potential_energy": 1, "gibbs_function": 3,
+    "joint_angles": 1, "joint_velocities": 2, "joint_accelerations": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_native_code_agrees_with_the_interpreter(function):
+    robot = wrist("plus", (0.003, -0.004, 0.05))
+    state = regular_states(robot, 19)[: FUNCTIONS[function]]
+    expected = getattr(robot, function)(*state)
+    dyn = appell.compile(robot, threads=2)
+    out = np.full_like(expected, np.nan)
+    assert getattr(dyn, function)(*state, out=out) is out
+    assert_close(out, expected, tolerance=1e-12)
+    one = getattr(dyn, function)(*(each[3] for each in state))
+    assert_close(np.asarray(one), np.asarray(expected[3]), tolerance=1e-12, scale=np.abs(expected).max())
+
+
+def test_single_precision_and_columns():
+    robot = wrist()
+    state = regular_states(robot, 33, span=0.5)
+    expected = robot.inverse_dynamics(*state)
+    single = appell.compile(robot, dtype="float32").inverse_dynamics(*state)
+    assert single.dtype == np.float32
+    assert_close(single.astype(float), expected, tolerance=2e-5)
+    columns = appell.compile(robot, layout="columns").inverse_dynamics(*(each.T for each in state))
+    assert_close(columns, expected.T, tolerance=1e-12)
+
+
+def test_run_time_parameters_are_refused():
+    with pytest.raises(appell.ArgumentError, match="parameters"):
+        appell.compile(wrist(), parameters="runtime").gravity([0.0, 0.0, 0.0])
+
+
+def test_leading_dimensions_are_a_batch():
+    robot = wrist()
+    q, qd, qdd = (each.reshape(2, 3, 3) for each in regular_states(robot, 6))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    assert tau.shape == (2, 3, 3)
+    assert_close(tau[1, 2], robot.inverse_dynamics(q[1, 2], qd[1, 2], qdd[1, 2]), tolerance=1e-12)
+    assert robot.mass_matrix(q).shape == (2, 3, 3, 3)
+    assert robot.kinetic_energy(q, qd[0, 0]).shape == (2, 3)
+    assert robot.joint_angles(q).shape == (2, 3, 9)
+    assert robot.pose(q, "leg2_link1").shape == (2, 3, 4, 4)
+    assert robot.inverse_dynamics(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda w: w.mass_matrix([0.0, 0.0]), r"q has shape \(2,\), expected \(..., 3\)"),
+        (lambda w: w.mass_matrix([0.0, np.nan, 0.0]), r"q\[1\] is nan"),
+        (lambda w: w.bias([[0.0] * 3] * 2, [[0.0] * 3] * 3), "batch dimensions"),
+        (lambda w: w.gravity([0.0] * 3, out=np.empty(4)), "out is"),
+        (lambda w: w.gravity([0.0] * 3, method="mata2002"), "unknown method of gravity 'mata2002'"),
+        (lambda w: w.pose([0.0] * 3, "hand"), "unknown frame 'hand'"),
+        (lambda w: w.singularities([0.0, np.inf, 0.0]), r"q\[1\] is inf"),
+        (lambda w: w.bias([0.0] * 3, [0.0] * 3, external_forces={"hand": [0.0] * 6}), "unknown frame 'hand'"),
+    ],
+)
+def test_arguments_are_checked(call, text):
+    with pytest.raises(appell.ArgumentError, match=text):
+        call(wrist())
+
+
+def test_descriptions_are_values():
+    robot = wrist()
+    assert robot == appell.robots.agile_wrist() == appell.load("agile_wrist") == pickle.loads(pickle.dumps(robot))
+    assert robot != robot.with_assembly("minus")
+    assert robot.with_assembly("minus").with_assembly("plus") == robot
+    assert appell.compile(robot).robot is robot
+    assert repr(appell.compile(robot, threads=1)) == "CompiledSphericalRobot('agile_wrist', nq=3, nv=3, threads=1)"
+    assert robot.joint_names == ("yaw", "pitch", "roll")
+    assert len(robot.leg_joint_names) == 9
+    assert [robot.leg_joint_names[k] for k in robot.actuated] == list(robot.actuator_names)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), (body("b", np.random.default_rng(0)),)), "1 bodies for 2 arcs"),
+        (lambda: Leg("a", Axis(0, 1), (1.0, 0.0), Axis(0, 1)), "arc 2 is 0 rad"),
+        (lambda: Leg("a", Axis(0, np.inf), (1.0, 1.0), Axis(0, 1)), "finite"),
+        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), assembly="left"), "unknown assembly 'left'"),
+        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(3,)), "no joint 3"),
+        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(0, 0)), "twice"),
+        (lambda: SphericalRobot("r", (wrist().legs[0],) * 2, wrist().platform), "two bodies are named 'leg1_link1'"),
+        (lambda: SphericalRobot("r", tuple(Leg(x, Axis(0, 1), (1.0,), Axis(0, 1)) for x in "ab"), wrist().platform), "one leg may guide"),
+        (lambda: wrist().with_assembly(("plus",)), "1 assemblies for 3 legs"),
+        (lambda: wrist().with_assembly("left"), "unknown assembly"),
+        (lambda: appell.robots.agile_wrist(arc_radius=0.0), "arc_radius"),
+        (lambda: appell.robots.agile_wrist(platform_com=(0.0, np.nan, 0.0)), "platform_com"),
+        (lambda: appell.load("agile_wrist", base="floating"), "closed loops"),
+        (lambda: ROBOTS["driven anywhere"].as_closed_loop(), "Actuate another joint"),
+    ],
+)  # fmt: skip
+def test_descriptions_without_meaning_are_refused(make, text):
+    with pytest.raises((appell.ModelError, appell.ArgumentError), match=text):
+        make()
+
+
+def test_a_mass_centre_that_does_not_fit_the_inertia_is_told():
+    with pytest.warns(appell.ModelWarning, match="so little inertia"):
+        appell.robots.agile_wrist(platform_com=(0.01, 0.02, 0.03))
+
+
+@settings(max_examples=25)
+@given(st.floats(-0.4, 0.4), st.floats(-0.4, 0.4), st.floats(-0.4, 0.4), st.floats(-np.pi, np.pi))
+def test_turning_everything_about_the_vertical_changes_nothing(yaw, pitch, roll, turn):
+    """All base axes and the platform turned about gravity: the same torques."""
+    robot = wrist()
+    legs = tuple(replace(leg, base=Axis(leg.base.azimuth + turn, leg.base.tilt)) for leg in robot.legs)
+    turned = replace(robot, legs=legs)
+    q, qd, qdd = np.array([yaw, pitch, roll]), np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.0])
+    expected = robot.inverse_dynamics(q, qd, qdd)
+    assert_close(turned.inverse_dynamics(q + [turn, 0.0, 0.0], qd, qdd), expected, tolerance=1e-11)
+
+
+def test_a_simulation_keeps_its_energy_balance():
+    """Torques hold the weight and damp; the work of the actuators is the change of energy."""
+    robot = wrist()
+
+    def torques(t, q, qd):
+        hold = robot.inverse_dynamics(q, 0 * qd, 0 * qd)
+        return hold - 0.02 * robot.actuator_jacobian(q) @ qd + 0.02 * np.sin(4.0 * t + np.arange(3))
+
+    motion = appell.simulate(robot, [0.1, 0.2, 0.1], [0.5, 0.0, 0.0], 0.4, tau=torques, rtol=1e-10)
+    assert motion.status == "finished"
+    assert motion.drive_names == robot.actuator_names
+    assert np.abs(motion.balance).max() < 1e-9
+    assert np.abs(motion.energy - motion.energy[0]).max() > 1e-3
+
+
+def test_info_and_counts(capsys):
+    from appell.cli import main
+
+    assert main(["info", "agile_wrist"]) == 0
+    shown = capsys.readouterr().out
+    assert "leg3_joint1" in shown
+    assert "platform" in shown
+    assert appell.count_operations(wrist(), "inverse_dynamics", compiled=True).mul < 600
