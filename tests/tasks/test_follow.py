@@ -211,3 +211,19 @@ def test_pictures(tmp_path):
     figure = VALERA.plot(tmp_path / "line.png", PUMA)
     assert [axis.get_ylabel() for axis in figure.axes][-1].startswith("torque")
     assert (tmp_path / "line.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("profile", ["uniform", "trapezoidal"])
+def test_tables_are_the_reference_and_fast(profile):
+    line = tasks.valera2003_line(PUMA, profile=profile, acceleration=0.2 if profile == "trapezoidal" else None)
+    table = tasks.tabulated(line)
+    t = np.linspace(0.0, line.duration, 333)
+    for got, wanted, tolerance in zip(table(t), line(t), (1e-11, 1e-9, 1e-7), strict=True):
+        assert np.abs(got - wanted).max() < tolerance
+    knots = table.breaks[::7]
+    assert all(np.abs(a - b).max() < 1e-11 for a, b in zip(table(knots), line(knots), strict=True))
+
+
+def test_tables_refuse_quaternions_and_bad_steps():
+    with pytest.raises(appell.ArgumentError, match="step is -1"):
+        tasks.tabulated(VALERA, -1)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.ik.arm import Arm
-from appell.ik.rotation import rotation_matrix
+from appell.ik.rotation import cross_matrix
 
 SHOULDERS, ELBOWS, WRISTS = ("right", "left"), ("above", "below"), ("no_flip", "flip")
 BRANCHES = tuple("/".join(names) for names in product(SHOULDERS, ELBOWS, WRISTS))
@@ -117,8 +117,13 @@ def _angle_between(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.n
 
 
 def _turn(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    return rotation_matrix(np.multiply.outer(angle, axis))
+    """Rotations (N, 3, 3) about a unit axis."""
+    K = cross_matrix(axis)
+    sine, versine = (each[:, None, None] for each in (np.sin(angle), 1.0 - np.cos(angle)))
+    return np.eye(3) + sine * K + versine * (K @ K)
 
 
 def _turned(axis: np.ndarray, angle: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return (_turn(axis, angle) @ np.broadcast_to(v, (*angle.shape, 3))[..., None])[..., 0]
+    """Vectors (N, 3) turned about a unit axis."""
+    sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
+    return cosine * v + sine * np.cross(axis, v) + (1.0 - cosine) * np.multiply.outer(v @ axis, axis)

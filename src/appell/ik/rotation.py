@@ -67,6 +67,8 @@ def angular_motion(r: np.ndarray, rd: np.ndarray, rdd: np.ndarray) -> tuple[np.n
 
     With θ = |r|, b = (1 - cos θ)/θ², c = (θ - sin θ)/θ³ and A = 1 + b r~ + c r~²:  ω = A ṙ,  ω̇ = A r̈ + Ȧ ṙ.
     """
+    if not (r.any() or rd.any()):  # a constant attitude is common, and costs nothing
+        return rd, rdd
     square = np.sum(r * r, axis=-1, keepdims=True)
     b, c, b_rate, c_rate = _series(square)  # the last two are db/dθ / θ and dc/dθ / θ
     inner = np.sum(r * rd, axis=-1, keepdims=True)  # θ dθ/dt
@@ -77,18 +79,18 @@ def angular_motion(r: np.ndarray, rd: np.ndarray, rdd: np.ndarray) -> tuple[np.n
     return omega, omegad + turning
 
 
-TERMS = 11
-"""Of the power series below: enough for |r| < 1 to the last digit."""
+ORDER = np.arange(11)
+"""Powers of -θ² in the series below: enough for θ < 1 to the last digit."""
+SERIES = np.array([
+    (1 / factorial(2 * k + 2), 1 / factorial(2 * k + 3), -2 * (k + 1) / factorial(2 * k + 4), -2 * (k + 1) / factorial(2 * k + 5))
+    for k in ORDER.tolist()
+])  # fmt: skip
+"""Their coefficients in b, c, b'/θ and c'/θ."""
 
 
-def _series(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """b, c, b'/θ and c'/θ from θ²: power series for small angles, closed forms for others."""
-    small = np.minimum(square, 1.0)
-    powers = [(-small) ** k for k in range(TERMS)]
-    b = sum(p / factorial(2 * k + 2) for k, p in enumerate(powers))
-    c = sum(p / factorial(2 * k + 3) for k, p in enumerate(powers))
-    b_rate = sum(-2 * (k + 1) * p / factorial(2 * k + 4) for k, p in enumerate(powers))
-    c_rate = sum(-2 * (k + 1) * p / factorial(2 * k + 5) for k, p in enumerate(powers))
+def _series(square: np.ndarray) -> tuple[np.ndarray, ...]:
+    """b, c, b'/θ and c'/θ from θ² (..., 1): power series for small angles, closed forms for others."""
+    series = np.split((-np.minimum(square, 1.0)) ** ORDER @ SERIES, 4, axis=-1)
     angle = np.sqrt(np.maximum(square, 1.0))
     cos, sin = np.cos(angle), np.sin(angle)
     closed = (
@@ -97,4 +99,4 @@ def _series(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         (angle * sin - 2.0 * (1.0 - cos)) / angle**4,
         (angle * (1.0 - cos) - 3.0 * (angle - sin)) / angle**5,
     )
-    return tuple(np.where(square < 1.0, a, z) for a, z in zip((b, c, b_rate, c_rate), closed, strict=True))  # type: ignore[return-value]
+    return tuple(np.where(square < 1.0, a, z) for a, z in zip(series, closed, strict=True))

@@ -14,9 +14,10 @@ from appell.tasks.joint_space import joint_line, joint_via
 from appell.tasks.limits import Violation, check_limits, limit_violations
 from appell.tasks.papers import mata2002_line, mata2002_path, valera2003_line, valera2003_path
 from appell.tasks.reference import JointReference, Reference
+from appell.tasks.tabulate import tabulated
 
 __all__ = [
     "JointReference", "PathReference", "PosePath", "Reference", "Violation", "check_limits", "euler_zyz", "follow",
-    "joint_line", "joint_via", "limit_violations", "line", "mata2002_line", "mata2002_path", "valera2003_line",
+    "joint_line", "joint_via", "limit_violations", "line", "mata2002_line", "mata2002_path", "tabulated", "valera2003_line",
     "valera2003_path", "via",
 ]  # fmt: skip

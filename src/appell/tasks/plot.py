@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from appell.tasks.reference import Reference
 
 
+CROWD = 40
+"""Breaks of a reference from which on they are not marked."""
+
+
 def plot(reference: Reference, path: str | PathLike | None, robot: Robot | None) -> Any:
     """Coordinates, speeds, accelerations and torques over time; documented at `Plottable.plot`."""
     t = np.linspace(0.0, reference.duration, 600)
@@ -28,7 +32,7 @@ def plot(reference: Reference, path: str | PathLike | None, robot: Robot | None)
         if values.shape[1] != len(names):
             names = tuple(str(i) for i in range(values.shape[1]))
         lines(axis, t, {name: values[:, i] for i, name in enumerate(names)}, label)
-        for time in reference.breaks[1:-1]:
+        for time in reference.breaks[1:-1] if len(reference.breaks) < CROWD else ():
             axis.axvline(time, color="0.85", linewidth=0.8, zorder=0)
     axes[-1].set_xlabel("time [s]")
     if path is not None:
