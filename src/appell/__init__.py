@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from appell import control
+    from appell import control, ik, tasks
     from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
     from appell.closed_loop.closure import Closure
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from appell.exporters import export
     from appell.identification.base import BaseParameters, base_parameters
+    from appell.identification.excitation import excitation
     from appell.identification.identify import identify
     from appell.identification.result import Identification
     from appell.ik import inverse_kinematics
@@ -62,6 +63,7 @@ _HOME = {
     "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
     "base_parameters": "identification.base", "BaseParameters": "identification.base",
     "identify": "identification.identify", "Identification": "identification.result",
+    "excitation": "identification.excitation",
     "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
     "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
     "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
