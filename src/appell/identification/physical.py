@@ -96,15 +96,8 @@ def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: Prior, spre
     def jacobian(theta: np.ndarray) -> np.ndarray:
         return np.concatenate([data @ prior.at(theta)[1], np.diag(weight)])
 
-    found = least_squares(
-        residuals,
-        np.zeros(size),
-        jacobian,
-        method="lm",
-        max_nfev=2000,
-        xtol=1e-9,
-        ftol=1e-11,  # type: ignore[arg-type]
-    )
+    options = {"method": "lm", "max_nfev": 2000, "xtol": 1e-9, "ftol": 1e-11}
+    found = least_squares(residuals, np.zeros(size), jacobian, **options)  # pyright: ignore[reportArgumentType]
     if found.status <= 0:
         raise IdentificationError(
             f"the physically consistent fit did not settle in {found.nfev} steps. Give a better prior=, or a smaller spread=."
