@@ -28,14 +28,14 @@ def body(name: str, rng: np.random.Generator) -> Body:
     mass = float(masses.sum())
     com = masses @ points / mass
     r = points - com
-    inertia = 1e-4 * np.eye(3) + sum(
-        m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, r, strict=True)
-    )
+    inertia = 1e-4 * np.eye(3) + sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, r, strict=True))
     entries = [float(inertia[i, j]) for i, j in zip(*np.triu_indices(3), strict=True)]
     return Body(name, mass, tuple(com.tolist()), tuple(entries))
 
 
-def general_robot(joints: tuple[int, ...], seed: int, actuated: tuple[tuple[int, ...], ...] | None = None) -> SphericalRobot:
+def general_robot(
+    joints: tuple[int, ...], seed: int, actuated: tuple[tuple[int, ...], ...] | None = None
+) -> SphericalRobot:
     """Legs of so many joints with any directions and arcs, all bodies with mass, gravity in any direction."""
     rng = np.random.default_rng([seed, *joints])
     legs = []

@@ -5,13 +5,15 @@ that must stay on its axis v of the platform. With e1, e2 across t, the closures
 
     M q̈ + b = S^T τ + J^T λ,      J q̈ = -J̇ q̇,      J = (v x e)^T (J_platform - J_leg)
 
-with M, b and the Jacobians of the tree.
+with M and b of the tree.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from appell.closed_loop.spherical import Leg, SphericalRobot
 from appell.closed_loop.spherical.tree import BASE, leg_joints, on_platform
 from appell.compiler.api import CompiledRobot, compile
 from appell.model.body import Body
-from appell.model.pose import Pose
 from appell.model.robot import Robot
 
 
@@ -67,10 +68,14 @@ class MultiplierModel:
         """Where the actuated joints are among those of the tree."""
         return [self.tree.joint_names.index(name) for name in self.wrist.actuator_names]
 
-    @cached_property
-    def closures(self) -> tuple[tuple[str, np.ndarray, np.ndarray], ...]:
-        """For each leg that is cut: its last body, the axes e1, e2 there, and v on the platform."""
-        return tuple((leg.bodies[-1].name, _across(leg), np.array(leg.tip.direction)) for leg in self.wrist.legs[1:])
+    def swings(self, q: np.ndarray, qd: np.ndarray) -> list[Swing]:
+        """All legs: the first one up to the platform, the others up to where they are cut."""
+        found, start = [], 0
+        for k, leg in enumerate(self.wrist.legs):
+            own = slice(start, start + leg.joints - (k > 0))
+            found.append(swing(leg, own, q, qd))
+            start = own.stop
+        return found
 
     def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the closures (4,) and their Jacobian (4, 7)."""
@@ -79,23 +84,18 @@ class MultiplierModel:
 
     def _closures(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals (4,), J (4, 7) and J̇ q̇ (4,)."""
-        dynamics, platform = self.dynamics, self.wrist.platform.name
-        P = dynamics.pose(q, platform, check=False)[:3, :3]
-        Jp = dynamics.jacobian(q, platform, check=False)[3:]
-        ap = dynamics.jacobian_rate(q, qd, platform, check=False)[3:] @ qd
-        wp = Jp @ qd
+        platform, *others = self.swings(q, qd)
+        wp = platform.J @ qd
         residual, rows, drift = [], [], []
-        for body, across, tip in self.closures:
-            E = dynamics.pose(q, body, check=False)[:3, :3] @ across
-            Jl = dynamics.jacobian(q, body, check=False)[3:]
-            al = dynamics.jacobian_rate(q, qd, body, check=False)[3:] @ qd
-            wl, v = Jl @ qd, P @ tip
-            residual.append(v @ E)
+        for leg, other in zip(self.wrist.legs[1:], others, strict=True):
+            E, wl = other.R[:, :2], other.J @ qd
+            v = platform.R @ np.array(leg.tip.direction)
             V = _skew(v)
             normal = (V @ E).T
-            rows.append(normal @ (Jp - Jl))
+            residual.append(v @ E)
+            rows.append(normal @ (platform.J - other.J))
             turning = (_skew(_skew(wp) @ v) @ E + V @ (_skew(wl) @ E)).T
-            drift.append(turning @ (wp - wl) + normal @ (ap - al))
+            drift.append(turning @ (wp - wl) + normal @ (platform.drift - other.drift))
         return np.concatenate(residual), np.concatenate(rows), np.concatenate(drift)
 
     def acceleration(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ class MultiplierModel:
         angles, step = guess.copy(), np.full(len(guess), np.inf)
         while np.abs(step).max() > 1e-12:
             residual, A = self._placing(angles)
-            P = self.dynamics.pose(angles, self.wrist.platform.name)[:3, :3]
+            P = self.swings(angles, np.zeros(len(angles)))[0].R
             turn = 0.5 * np.cross(P.T, R.T).sum(axis=0)
             step = np.linalg.solve(A, np.concatenate([-residual, turn]))
             angles += step
@@ -135,36 +135,53 @@ class MultiplierModel:
     def _placing(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the closures, and the matrix of the rates of closures and platform, (7, 7)."""
         residual, J = self.closed(q)
-        return residual, np.vstack([J, self.dynamics.jacobian(q, self.wrist.platform.name)[3:]])
+        return residual, np.vstack([J, self.swings(q, np.zeros(len(q)))[0].J])
 
     def read(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> State:
         """What sensors of the simulator show: Euler angles of the platform and actuated joints, (N, ...)."""
-        platform = self.wrist.platform.name
-        R = self.dynamics.pose(q, platform)[:, :3, :3]
-        J, Jd = self.dynamics.jacobian(q, platform)[:, 3:], self.dynamics.jacobian_rate(q, qd, platform)[:, 3:]
-        Omega = np.einsum("nij,nj->ni", J, qd)
-        Omegad = np.einsum("nij,nj->ni", J, qdd) + np.einsum("nij,nj->ni", Jd, qd)
-        angles = np.stack(
-            [
-                np.arctan2(R[:, 1, 0], R[:, 0, 0]),
-                -np.arcsin(R[:, 2, 0]),
-                np.arctan2(R[:, 2, 1], R[:, 2, 2]),
-            ],
-            axis=-1,
-        )
-        rates, accelerations = np.empty_like(angles), np.empty_like(angles)
-        for k, (angle, omega, omegad) in enumerate(zip(angles, Omega, Omegad, strict=True)):
-            _, E, _ = euler_kinematics(angle, np.zeros(3))
-            rates[k] = np.linalg.solve(E, omega)
-            _, _, Ed = euler_kinematics(angle, rates[k])
-            accelerations[k] = np.linalg.solve(E, omegad - Ed @ rates[k])
+        angles, rates, accelerations = np.empty((3, len(q), 3))
+        for k, (x, xd, xdd) in enumerate(zip(q, qd, qdd, strict=True)):
+            platform = self.swings(x, xd)[0]
+            R = platform.R
+            angles[k] = np.arctan2(R[1, 0], R[0, 0]), -np.arcsin(R[2, 0]), np.arctan2(R[2, 1], R[2, 2])
+            _, E, _ = euler_kinematics(angles[k], np.zeros(3))
+            rates[k] = np.linalg.solve(E, platform.J @ xd)
+            _, _, Ed = euler_kinematics(angles[k], rates[k])
+            accelerations[k] = np.linalg.solve(E, platform.J @ xdd + platform.drift - Ed @ rates[k])
         own = self.actuated
         return State(angles, rates, accelerations, q[:, own], qd[:, own], qdd[:, own])
 
 
-def _across(leg: Leg) -> np.ndarray:
-    """The directions e1, e2 across the last axis of a leg, in the frame of its last body, (3, 2)."""
-    return Pose(rpy=(leg.arcs[-1], 0.0, 0.0)).rotation[:, :2]
+class Swing(NamedTuple):
+    """The end of a leg: attitude R, angular Jacobian J (3, 7) over the joints of the tree, and J̇ q̇."""
+
+    R: np.ndarray
+    J: np.ndarray
+    drift: np.ndarray
+
+
+def swing(leg: Leg, own: slice, q: np.ndarray, qd: np.ndarray) -> Swing:
+    """A leg joint by joint; `own` are its joints. With its last joint it ends in the platform's frame, else in its last axis."""
+    R = _about_z(leg.base.azimuth) @ _about_x(leg.base.tilt)
+    J, omega, drift = np.zeros((3, len(q))), np.zeros(3), np.zeros(3)
+    for k, joint in enumerate(range(own.start, own.stop)):
+        axis = R[:, 2]
+        drift = drift + _skew(omega) @ axis * qd[joint]
+        omega = omega + axis * qd[joint]
+        J[:, joint] = axis
+        R = R @ _about_z(q[joint])
+        R = R @ (_about_x(leg.arcs[k]) if k < len(leg.arcs) else (_about_z(leg.tip.azimuth) @ _about_x(leg.tip.tilt)).T)
+    return Swing(R, J, drift)
+
+
+def _about_x(angle: float) -> np.ndarray:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def _about_z(angle: float) -> np.ndarray:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _skew(v: np.ndarray) -> np.ndarray:

@@ -82,6 +82,10 @@ def test_arguments_are_checked(call, text):
         call(wrist())
 
 
+def two_guides() -> tuple[Leg, ...]:
+    return tuple(Leg(name, Axis(0.0, 1.0), (1.0,), Axis(0.0, 1.0)) for name in "ab")
+
+
 def test_descriptions_are_values():
     robot = wrist()
     assert robot == appell.robots.agile_wrist() == appell.load("agile_wrist") == pickle.loads(pickle.dumps(robot))
@@ -104,7 +108,7 @@ def test_descriptions_are_values():
         (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(3,)), "no joint 3"),
         (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(0, 0)), "twice"),
         (lambda: SphericalRobot("r", (wrist().legs[0],) * 2, wrist().platform), "two bodies are named 'leg1_link1'"),
-        (lambda: SphericalRobot("r", tuple(Leg(x, Axis(0, 1), (1.0,), Axis(0, 1)) for x in "ab"), wrist().platform), "one leg may guide"),
+        (lambda: SphericalRobot("r", two_guides(), wrist().platform), "one leg may guide"),
         (lambda: wrist().with_assembly(("plus",)), "1 assemblies for 3 legs"),
         (lambda: wrist().with_assembly("left"), "unknown assembly"),
         (lambda: appell.robots.agile_wrist(arc_radius=0.0), "arc_radius"),
@@ -132,7 +136,7 @@ def test_turning_everything_about_the_vertical_changes_nothing(yaw, pitch, roll,
     turned = replace(robot, legs=legs)
     q, qd, qdd = np.array([yaw, pitch, roll]), np.array([0.3, -0.2, 0.5]), np.array([1.0, 2.0, -1.0])
     expected = robot.inverse_dynamics(q, qd, qdd)
-    assert_close(turned.inverse_dynamics(q + [turn, 0.0, 0.0], qd, qdd), expected, tolerance=1e-11)
+    assert_close(turned.inverse_dynamics(q + turn * np.eye(3)[0], qd, qdd), expected, tolerance=1e-11)
 
 
 def test_a_simulation_keeps_its_energy_balance():

@@ -73,9 +73,7 @@ def test_coriolis_matrix_is_that_of_the_christoffel_symbols(name):
     """C(q, a) b = C(q, b) a; the paper's matrix does not have it, where there is more than one degree of freedom."""
     robot = ROBOTS[name]
     q, a, b = regular_states(robot)
-    assert_close(
-        product(robot.coriolis_matrix(q, a), b), product(robot.coriolis_matrix(q, b), a), tolerance=1e-12
-    )
+    assert_close(product(robot.coriolis_matrix(q, a), b), product(robot.coriolis_matrix(q, b), a), tolerance=1e-12)
     if robot.nv > 1:
         printed = [product(robot.coriolis_matrix(q, x, method="abedloo2014"), y) for x, y in ((a, b), (b, a))]
         assert np.abs(printed[0] - printed[1]).max() > 1e-3 * np.abs(printed[0]).max()

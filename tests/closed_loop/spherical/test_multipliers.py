@@ -94,18 +94,23 @@ def test_general_robots_against_pinocchio(name):
     with_multipliers(ROBOTS[name], regular_states(ROBOTS[name], 6, seed=2))
 
 
+@pytest.fixture(scope="module")
+def loops():
+    """The wrist as a tree with closures: one for all assemblies, which differ in the configuration alone."""
+    return wrist("plus", CENTRE).as_closed_loop()
+
+
 @pytest.mark.parametrize("assembly", EIGHT, ids="-".join)
-def test_eight_assemblies_against_the_general_loop_machinery(assembly):
+def test_eight_assemblies_against_the_general_loop_machinery(assembly, loops):
     robot = wrist(assembly, CENTRE)
     states = regular_states(robot, 100, seed=3)
-    loops, x = robot.as_closed_loop(), robot.closed_loop_configuration(states.q)
-    tau = robot.inverse_dynamics(*states)
-    assert_close(loops.inverse_dynamics(x, *states[1:]), tau, tolerance=1e-10)
+    x = robot.closed_loop_configuration(states.q)
+    assert_close(loops.inverse_dynamics(x, *states[1:]), robot.inverse_dynamics(*states), tolerance=1e-10)
     assert_close(loops.mass_matrix(x), robot.mass_matrix(states.q), tolerance=1e-10)
     assert_close(loops.actuator_jacobian(x), robot.actuator_jacobian(states.q), tolerance=1e-10)
 
 
-@pytest.mark.parametrize("name", ["four legs", "long legs", "five-bar", "guided, three legs"])
+@pytest.mark.parametrize("name", ["four legs", "long legs", "five-bar"])
 def test_general_robots_against_the_general_loop_machinery(name):
     robot = ROBOTS[name]
     states = regular_states(robot, 5, seed=4)
