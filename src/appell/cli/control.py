@@ -36,6 +36,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)"
     )
     parser.add_argument("--virtual", action="store_true", help="run in the simulation's own time, as fast as it goes")
+    parser.add_argument("--port", type=int, help="of an `appell control plant` that runs already (default: start one)")
     parser.add_argument("--masses", type=float, default=1.0, metavar="F", help="masses of the model over the robot's")
     parser.add_argument(
         "--late", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)"
@@ -105,7 +106,7 @@ def run_controller(arguments: argparse.Namespace) -> int:
     live = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
     result = appell.control.run(
         controller,
-        appell.control.SimulatedCard(robot.nv, options),
+        appell.control.SimulatedCard(robot.nv, options, port=arguments.port),
         duration=arguments.duration,
         clock=StepClock() if arguments.virtual else RealClock(),
         limits=appell.control.Limits(late=1e-3 * arguments.late),

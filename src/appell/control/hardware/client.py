@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +23,37 @@ class SimulatedCard:
     """A `Card` whose robot is `appell control plant`, a process of its own on this machine.
 
     Attributes:
-        plant: the process.
-        ended: what it said at its end, empty before.
+        plant: the process, None where it was started by hand.
+        ended: what it said at its end; empty before, and where it ended without a word.
     """
 
-    def __init__(self, n: int = 6, options: Sequence[str] = (), patience: float = 5.0) -> None:
-        """Start the plant with these options of the command, and connect. It may take `patience` seconds to answer."""
-        self.codec, self.ended = Codec(n), dict[str, Any]()
-        self.plant = subprocess.Popen(
-            [sys.executable, "-m", "appell", "control", "plant", *options], stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, n: int = 6, options: Sequence[str] = (), patience: float = 5.0, port: int | None = None) -> None:
+        """Start the plant with these options of the command, or find the one at a port, and connect.
+
+        Args:
+            n: joints of the robot.
+            options: such as `appell.control.plant_options` writes them.
+            patience: how long it may take to answer before it counts as dead. [s]
+            port: where a plant waits that was started by hand; then none is started.
+        """
+        self.codec, self.patience, self.ended = Codec(n), patience, dict[str, Any]()
+        self.plant: subprocess.Popen[str] | None = None
+        if port is None:
+            command = [sys.executable, "-m", "appell", "control", "plant", *options]
+            self.plant = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            ready = self.heard()
-            self.connection = socket.create_connection(("127.0.0.1", int(ready["port"])), timeout=START)
+            self.connection = socket.create_connection(("127.0.0.1", port or self.heard()["port"]), timeout=START)
         except (HardwareError, OSError, KeyError, ValueError) as error:
-            self.plant.kill()
-            self.plant.wait()
-            raise HardwareError(f"the simulated robot did not start: {error}") from None
+            self.end()
+            raise HardwareError(f"the simulated robot is not there: {error}") from None
         self.connection.settimeout(patience)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def heard(self) -> dict[str, Any]:
-        """The next line that the plant says."""
-        line = self.plant.stdout.readline() if self.plant.stdout else ""
+        """The next line that our plant says; nothing of one that was started by hand."""
+        if self.plant is None or self.plant.stdout is None:
+            return {}
+        line = self.plant.stdout.readline()
         if not line:
             raise HardwareError("its process ended without a word.")
         return json.loads(line)
@@ -57,17 +66,22 @@ class SimulatedCard:
         send(self.connection, WRITE + self.codec.pack_commands(commands))
 
     def close(self) -> None:
-        """End the connection; the plant switches its drives off, says how it ended and goes."""
-        try:
+        """End the connection; the plant switches its drives off, says how it ended and goes. One that does not is ended."""
+        with suppress(HardwareError):
             send(self.connection, QUIT)
-            self.ended = self.heard()
-        except HardwareError:
+        self.connection.close()
+        self.end()
+
+    def end(self) -> None:
+        """See our plant off."""
+        if self.plant is None:
+            return
+        try:
+            said, _ = self.plant.communicate(timeout=self.patience)
+        except subprocess.TimeoutExpired:
             self.plant.kill()
-        finally:
-            self.connection.close()
-            self.plant.wait()
-            if self.plant.stdout:
-                self.plant.stdout.close()
+            said, _ = self.plant.communicate()
+        self.ended = json.loads(said.splitlines()[-1]) if said.strip() else {}
 
     def __enter__(self) -> SimulatedCard:
         return self

@@ -1,0 +1,143 @@
+"""The open controller and the simulated PUMA as two processes: Valera's line through the cards, and the death of either."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from control_rigs import PUMA, START, LocalCard, driven, short_task
+
+import appell
+from appell.control import Commands, SimulatedCard, plant_options
+from appell.errors import HardwareError
+
+RATE = 1000.0
+COMMAND = [sys.executable, "-m", "appell", "control", "plant"]
+
+
+def card(patience: float = 60.0, **options) -> SimulatedCard:
+    return SimulatedCard(6, plant_options(start=START, rate=RATE, **{"watchdog": 60.0, **options}), patience)
+
+
+def line_controller():
+    """Valera's line with ramps: 0.1 m/s, 9.1 s from rest to rest."""
+    line = appell.tasks.valera2003_line(PUMA, profile="trapezoidal", acceleration=0.2)
+    return appell.control.Tracking(PUMA, line, kp=400.0, kd=40.0)
+
+
+def test_the_line_through_encoders_and_converters_within_three_counts():
+    """At 1 kHz: the true angles, which only the plant knows, and the measured ones."""
+    rig = LocalCard()
+    run = driven(rig, line_controller())
+    assert run.ok
+    following = run.stage == "follow"
+    truth = np.array(rig.truth)[1:][following]
+    assert np.abs((truth - run.reference[following]) / run.resolution).max() < 3.0
+    assert np.abs(run.following() / run.resolution).max() < 3.0
+
+
+def test_two_processes_do_what_one_does_to_the_last_bit(tmp_path):
+    rig, local = card(truth=tmp_path / "truth.npz"), LocalCard()
+    apart, together = (driven(each, line_controller(), duration=0.5) for each in (rig, local))
+    assert apart.ok
+    assert (apart.q == together.q).all()
+    assert (apart.codes == together.codes).all()
+    assert (np.load(tmp_path / "truth.npz")["q"] == np.array(local.truth)).all()
+    assert rig.ended["by"] == "controller ended"
+    assert set(rig.ended["codes"]) == {2048}
+    assert not rig.ended["powered"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "patience", "words"), [("die@0.3", 60.0, "closed"), ("hang@0.3", 0.5, "no answer within 0.5 s")]
+)
+def test_a_plant_that_dies_or_hangs(fault, patience, words):
+    rig = card(patience, faults=[fault])
+    run = driven(rig)
+    assert run.stop.reason == "dead plant"
+    assert words in run.stop.detail or "broke" in run.stop.detail
+    assert run.stop.time == pytest.approx(0.3, abs=0.01)
+    assert set(run.outputs.codes) == {2048}
+    assert rig.plant.poll() is not None
+
+
+def test_a_plant_that_is_killed():
+    rig = card()
+
+    def kill(cycle):
+        if cycle.time > 0.2 and rig.plant.poll() is None:
+            rig.plant.kill()
+            rig.plant.wait()
+
+    run = driven(rig, watch=kill)
+    assert run.stop.reason == "dead plant"
+    assert set(run.outputs.codes) == {2048}
+
+
+CONTROLLER = """
+import sys
+from appell.control import Commands, SimulatedCard
+card = SimulatedCard(6, port=int(sys.argv[1]))
+while True:
+    card.read()
+    card.write(Commands((2100,) * 6))
+    print("alive", flush=True)
+"""
+
+
+def started(*options: str) -> tuple[subprocess.Popen, int]:
+    """A plant by itself, and its port."""
+    plant = subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True)
+    return plant, json.loads(plant.stdout.readline())["port"]
+
+
+def last_words(plant: subprocess.Popen) -> dict:
+    out, _ = plant.communicate(timeout=60)
+    return json.loads(out)
+
+
+def test_a_controller_that_is_killed():
+    plant, port = started("--virtual", "1000", "--watchdog", "60")
+    controller = subprocess.Popen([sys.executable, "-c", CONTROLLER, str(port)], stdout=subprocess.PIPE, text=True)
+    assert [controller.stdout.readline() for _ in range(3)] == ["alive\n"] * 3
+    controller.kill()
+    controller.communicate()
+    said = last_words(plant)
+    assert said["by"] == "controller lost"
+    assert set(said["codes"]) == {2048}
+    assert not said["powered"]
+
+
+@pytest.mark.parametrize("time", [("--virtual", "1000"), ()], ids=["virtual", "clock"])
+def test_a_controller_that_falls_silent(time):
+    """It stays connected, but sets no outputs: the watchdog does."""
+    plant, port = started(*time, "--watchdog", "0.3")
+    silent = SimulatedCard(6, port=port)
+    silent.read()
+    silent.write(Commands((2100,) * 6))
+    said = last_words(plant)
+    assert said["by"] == "watchdog"
+    assert set(said["codes"]) == {2048}
+    assert not said["powered"]
+    with pytest.raises(HardwareError):
+        silent.read()
+    silent.close()
+
+
+def test_the_clock_keeps_the_rate():
+    """In real time at 100 Hz, with room for a busy machine: periods are there, and their mean is the rate."""
+    rig = SimulatedCard(6, plant_options(start=START, watchdog=30.0), 30.0)
+    limits = appell.control.Limits(late=20.0, error=10.0, disagreement=10.0)
+    run = driven(rig, short_task(0.1, period=0.01), clock=appell.control.RealClock(), limits=limits)
+    assert run.ok
+    assert rig.ended["by"] == "controller ended"
+    assert rig.ended["time"] >= run.t[-1] * 0.9
+    assert run.timing()["period"]["mean"] == pytest.approx(0.01, rel=0.2)
+
+
+def test_a_plant_that_cannot_start_says_why():
+    with pytest.raises(HardwareError, match="not there"):
+        SimulatedCard(6, ["--start", "1,2,3"])

@@ -1,0 +1,180 @@
+"""Everything that can go wrong ends in a safe stop, outputs at zero; each is caused here. In virtual time, in one process."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from control_rigs import AXES, LocalCard, assert_safe, driven, short_task
+
+import appell
+from appell.control import Limits, RealClock, StepClock
+from appell.errors import HardwareError
+
+
+def test_a_run_ends_with_its_task_done():
+    card = LocalCard()
+    run = driven(card)
+    assert run.ok
+    assert list(dict.fromkeys(run.stage)) == ["home", "approach", "follow"]
+    assert (run.homed.offset + np.array(card.arm.readings().counts) == AXES.counts(card.arm.q)).all()
+    assert np.abs(run.following() / run.resolution).max() < 3.0
+    assert_safe(card, run)
+
+
+def test_over_temperature():
+    card = LocalCard(faults=["overheat:2@0.5"])
+    run = driven(card)
+    assert run.stop.reason == "over-temperature"
+    assert "joints [2]" in run.stop.detail
+    assert run.stop.time == pytest.approx(0.5, abs=2e-3)
+    assert_safe(card, run)
+
+
+@pytest.mark.parametrize("joint", [1, 3, 6])
+def test_a_lost_encoder(joint):
+    card = LocalCard(faults=[f"encoder:{joint}@0.7"])
+    run = driven(card)
+    assert run.stop.reason == "lost encoder"
+    assert f"joint {joint}" in run.stop.detail
+    assert 0.7 < run.stop.time < 1.5
+    assert np.abs(card.arm.q - card.truth[700]).max() < 0.15
+    assert_safe(card, run)
+
+
+def test_lost_counts_show_at_the_next_index_pulse():
+    """Ten counts vanish: too little for the potentiometers to see."""
+
+    def spoil(readings):
+        if readings.tick < 2600:
+            return readings
+        less = (readings.counts[0] - 10, *readings.counts[1:])
+        latch = readings.latches[0] - (10 if readings.pulses[0] > 2 else 0)
+        return readings._replace(counts=less, latches=(latch, *readings.latches[1:]))
+
+    card = LocalCard(spoil=spoil)
+    controller = short_task()
+    far = appell.control.Move(controller.reference.start, tuple(x + 0.5 for x in controller.reference.start), 2.0)
+    run = driven(card, short_task().__class__(controller.robot, far, kp=400.0, kd=40.0))
+    assert run.stop.reason == "lost encoder"
+    assert "10 counts beside a whole turn" in run.stop.detail
+    assert_safe(card, run)
+
+
+def test_readings_that_stand_still():
+    card = LocalCard(spoil=lambda readings: readings._replace(tick=min(readings.tick, 300)))
+    run = driven(card)
+    assert run.stop.reason == "dead plant"
+    assert "jump by 0" in run.stop.detail
+    assert_safe(card, run)
+
+
+def test_a_robot_that_does_not_follow():
+    """A blocked joint: brakes that did not open."""
+    card = LocalCard()
+    card.arm.moved = lambda h: (card.arm.q, card.arm.qd)
+    run = driven(card, limits=Limits(error=0.02))
+    assert run.stop.reason == "following error"
+    assert_safe(card, run)
+
+
+def test_homing_that_fails():
+    card = LocalCard(spoil=lambda readings: readings._replace(pulses=(0,) * 6))
+    run = driven(card)
+    assert run.stop.reason == "homing"
+    assert run.homed is None
+    assert_safe(card, run)
+
+
+class LateClock(StepClock):
+    """Virtual time with one late period."""
+
+    def wait(self, tick, period):
+        return 0.004 if tick == 250 else 0.0
+
+
+def test_a_missed_deadline():
+    card = LocalCard()
+    run = driven(card, clock=LateClock())
+    assert run.stop.reason == "missed deadline"
+    assert run.stop.time == pytest.approx(0.25)
+    assert "4 ms late, allowed 1 ms" in run.stop.detail
+    assert_safe(card, run)
+    assert driven(LocalCard(), clock=LateClock(), limits=Limits(late=0.005)).ok
+
+
+def test_a_slow_period_misses_the_next_deadline_by_the_clock():
+    """However busy the machine is, a period that sleeps for 0.3 s makes the next one late."""
+    card = LocalCard(period=0.02)
+    controller = short_task(period=0.02)
+
+    def slow(cycle):
+        if cycle.time > 0.1:
+            time.sleep(0.3)
+
+    run = driven(card, controller, clock=RealClock(), limits=Limits(late=0.2), watch=slow)
+    assert run.stop.reason == "missed deadline"
+    assert run.timed
+    assert set(run.timing()) == {"period", "jitter", "late", "computing", "answering"}
+    assert_safe(card, run)
+
+
+def test_a_card_that_breaks_ends_the_run_even_if_it_cannot_be_told():
+    card = LocalCard()
+    read = card.read
+
+    def broken():
+        if card.arm.tick > 400:
+            raise HardwareError("no answer within 5 s.")
+        return read()
+
+    card.read = broken
+    card.write = lambda commands: broken() and None
+    run = driven(card)
+    assert run.stop.reason == "dead plant"
+    assert card.closed
+    assert set(run.outputs.codes) == {2048}
+
+
+def test_ctrl_c_is_a_safe_stop():
+    card = LocalCard()
+
+    def interrupt(cycle):
+        if cycle.time > 0.1:
+            raise KeyboardInterrupt
+
+    run = driven(card, watch=interrupt)
+    assert run.stop.reason == "interrupted"
+    assert_safe(card, run)
+
+
+def test_an_unexpected_error_still_leaves_outputs_at_zero():
+    card = LocalCard()
+
+    def fail(cycle):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        driven(card, watch=fail)
+    assert card.closed
+    assert set(card.written.codes) == {2048}
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(appell.ArgumentError, match="one with a period"):
+        driven(LocalCard(), short_task(period=None))
+    with pytest.raises(appell.ArgumentError, match="expected a positive number of seconds"):
+        driven(LocalCard(), appell.control.PDGravity(appell.load("puma560"), [0.0] * 6, kp=1.0, kd=1.0))
+    arm = appell.load("planar2r")
+    with pytest.raises(appell.ArgumentError, match="moves 2 joints, the axes are 6"):
+        driven(LocalCard(), appell.control.PD(arm, [0.0, 0.0], kp=1.0, kd=1.0), duration=1.0)
+
+
+def test_a_run_tells_and_draws_itself(tmp_path):
+    run = driven(LocalCard(faults=["overheat:1@2.3"]))
+    assert "over-temperature at 2.3" in str(run.table())
+    assert "computing" in str(run.timing_table())
+    assert run.as_dict()["stop"]["reason"] == "over-temperature"
+    run.plot(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 10_000

@@ -1,0 +1,63 @@
+"""Rigs for tests of the open controller: the arm in this process behind the interface of a card, and short tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import appell
+from appell.control import Commands, Readings, StepClock
+from appell.control.hardware.arm import Arm
+from appell.control.hardware.axes import PUMA as AXES
+from appell.control.hardware.faults import parse_fault
+
+PUMA = appell.load("puma560")
+START = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
+GOAL = (0.1, -1.1, 3.0, 2.4, 1.1, -0.8)
+
+
+class LocalCard:
+    """A card whose robot is in this process; `spoil` may change what is read."""
+
+    def __init__(
+        self, start=START, faults=(), period: float = 1e-3, spoil: Callable[[Readings], Readings] = lambda x: x
+    ):
+        self.arm = Arm(PUMA, AXES, np.array(start), [parse_fault(text, 6) for text in faults])
+        self.period, self.spoil = period, spoil
+        self.truth: list[np.ndarray] = []
+        self.closed = False
+
+    def read(self) -> Readings:
+        if self.arm.tick:
+            self.arm.advance(self.period)
+        self.truth.append(self.arm.q.copy())
+        return self.spoil(self.arm.readings())
+
+    def write(self, commands: Commands) -> None:
+        self.arm.apply(commands)
+        self.written = commands
+
+    def close(self) -> None:
+        self.arm.switch_off()
+        self.closed = True
+
+
+def short_task(seconds: float = 0.3, law=appell.control.Tracking, **options):
+    """A controller with a short way to go."""
+    move = appell.control.Move(GOAL, tuple(x + 0.05 for x in GOAL), seconds)
+    return law(PUMA, move, **{"kp": 400.0, "kd": 40.0, **options})
+
+
+def driven(card, controller=None, **options):
+    """A run in virtual time."""
+    return appell.control.run(controller or short_task(), card, **{"clock": StepClock(), **options})
+
+
+def assert_safe(card: LocalCard, run) -> None:
+    """Outputs at zero, drives off, and the run says so."""
+    assert set(run.outputs.codes) == {2048}
+    assert set(card.written.codes) == {2048}
+    assert card.closed
+    assert not card.arm.powered
+    assert set(card.arm.commands.codes) == {2048}
