@@ -25,8 +25,9 @@ def tabulated(reference: Reference, step: float = 0.02) -> JointReference:
     """The same motion as polynomials of degree 5 between points at most `step` apart. [s]
 
     Coordinates, speeds and accelerations are those of the reference at the points; between them coordinates differ by a
-    sixth-order term in the step, about 1e-12 rad for ordinary motions. A call takes a tenth of the time of one that
-    solves inverse kinematics.
+    sixth-order term in the step, about 1e-12 rad for ordinary motions. Accelerations are those of the polynomials and
+    suffer from rounding where the step is much smaller than the default. A call takes a tenth of the time of one that solves
+    inverse kinematics.
 
     Example:
         >>> import appell
