@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from appell.model.robot import Robot
 
-NEARBY = 0.05
-"""How far joints are moved from the reference to see whether it is singular. [rad, m]"""
+NEARBY = 0.2
+"""How far joints are moved to see whether a configuration is singular. [rad, m]"""
 TRIES = 20
 """Other starts from which the loops are closed, where the first one fails."""
 
@@ -44,11 +44,11 @@ def close_loops(
             stands for all, `joint[k]` for one of them.
         speeds: names of the independent speeds, one a degree of freedom; the actuated ones by default, as far as they
             determine the motion. A parallel robot is computed fastest in the speeds of its platform.
-        q: near a closed configuration, which becomes the reference; the tree's neutral one by default.
+        q: near a closed configuration, which becomes the reference (a regular one beside it, if it is singular); the tree's
+            neutral one by default.
 
     Raises:
-        ModelError: names or closures without meaning, speeds that do not determine the motion, a reference that is
-            singular.
+        ModelError: names or closures without meaning, speeds that do not determine the motion.
         ClosureError: the loops cannot be closed.
 
     Example:
@@ -67,10 +67,11 @@ def close_loops(
     if not closures:
         raise ModelError(f"{robot.name}: there are no closures. A robot without loops is a plain `Robot`.")
     bare = ClosedLoopRobot(robot, tuple(closures), tuple(actuated), (), ())
-    reference = _reference(bare, q)
+    reference = _regular(bare, _reference(bare, q))
     K = jacobian_at(bare.tree, reference)
-    _refuse_singular_reference(bare, reference, rank(K))
     kept, count = speeds_of(robot, actuated), rank(K)
+    if count == robot.nv:
+        raise ModelError(f"{robot.name}: its closures leave nothing that moves. Check their kinds and frames.")
     if speeds is None:
         dependent = dependent_speeds(K, count, kept)
         independent = sorted(set(range(robot.nv)) - set(dependent or ()))
@@ -112,14 +113,12 @@ def _reference(bare: ClosedLoopRobot, q: ArrayLike | None) -> np.ndarray:
     return found.q
 
 
-def _refuse_singular_reference(bare: ClosedLoopRobot, q: np.ndarray, own: int) -> None:
-    """A reference in which the closures have another rank than nearby does not say which speeds are independent."""
-    free = np.linalg.svd(jacobian_at(bare.tree, q))[2][own:]
-    for direction in (1.0, -1.0):
-        start = bare.open_tree.integrate(q, direction * NEARBY * free.sum(axis=0))
-        near = bare.close(start)
-        if near.closed and rank(jacobian_at(bare.tree, near.q)) != own:
-            raise ModelError(
-                f"{bare.name}: the reference configuration {np.round(q, 6).tolist()} is singular: its closures have rank {own}, "
-                f"those nearby {rank(jacobian_at(bare.tree, near.q))}. Give another `q`."
-            )
+def _regular(bare: ClosedLoopRobot, q: np.ndarray) -> np.ndarray:
+    """The same configuration, or a closed one beside it where closures are more: in a singular one some say the same."""
+    K = jacobian_at(bare.tree, q)
+    free = np.linalg.svd(K)[2][rank(K) :].sum(axis=0)
+    for step in (NEARBY, -NEARBY):
+        near = bare.close(bare.open_tree.integrate(q, step * free))
+        if near.closed and rank(jacobian_at(bare.tree, near.q)) > rank(K):
+            return near.q
+    return q

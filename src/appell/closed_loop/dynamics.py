@@ -16,6 +16,7 @@ from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
 from appell.algorithms.linear import solve
 from appell.algorithms.mass_matrix.composite import mass_matrix as tree_mass
+from appell.algorithms.regressor import regressor as tree_regressor
 from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
 from appell.closed_loop.elimination import Elimination, dot
@@ -40,6 +41,15 @@ def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars
     reduction = Reduction.at(system, q)
     v = reduction.speeds(qd)
     return reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
+
+
+def regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
+    """K_u = G^T K with M_u u̇ + bias_u = K_u Φ for the inertial parameters Φ of the tree, rotors left out."""
+    reduction = Reduction.at(system, q)
+    v, G = reduction.speeds(qd), reduction.columns()
+    K = tree_regressor(system.tree, q, v, reduction.accelerations(v, qdd))
+    columns = [[row[k] for row in K] for k in range(len(K[0]))]
+    return [[dot(g, column) for column in columns] for g in G]
 
 
 def bias(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:

@@ -82,6 +82,19 @@ class LoopDynamics:
         )
 
     @direct
+    def regressor(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> np.ndarray:
+        """K with generalized_forces = K Φ for the inertial parameters Φ = `parameters`, rotors left out. (..., nv, 10 links)
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> tau = robot.regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(tau - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            True
+        """
+        return self.functions["regressor", None]((q, qd, qdd), gravity, None, None, out, check)
+
+    @direct
     def mass_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """M(q) of the independent speeds, G^T M_tree G, (..., nv, nv). [kg m², kg m, kg]
 

@@ -35,4 +35,4 @@ def five_bar() -> ClosedLoopRobot:
     tree = builder.fixed("tip_mark", parent="left_lower", child="tip", xyz=(LINK, 0.0, 0.0)).build()
     end = Pose((LINK, 0.0, 0.0))
     hand = Closure("hand", "revolute", "left_lower", "right_lower", end, end)
-    return close_loops(tree, [hand], actuated=["left_motor", "right_motor"], q=[2.2, -1.5, 0.94, 1.5])
+    return close_loops(tree, [hand], actuated=["left_motor", "right_motor"], q=[1.571, -0.715, 1.571, 0.715])

@@ -12,6 +12,7 @@ from appell.model.check.numbers import has_axis
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
 from appell.model.floating_base import with_floating_base
 from appell.model.joint import Joint
+from appell.model.loaders.loops import find
 from appell.model.loaders.reading import Reading
 from appell.model.loaders.source import Source, open_source
 from appell.model.robot import Robot
@@ -23,7 +24,7 @@ MIMIC = {"couple": True, "ignore": False}
 """Whether a mimic joint follows its leader, for each value of the argument."""
 
 
-def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
+def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any = None) -> Any:
     """A robot from a file, text, object or name.
 
     Args:
@@ -32,6 +33,12 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
         base: `"fixed"` (the root link stands still) or `"floating"` (it moves freely: a joint `root_joint` from a new
             body `world` carries it, and its seven coordinates and six speeds come first).
         mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` gives them coordinates of their own.
+        loops: closed loops: the path of a YAML file or its content as a mapping (`docs/howto/closed_loops.md`); `"ignore"`
+            for the tree alone. By default what belongs to the description: equalities `connect` and `weld` of an MJCF, or
+            the file `robot.loops.yaml` beside `robot.urdf`.
+
+    Returns:
+        A `Robot`, or a `ClosedLoopRobot` where there are loops (of built-in robots also a `spherical.SphericalRobot`).
 
     Raises:
         ModelError: the description leaves the dynamics without meaning. `error.problems` are all its defects, as
@@ -66,7 +73,8 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple") -> Robot:
     based = BASES[base](robot)
     if based is not robot:  # a root that moves must meet inertia too
         settle([problem for problem in inspect(based) if problem.severity == ERROR])
-    return based
+    found = None if loops == "ignore" else (reading.loops if loops is None else None) or find(loops, reading.path)
+    return based if found is None else found.closed(based)
 
 
 def read(given: Any) -> Reading:
@@ -77,7 +85,7 @@ def read(given: Any) -> Reading:
     for name in LOADERS:
         loader = import_module(f"{__name__}.{name}")
         if loader.recognises(source):
-            return loader.read(source)
+            return replace(loader.read(source), path=source.path)
     raise ModelError(_unknown(source))
 
 

@@ -5,7 +5,8 @@ joints (as mimic). Coordinates are MuJoCo's: q is its qpos, reference angles inc
 quaternion's entries and the axes of a free body's velocity, is done by `Robot.to_mujoco`. A body with several joints
 becomes a row of bodies without mass, the last of which is the body; a joint beside the body's origin puts one more frame
 between.
-Contacts, tendons and actuators are not part of the model. What is left out and would change the motion of the robot by
+Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones
+(`mjcf_loops`). Contacts and tendons are not part of the model. What is left out and would change the motion of the robot by
 itself (springs, gravity compensation, other equalities) is told by a warning.
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 from appell.errors import ModelError
 from appell.model.body import Body, Six
 from appell.model.joint import Joint, Limits, Mimic
+from appell.model.loaders.mjcf_loops import closes_loop, loops_of
 from appell.model.loaders.mjcf_visuals import visuals_of
 from appell.model.loaders.quaternion import rotation
 from appell.model.loaders.reading import Notes, Reading
@@ -51,7 +53,8 @@ def read(source: Source) -> Reading:
     joints = [replace(joint, mimic=mimics.get(joint.name)) for joint in joints]
     _left_out(names, notes)
     robot = Robot(names.robot, tuple(bodies), tuple(joints), _gravity(names), source=source.label)
-    return Reading(robot, tuple(notes.problems), frozenset(virtual))
+    loops = loops_of(names.model, names.bodies, names.joints, source.label)
+    return Reading(robot, tuple(notes.problems), frozenset(virtual), loops)
 
 
 def _compile(source: Source) -> Any:
@@ -197,14 +200,14 @@ def _couplings(names: _Names, notes: Notes) -> dict[str, Mimic]:
     model, mujoco = names.model, _mujoco()
     mimics: dict[str, Mimic] = {}
     for e in range(model.neq):
-        if not model.eq_active0[e]:
+        if not model.eq_active0[e] or closes_loop(model, e):
             continue
         first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         is_joint = model.eq_type[e] == mujoco.mjtEq.mjEQ_JOINT
         if not is_joint or second < 0 or model.eq_data[e][2:5].any() or names.joints[first] in mimics:
             kind = mujoco.mjtEq(int(model.eq_type[e])).name.removeprefix("mjEQ_").lower()
             name = model.eq(e).name or f"number {e}"
-            what = f"the equality of type {kind} is not part of the model: only linear couplings of two joints are"
+            what = f"the equality of type {kind} is not part of the model: connect, weld and linear couplings of two joints are"
             notes.add("ignored", f"equality {name!r}", 0, what, "Its joints move freely.")
             continue
         a0, a1 = model.eq_data[e][:2].tolist()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from appell.model.check.problem import Problem
 from appell.model.loaders.xml import local_name
 from appell.model.robot import Robot
+
+if TYPE_CHECKING:
+    from appell.model.loaders.loops import Loops
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,15 @@ class Reading:
     Attributes:
         problems: what the loader could not read; a neutral value stands in the robot there.
         virtual: bodies that the loader added and that rightly have no mass.
+        loops: closures of the description, where it has some.
+        path: of the file, where it is one.
     """
 
     robot: Robot
     problems: tuple[Problem, ...] = ()
     virtual: frozenset[str] = frozenset()
+    loops: Loops | None = None
+    path: Path | None = None
 
 
 @dataclass(frozen=True)
