@@ -45,7 +45,7 @@ class LocalCard:
 
 def short_task(seconds: float = 0.3, law=appell.control.Tracking, **options):
     """A controller with a short way to go."""
-    move = appell.control.Move(GOAL, tuple(x + 0.05 for x in GOAL), seconds)
+    move = appell.tasks.joint_line(PUMA, GOAL, np.add(GOAL, 0.05), duration=seconds)
     return law(PUMA, move, **{"kp": 400.0, "kd": 40.0, **options})
 
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import assert_close
 
 import appell
-from appell.control import PD, IntegralTracking, Move, PDGravity, Tracking, scaled_masses
+from appell.control import PD, IntegralTracking, PDGravity, Tracking, scaled_masses
 
 ARM = appell.load("planar2r")
 REST = np.zeros(2)
@@ -122,14 +122,12 @@ def test_a_wrong_model_has_wrong_masses_and_nothing_else():
         scaled_masses(ARM, -1.0)
 
 
-def test_a_move_ends_at_rest_and_its_speed_is_its_derivative():
-    move = Move((0.0, 1.0), (1.0, -1.0), 2.0)
-    t, h = np.linspace(0.1, 1.9, 19), 1e-5
-    _, qd, qdd = move(t)
-    assert_close((move(t + h)[0] - move(t - h)[0]) / (2 * h), qd, tolerance=1e-9, scale=1.0)
-    assert_close((move(t + h)[1] - move(t - h)[1]) / (2 * h), qdd, tolerance=1e-8, scale=1.0)
-    for end, point in ((0.0, [0.0, 1.0]), (2.0, [1.0, -1.0]), (3.0, [1.0, -1.0])):
-        assert [x.tolist() for x in move(end)] == [point, [0.0, 0.0], [0.0, 0.0]]
+def test_a_reference_in_a_table_is_the_reference():
+    """Signals at the multiples of the period come from one batch, others from a call: both are the reference's."""
+    move = appell.tasks.joint_line(ARM, [0.0, 1.0], [1.0, -1.0], duration=0.2)
+    controller = Tracking(ARM, move, kp=1.0, kd=1.0, period=0.01)
+    for t in (0.0, 0.07, 0.0731, 0.2, 0.21, 5.0):
+        assert_close(controller.signals(t), np.concatenate(move(t)), scale=100.0)
 
 
 def test_laws_are_the_ones_of_rollouts():

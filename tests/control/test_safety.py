@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from control_rigs import AXES, LocalCard, assert_safe, driven, short_task
+from control_rigs import AXES, GOAL, PUMA, LocalCard, assert_safe, driven, short_task
 
 import appell
 from appell.control import Limits, RealClock, StepClock
@@ -54,9 +54,8 @@ def test_lost_counts_show_at_the_next_index_pulse():
         return readings._replace(counts=less, latches=(latch, *readings.latches[1:]))
 
     card = LocalCard(spoil=spoil)
-    controller = short_task()
-    far = appell.control.Move(controller.reference.start, tuple(x + 0.5 for x in controller.reference.start), 2.0)
-    run = driven(card, short_task().__class__(controller.robot, far, kp=400.0, kd=40.0))
+    far = appell.tasks.joint_line(PUMA, GOAL, np.add(GOAL, 0.5), duration=2.0)
+    run = driven(card, appell.control.Tracking(PUMA, far, kp=400.0, kd=40.0))
     assert run.stop.reason == "lost encoder"
     assert "10 counts beside a whole turn" in run.stop.detail
     assert_safe(card, run)

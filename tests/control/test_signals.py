@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control_rigs import AXES, START, LocalCard
+from control_rigs import AXES, LocalCard
 from helpers import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import appell
 from appell.control.hardware.encoder import Counter, wires
 from appell.control.hardware.faults import Fault, parse_fault
-from appell.control.hardware.homing import coarse_offset, home, search
+from appell.control.hardware.homing import coarse_offset, home, search_end
 from appell.control.hardware.observer import Estimate, Observer
 from appell.control.hardware.signals import Commands, Readings, input_codes, input_volts, output_codes, output_volts
 from appell.control.hardware.wire import Codec
@@ -76,6 +76,13 @@ def test_rounding_of_outputs_is_carried_over():
     assert (residue <= step).all()
 
 
+def carry(arm, goal) -> None:
+    """Turn the joints by hand."""
+    for q in np.linspace(arm.q, goal, 200):
+        arm.q = q
+        arm.turn_encoders()
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_homing_finds_the_true_counts_from_anywhere(seed):
     """The arm is carried through the search by hand; the offsets are exact, to the count."""
@@ -84,10 +91,7 @@ def test_homing_finds_the_true_counts_from_anywhere(seed):
     first = card.read()
     coarse = AXES.angles(np.array(first.counts) + coarse_offset(AXES, first))
     assert (np.abs(coarse - card.arm.q) < 0.003).all()
-    move = search(AXES, card.arm.q, 1.0)
-    for t in np.linspace(0.0, 1.0, 200):
-        card.arm.q = move(t)[0]
-        card.arm.turn_encoders()
+    carry(card.arm, search_end(AXES, card.arm.q))
     now = card.arm.readings()
     homed = home(AXES, first, now)
     assert (np.array(now.counts) + homed.offset == AXES.counts(card.arm.q)).all()
@@ -99,9 +103,7 @@ def test_homing_refuses_a_missing_pulse_and_a_wrong_potentiometer():
     first = card.read()
     with pytest.raises(appell.errors.HardwareError, match=r"no index pulse on joints \[1, 2, 3, 4, 5, 6\]"):
         home(AXES, first, first)
-    for t in np.linspace(0.0, 1.0, 200):
-        card.arm.q = search(AXES, np.array(START), 1.0)(t)[0]
-        card.arm.turn_encoders()
+    carry(card.arm, search_end(AXES, card.arm.q))
     now = card.arm.readings()
 
     def turned(reading):

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from appell.control.hardware.safety import Limits
     from appell.control.hardware.signals import Commands, Readings
     from appell.control.models import scaled_masses
-    from appell.control.references import Hold, Move, Reference
+    from appell.control.references import Hold, Reference
     from appell.exporters.controller import export
 
 _HOME = {
     **dict.fromkeys(
         ("PD", "PDGravity", "PointToPoint", "Tracking", "IntegralTracking", "Controller"), "appell.control.controller"
     ),
-    **dict.fromkeys(("Hold", "Move", "Reference"), "appell.control.references"),
+    **dict.fromkeys(("Hold", "Reference"), "appell.control.references"),
     "scaled_masses": "appell.control.models",
     "run": "appell.control.hardware.runtime",
     "Run": "appell.control.hardware.record",
@@ -46,7 +46,7 @@ _HOME = {
 """Where each name lives. Rollouts use the laws alone, which should not load the rest."""
 
 __all__ = [
-    "PD", "PUMA", "Axes", "Card", "Commands", "Controller", "Hold", "IntegralTracking", "Limits", "Move", "PDGravity",
+    "PD", "PUMA", "Axes", "Card", "Commands", "Controller", "Hold", "IntegralTracking", "Limits", "PDGravity",
     "PointToPoint", "Readings", "RealClock", "Reference", "Run", "SimulatedCard", "StepClock", "Tracking", "export",
     "plant_options", "run", "scaled_masses",
 ]  # fmt: skip

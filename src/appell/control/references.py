@@ -1,7 +1,7 @@
 """Where a robot shall be: references of time, with their speeds and accelerations.
 
 A reference is callable: `reference(t) -> (q, qd, qdd)`, for a time arrays (n,), for times (N,) arrays (N, n); `duration` says
-when it ends. `appell.tasks` makes those of tasks in space; here are the two that a controller needs by itself.
+when it ends. `appell.tasks` makes them; here is the one for a point that is held.
 """
 
 from __future__ import annotations
@@ -45,33 +45,6 @@ class Hold:
     def __call__(self, t: Any, /) -> Motion:
         shape = (*np.shape(t), len(self.q))
         return np.broadcast_to(np.array(self.q), shape).copy(), np.zeros(shape), np.zeros(shape)
-
-
-@dataclass(frozen=True)
-class Move:
-    """From one point to another, at rest and without acceleration at both, each joint along one polynomial of degree 5.
-
-        s = 10 u³ - 15 u⁴ + 6 u⁵,   u = t / duration;   the fastest moment is the middle: ṡ = 15 / 8 / duration
-
-    Before and after it the reference rests at its ends.
-
-    Example:
-        >>> move = Move((0.0,), (1.0,), duration=2.0)
-        >>> [float(x[0]) for x in move(1.0)]
-        [0.5, 0.9375, 0.0]
-    """
-
-    start: tuple[float, ...]
-    end: tuple[float, ...]
-    duration: float
-
-    def __call__(self, t: Any, /) -> Motion:
-        u = np.clip(np.asarray(t, dtype=float)[..., None] / self.duration, 0.0, 1.0)
-        begin, way = np.array(self.start), np.subtract(self.end, self.start)
-        place = u**3 * (10.0 + u * (-15.0 + 6.0 * u))
-        speed = 30.0 * u**2 * (1.0 - u) ** 2 / self.duration
-        gain = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / self.duration**2
-        return begin + way * place, way * speed, way * gain
 
 
 def as_reference(value: Reference | Callable[[float], Motion] | ArrayLike, n: int) -> Reference:

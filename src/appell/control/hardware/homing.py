@@ -16,7 +16,6 @@ import numpy as np
 
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.signals import Readings
-from appell.control.references import Move
 from appell.errors import HardwareError
 
 MARGIN = 0.3
@@ -30,11 +29,10 @@ def coarse_offset(axes: Axes, readings: Readings) -> np.ndarray:
     return axes.counts(axes.coarse_angles(np.array(readings.potentiometers))) - np.array(readings.counts)
 
 
-def search(axes: Axes, q: np.ndarray, seconds: float) -> Move:
-    """A motion from q that passes an index pulse on every axis, towards the middle of the potentiometers."""
+def search_end(axes: Axes, q: np.ndarray) -> np.ndarray:
+    """Where to go from q to pass an index pulse on every axis: towards the middle of the potentiometers. [rad]"""
     middle = 0.5 * (np.array(axes.lower) + np.array(axes.upper))
-    way = OVERLAP * 2.0 * np.pi / np.abs(axes.gear) * np.where(q > middle, -1.0, 1.0)
-    return Move(tuple(q.tolist()), tuple((q + way).tolist()), seconds)
+    return q + OVERLAP * 2.0 * np.pi / np.abs(axes.gear) * np.where(q > middle, -1.0, 1.0)
 
 
 @dataclass(frozen=True)

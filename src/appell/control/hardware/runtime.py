@@ -23,20 +23,21 @@ from appell.control.controller import Controller, signals_of
 from appell.control.hardware.axes import PUMA, Axes
 from appell.control.hardware.card import Card
 from appell.control.hardware.clock import Clock, RealClock
-from appell.control.hardware.homing import coarse_offset, home, search
+from appell.control.hardware.homing import coarse_offset, home, search_end
 from appell.control.hardware.observer import Estimate, Observer
 from appell.control.hardware.record import Cycle, Recorder, Run
 from appell.control.hardware.safety import Limits, Situation, Stop, find_danger
 from appell.control.hardware.signals import Commands, Readings
-from appell.control.references import Move, Reference
+from appell.control.references import Reference
 from appell.errors import ArgumentError, HardwareError
+from appell.tasks.joint_space import joint_line
 
 SEARCH = 2.0
 """Time of the search for index pulses. [s]"""
 PACE = 0.5
-"""Fastest joint on the way to the start of the reference. [rad/s]"""
+"""Fastest joint on a way. [rad/s]"""
 SHORTEST = 0.5
-"""Least time of that way. [s]"""
+"""Least time of the way to the start of the reference. [s]"""
 
 
 class Stage(NamedTuple):
@@ -85,9 +86,9 @@ class Runtime:
             task = self.stage("follow", reference, duration)
             with without_collection():
                 self.switch_on()
-                self.follow(self.stage("home", search(self.axes, self.estimate.q, SEARCH), SEARCH))
+                self.follow(self.way("home", search_end(self.axes, self.estimate.q), SEARCH))
                 self.find_home()
-                self.follow(self.approach(task.q[0]))
+                self.follow(self.way("approach", task.q[0], SHORTEST))
                 self.follow(task)
         except Danger as danger:
             stop = Stop(danger.reason, danger.detail, self.time)
@@ -117,11 +118,11 @@ class Runtime:
         before, self.offset = self.measured(self.readings), self.homed.offset
         self.estimate = self.estimate.moved(self.measured(self.readings) - before)
 
-    def approach(self, goal: np.ndarray) -> Stage:
-        """The way from where the robot is to where the reference begins."""
+    def way(self, name: str, goal: np.ndarray, seconds: float) -> Stage:
+        """From where the robot is to a point, at rest at both, in at least so many seconds."""
         start = self.estimate.q
-        seconds = max(SHORTEST, 15.0 / 8.0 * float(np.abs(goal - start).max()) / PACE)
-        return self.stage("approach", Move(tuple(start.tolist()), tuple(goal.tolist()), seconds), seconds)
+        duration = max(seconds, 15.0 / 8.0 * float(np.abs(goal - start).max()) / PACE)
+        return self.stage(name, joint_line(self.controller.robot, start, goal, duration=duration), duration)
 
     def measured(self, readings: Readings) -> np.ndarray:
         return self.axes.angles(np.array(readings.counts) + self.offset)
