@@ -104,6 +104,11 @@ class ClosedLoopRobot(LoopDynamics):
         return self.open_tree.gravity_vector
 
     @property
+    def source(self) -> str:
+        """Where the tree's description comes from."""
+        return self.open_tree.source
+
+    @property
     def initial_state(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The reference configuration at rest."""
         return self.reference, (0.0,) * self.nv

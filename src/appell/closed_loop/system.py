@@ -86,7 +86,7 @@ class LoopSystem(System):
         v, a = len(self.independent), len(self.actuated)
         inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "forces": v, "torques": a}
         letters = {"v": v, "a": a, "n": self.tree.nv, "rows": self.rows, "loops": len(self.loops)}
-        return {**inputs, **letters}
+        return {**inputs, **letters, "p": PER_LINK * len(self.tree.links)}
 
     @property
     def rows(self) -> int:
