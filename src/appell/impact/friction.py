@@ -65,6 +65,9 @@ def solve_with_friction(
     f_n = solve_complementarity(G.nn, b_n)
     if not mu.any() or not f_n.any():
         return Impulses(f_n, f_t)
+    sticking = exact_impulses(problem, f_n, f_t)  # where friction is strong all that pushes sticks
+    if sticking is not None:
+        return Impulses(*sticking)
     for turn in range(TURNS):
         wanted = _resisting(G.tt, u_t + (G.nt.T @ f_n).reshape(-1, 2), mu * f_n, f_t, ~known, problem.scale)
         wanted[known] = -(mu * f_n)[known, None] * way[known]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion
@@ -26,6 +27,9 @@ SMALL = 1e-9
 """Normal accelerations and forces below this share of the greatest (or of 1 m/s², 1 N) are none."""
 CREEP = 1e-6
 """Tangential accelerations below this share of the greatest (or of 1 m/s²) are none: the point sticks."""
+
+SIDES = 8
+"""Edges of a pyramid inside a cone of friction."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,27 @@ def has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.nd
     grip = np.linalg.norm(forces.friction[mode.sticks], axis=-1)
     if forces.normal.min(initial=0.0) >= -limit and (grip <= (mu * forces.normal)[mode.sticks] + limit).all():
         return False
+    if _can_be_shared(forces, contacts, mu, mode):
+        return False
     kept = next_mode(push(M, qdd, contacts, mu), contacts, mu)
     return len(kept.index) < len(mode.index) or bool((kept.sticks != mode.sticks).any())
+
+
+def _can_be_shared(forces: Reaction, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> bool:
+    """Whether other forces that push, and hold with the friction they have, do the same to the motion.
+
+    Those of a contact that sticks are taken from a pyramid of `SIDES` edges inside its cone.
+    """
+    way = slide_direction(contacts, mode.direction)
+    edges = np.where(mode.sticks[:, None], 0.0, -mu[:, None] * way)[:, None] + contacts.normal[:, None]
+    edges = np.repeat(edges, SIDES, axis=1)
+    angles = 2.0 * np.pi / SIDES * np.arange(SIDES)
+    turns = np.stack([np.cos(angles), np.sin(angles)])
+    around = np.einsum("ta,cti->cai", turns, tangents(contacts.normal[mode.sticks]))
+    edges[mode.sticks] += mu[mode.sticks, None, None] * around
+    columns = np.einsum("cai,cij->jca", edges, contacts.J).reshape(contacts.J.shape[-1], -1)
+    wanted = walls_on_speeds(forces, contacts)
+    return bool(nnls(columns, wanted)[1] <= SMALL * max(1.0, float(np.linalg.norm(wanted))))
 
 
 def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:

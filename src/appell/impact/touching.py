@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion, Contacts
-from appell.impact.crossing import PIECES, TIME, first_crossing
+from appell.impact.crossing import TIME, first_crossing
 from appell.impact.law import rows_along, tangents
 from appell.impact.reaction import SPEED, Mode, Reaction, has_ended, hold, walls_on_speeds
 from appell.simulation.grip import Grip, first_change
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from appell.simulation.phase import Step
     from appell.simulation.plant import Plant
 
+LOOKS = 4
+"""So many times in a step it is asked whether a contact has ended."""
 ITERATIONS = 8
 SLACK = 1e-10
 """Gaps of closed contacts up to this are left as they are: to take them out would change the energy for nothing. [m]"""
@@ -93,7 +95,7 @@ class Touching:
             free, qdd = self.grip.free, self.plant.motion(t, q, qd, self.grip).qdd
             return has_ended(self._mass(q), qdd[free], contacts.over(free), self.mu, self.mode)
 
-        times = np.linspace(step.start, step.end, PIECES + 1).tolist()
+        times = np.linspace(step.start, step.end, LOOKS + 1).tolist()
         for a, b in pairwise(times):
             if ended(b):
                 return _first_true(ended, a, b)
