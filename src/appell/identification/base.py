@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.errors import IdentificationError
-from appell.identification.columns import Block, blocks
+from appell.identification.columns import Block, beside, blocks
 from appell.identification.naming import parameter_names, regrouped_last
 from appell.table import Table
 
 if TYPE_CHECKING:
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.model.robot import Robot
 
 ZERO_COLUMN = 1e-9
@@ -113,7 +114,9 @@ class BaseParameters:
         return str(self.table())
 
 
-def base_parameters(robot: Robot, columns: Sequence[str | Block] = (), seed: int = 0) -> BaseParameters:
+def base_parameters(
+    robot: Robot | ClosedLoopRobot, columns: Sequence[str | Block] = (), seed: int = 0
+) -> BaseParameters:
     """The base parameters of a robot: which parameters motion and torque can tell, and in which combinations.
 
     Args:
@@ -149,15 +152,36 @@ def base_parameters(robot: Robot, columns: Sequence[str | Block] = (), seed: int
     return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
 
 
-def random_regressors(robot: Robot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+def random_regressors(
+    robot: Robot | ClosedLoopRobot, added: Sequence[Block], rng: np.random.Generator
+) -> Callable[[int], np.ndarray]:
     """Regressors (n, nv, p) at n random states within the joint limits."""
 
     def draw(count: int) -> np.ndarray:
-        q = np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)
+        q = random_configurations(robot, count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
-        return robot.regressor(q, qd, qdd, columns=added)
+        return beside(robot.regressor(q, qd, qdd), added, q, qd, qdd)
 
     return draw
+
+
+def random_configurations(robot: Robot | ClosedLoopRobot, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random coordinates (count, nq); loops are closed from starts around the reference configuration."""
+    from appell.model.robot import Robot
+
+    if isinstance(robot, Robot):
+        return np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)
+    reference, found = np.array(robot.reference), np.zeros((0, robot.nq))
+    for _ in range(50):
+        steps = rng.uniform(-0.4, 0.4, (2 * count, robot.open_tree.nv))
+        closing = robot.close(robot.open_tree.integrate(reference, steps))
+        found = np.concatenate([found, closing.nearest[closing.closed]])
+        if len(found) >= count:
+            return found[:count]
+    raise IdentificationError(
+        f"the loops of {robot.name!r} close at {len(found)} of {100 * count} configurations near its reference, expected at "
+        f"least {count}. Give a reference configuration around which the robot can move."
+    )
 
 
 class Choice(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 from appell.errors import ArgumentError, choices
 
 if TYPE_CHECKING:
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.model.robot import Robot
 
 
@@ -26,7 +27,7 @@ class Block(ABC):
     """Whether the parameters are positive by their meaning; fits with `physical=True` keep them so."""
 
     @abstractmethod
-    def names(self, robot: Robot) -> tuple[str, ...]:
+    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
         """Name of each parameter."""
 
     @abstractmethod
@@ -43,7 +44,7 @@ class _OfEverySpeed(Block):
 
     symbol: ClassVar[str]
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
+    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
         return tuple(f"{self.symbol}[{speed}]" for speed in speed_names(robot))
 
     def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -133,7 +134,7 @@ class Coupling(Block):
     second: int
     width: float = 0.0
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
+    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
         speeds = speed_names(robot)
         pair = f"{speeds[self.first]}+{speeds[self.second]}"
         return (f"Iam[{pair}]", f"fvm[{pair}]", f"fcm[{pair}]")
@@ -160,7 +161,7 @@ class Columns(Block):
     parameters: tuple[str, ...]
     function: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-    def names(self, robot: Robot) -> tuple[str, ...]:
+    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
         return self.parameters
 
     def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -201,10 +202,13 @@ def beside(K, columns: Sequence[str | Block], q, qd, qdd, out: np.ndarray | None
     return out
 
 
-def speed_names(robot: Robot) -> tuple[str, ...]:
+def speed_names(robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
     """A name for every generalised speed: that of its joint, numbered where the joint has several."""
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.model.joints import KINDS
 
+    if isinstance(robot, ClosedLoopRobot):
+        return robot.speed_names
     names: list[str] = []
     for joint in robot.moving_joints:
         count = KINDS[joint.kind].nv

@@ -88,6 +88,11 @@ def identify(
         >>> found.relative_error.total < 1e-4, len(found.base_parameters)
         (True, 6)
     """
+    if not hasattr(robot, "random_configuration"):
+        raise ArgumentError(
+            f"identify takes plain robots, got {type(robot).__name__}. For closed loops `regressor` and "
+            "`appell.base_parameters` give the rows and columns of the least squares."
+        )
     added = blocks(columns)
     t, q, tau = at_joints(t, q, tau, transmission, gains)
     refuse_defects(robot, t, q, tau)

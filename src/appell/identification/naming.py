@@ -11,15 +11,17 @@ from appell.identification.columns import Block
 from appell.model.parameters import PER_LINK
 
 if TYPE_CHECKING:
+    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.model.robot import Robot
+    from appell.model.tree import Tree
 
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Names of the inertial parameters of a body; mx = m cx."""
 
 
-def parameter_names(robot: Robot, blocks: Sequence[Block]) -> tuple[str, ...]:
+def parameter_names(robot: Robot | ClosedLoopRobot, blocks: Sequence[Block]) -> tuple[str, ...]:
     """Inertial parameters of all links, then those of the blocks."""
-    inertial = [f"{name}[{link.body}]" for link in robot.tree.links for name in TEN]
+    inertial = [f"{name}[{link.body}]" for link in open_tree(robot).links for name in TEN]
     return (*inertial, *(name for block in blocks for name in block.names(robot)))
 
 
@@ -28,23 +30,31 @@ def own_parameters(robot: Robot, blocks: Sequence[Block]) -> np.ndarray:
     return np.concatenate([robot.parameters, *(block.own(robot) for block in blocks)])
 
 
-def regrouped_last(robot: Robot, count: int) -> list[int]:
+def regrouped_last(robot: Robot | ClosedLoopRobot, count: int) -> list[int]:
     """Columns in the order of preference as base parameters.
 
     First what a joint feels of its body alone, then what the blocks add, and last what is regrouped with the bodies nearer
     to the base by custom (Khalil and Gautier): mass, first moment along the axis, and one moment of inertia across it.
     """
-    inertial = PER_LINK * len(robot.tree.links)
+    tree = open_tree(robot)
+    inertial = PER_LINK * len(tree.links)
     late: list[int] = []
-    for i, link in enumerate(robot.tree.links):
-        axis = tree_axis(robot, link.body)
+    for i, link in enumerate(tree.links):
+        axis = tree_axis(tree, link.body)
         moment = {0: 9, 1: 4, 2: 6}[axis]  # Izz, Ixx, Iyy across x, y, z
         late += [PER_LINK * i, PER_LINK * i + 1 + axis, PER_LINK * i + moment]
     early = [k for k in range(inertial) if k not in late]
     return [*early, *range(inertial, count), *late]
 
 
-def tree_axis(robot: Robot, body: str) -> int:
+def open_tree(robot: Robot | ClosedLoopRobot) -> Tree:
+    """The tree of bodies, of a robot with closed loops with all its joints free."""
+    from appell.model.robot import Robot
+
+    return robot.tree if isinstance(robot, Robot) else robot.open_tree.tree
+
+
+def tree_axis(tree: Tree, body: str) -> int:
     """The coordinate axis of a body's frame that is nearest to its joint's axis, which is z of the link's frame."""
-    R = robot.tree.frames[body].R
+    R = tree.frames[body].R
     return int(np.argmax(np.abs([float(x) for x in (R.zx, R.zy, R.zz)])))
