@@ -68,6 +68,7 @@ def test_only_chosen_joints_move():
     q0 = np.where(np.isfinite(bounds_of(robot).lower), 0.5 * (bounds_of(robot).lower + bounds_of(robot).upper), 0.0)
     moving = robot.joint_names[1:7]
     slots = [robot.first_coordinates[name][0] for name in moving]
+    q0[0] = bounds_of(robot).upper[0] + 0.1  # outside its limits, but not to be moved
     goal = q0.copy()
     goal[slots] += 0.2
     pose = robot.pose(goal, "panda_hand_tcp")

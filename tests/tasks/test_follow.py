@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -158,6 +158,29 @@ def test_out_of_reach_at_the_start():
     with pytest.raises(appell.TaskError, match="t = 0 s") as caught:
         tasks.follow(PUMA, path, branch="left/above/flip")
     assert (caught.value.time, caught.value.reason) == (0.0, "unreachable")
+
+
+@dataclass(frozen=True)
+class Spiked:
+    """A path with an excursion so short that no knot sees it."""
+
+    path: tasks.PosePath
+
+    def __getattr__(self, name):
+        return getattr(self.path, name)
+
+    def __call__(self, t):
+        motion = self.path(t)
+        motion.pose[..., 0, 3] += np.where((np.asarray(t) > 1.0011) & (np.asarray(t) < 1.0019), 5.0, 0.0)
+        return motion
+
+
+def test_an_excursion_between_the_knots_is_refused_when_it_is_asked_for():
+    path = Spiked(tasks.mata2002_path())
+    motion = tasks.follow(PUMA, path, branch="left/above/no_flip")
+    motion(np.array([1.0, 1.1]))
+    with pytest.raises(appell.TaskError, match=r"t = 1\.0015 s.*unreachable"):
+        motion(np.array([1.0, 1.0015, 1.1]))
 
 
 def test_a_singular_point_on_the_way_is_named_with_its_time():

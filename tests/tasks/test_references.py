@@ -146,6 +146,22 @@ def test_wrong_points_are_named(arguments, text):
         joint_via(ARM, **arguments)
 
 
+@pytest.mark.parametrize("points", [POINTS[:2], POINTS])
+@pytest.mark.parametrize("profile", ["cubic", "quintic"])
+def test_a_duration_that_breaks_the_limits_is_refused(points, profile):
+    least = joint_via(ARM, points, speed=1.0, profile=profile).duration
+    with pytest.raises(appell.ArgumentError, match=f"it takes {least:g} s"):
+        joint_via(ARM, points, speed=1.0, duration=0.9 * least, profile=profile)
+    assert joint_via(ARM, points, speed=1.0, duration=1.1 * least, profile=profile).duration == pytest.approx(
+        1.1 * least
+    )
+
+
+def test_times_must_be_finite():
+    with pytest.raises(appell.ArgumentError, match="t is nan"):
+        joint_line(ARM, [0, 0], [1, 1], duration=1.0)(np.array([0.1, np.nan]))
+
+
 def test_joints_with_several_coordinates_are_refused_by_name():
     robot = on_a_free_base(ARM)
     with pytest.raises(appell.ArgumentError, match="has several coordinates"):

@@ -26,6 +26,11 @@ class Bounds(NamedTuple):
         """The nearest coordinates within the limits."""
         return np.clip(q, self.lower, self.upper)
 
+    def without(self, chosen: np.ndarray) -> Bounds:
+        """The same, with no limits of the coordinates marked in `chosen` (nq,)."""
+        lower, upper = np.where(chosen, -np.inf, self.lower), np.where(chosen, np.inf, self.upper)
+        return Bounds(lower, upper, self.angles)
+
     def wound(self, q: np.ndarray, near: np.ndarray) -> np.ndarray:
         """The same configurations with angles as near to `near` as the limits allow, by full turns."""
         turn = 2.0 * np.pi

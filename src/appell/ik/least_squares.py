@@ -50,7 +50,7 @@ def descend(
 ) -> Found:
     """The descent from starts q (N, nq) to targets (N, 4, 4); `free` (nv,) marks the joints that may move."""
     slot, single = coordinates_of_speeds(motion.robot)
-    q = np.where(np.isfinite(bounds.lower) | np.isfinite(bounds.upper), bounds.clipped(q), q)
+    q = bounds.clipped(q)
     e = motion.error(q, target)
     size = np.linalg.norm(e, axis=-1)
     mu, stall, taken = np.ones(len(q)), np.zeros(len(q), dtype=int), np.zeros(len(q), dtype=int)
@@ -91,20 +91,21 @@ def search(
     seed: int,
 ) -> Found:
     """The descent from q0 (N, nq), and again from seeded random starts for what is not solved; the best of all."""
-    best = descend(motion, q0.copy(), target, bounds, free, tolerance, iterations)
     rng = np.random.default_rng(seed)
     fixed = frozen_coordinates(motion.robot, free)
+    bounds = bounds.without(fixed)
+    best = descend(motion, q0, target, bounds, free, tolerance, iterations)
     for _ in range(restarts):
-        open_ = np.flatnonzero(best.error > tolerance)
-        if not len(open_):
+        unsolved = np.flatnonzero(best.error > tolerance)
+        if not len(unsolved):
             break
-        starts = np.array([motion.robot.random_configuration(rng) for _ in open_])
-        starts = np.where(fixed, q0[open_], starts)
-        again = descend(motion, starts, target[open_], bounds, free, tolerance, iterations)
-        better = again.error < best.error[open_]
-        chosen = open_[better]
+        drawn = np.array([motion.robot.random_configuration(rng) for _ in unsolved])
+        starts = np.where(fixed, q0[unsolved], drawn)
+        again = descend(motion, starts, target[unsolved], bounds, free, tolerance, iterations)
+        better = again.error < best.error[unsolved]
+        chosen = unsolved[better]
         best.q[chosen], best.error[chosen] = again.q[better], again.error[better]
-        best.iterations[open_] += again.iterations
+        best.iterations[unsolved] += again.iterations
     return best
 
 

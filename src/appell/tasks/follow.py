@@ -76,7 +76,11 @@ class PathReference(Plottable):
         time = np.asarray(t, dtype=float)
         flat = time.reshape(-1)
         pose, twist, rate = self.path(flat)
-        q, _ = self.motion.newton(self.guess(np.clip(flat, 0.0, self.duration)), pose)
+        q, left = self.motion.newton(self.guess(np.clip(flat, 0.0, self.duration)), pose)
+        missed = np.abs(left).max(axis=-1, initial=0.0) > REACHED
+        if missed.any():
+            first = int(np.argmax(missed))
+            raise _refusal(self.motion, pose[first], float(flat[first]), "unreachable", self.branch)
         rows = self.motion.rows
         qd, qdd = self.motion.speeds_and_accelerations(q, twist[:, :rows], rate[:, :rows])
         return State(*(part.reshape(*time.shape, -1) for part in (q, qd, qdd)))

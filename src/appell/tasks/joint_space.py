@@ -123,6 +123,6 @@ def _limit(name: str, value: ArrayLike | None, robot: Robot) -> np.ndarray | Non
     if value is None:
         return None
     array = _numbers(name, value)
-    if array.shape not in ((), (robot.nv,)) or not (array > 0.0).all():
+    if array.shape not in ((), (robot.nv,)) or not ((array > 0.0) & np.isfinite(array)).all():
         raise ArgumentError(f"{name} is {array.tolist()}, expected one positive number or {robot.nv} of them.")
     return np.broadcast_to(array, robot.nv)

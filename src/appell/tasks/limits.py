@@ -10,6 +10,7 @@ import numpy as np
 from appell.errors import TaskError
 from appell.ik.bounds import bounds_of
 from appell.ik.least_squares import coordinates_of_speeds
+from appell.model.joints import KINDS
 from appell.tasks.reference import Reference
 
 if TYPE_CHECKING:
@@ -122,22 +123,14 @@ def _passed(reference: Reference, robot: Robot, quantity: str, t: np.ndarray, lo
         return
     values = _values(reference, robot, quantity, t)
     slack = SLACK * np.maximum(np.abs(np.where(np.isfinite(lower), lower, upper)), 1e-3)
-    for k, name in enumerate(_names(robot)):
+    for k, (joint, kind) in enumerate(_names(robot)):
         for limit, beyond in ((lower[k], lower[k] - values[:, k]), (upper[k], values[:, k] - upper[k])):
             bad = np.flatnonzero(beyond > slack[k])
             if len(bad):
                 worst = int(beyond.argmax())
                 first = _first(reference, robot, quantity, k, limit, t, int(bad[0]))
-                joint, unit = name
-                yield Violation(
-                    joint,
-                    quantity,
-                    first,
-                    float(values[worst, k]),
-                    float(t[worst]),
-                    float(limit),
-                    _unit(unit, quantity),
-                )
+                value, unit = float(values[worst, k]), _unit(kind, quantity)
+                yield Violation(joint, quantity, first, value, float(t[worst]), float(limit), unit)
 
 
 def _first(reference, robot, quantity: str, k: int, limit: float, t: np.ndarray, bad: int) -> float:
@@ -165,8 +158,6 @@ def _values(reference: Reference, robot: Robot, quantity: str, t: np.ndarray) ->
 
 def _names(robot: Robot) -> list[tuple[str, str]]:
     """For every speed the name of its joint and the kind of the joint."""
-    from appell.model.joints import KINDS
-
     return [(joint.name, joint.kind) for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
 
 

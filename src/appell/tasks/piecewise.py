@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from appell.errors import ArgumentError
+
 
 class Motion(NamedTuple):
     """A value and its first two derivatives in time, of the same shape."""
@@ -44,6 +46,8 @@ class Piecewise:
     def __call__(self, t: float | np.ndarray) -> Motion:
         """Value, speed and acceleration at times (...): each (..., shape of x)."""
         time = np.asarray(t, dtype=float)
+        if not np.isfinite(time).all():
+            raise ArgumentError(f"t is {time[~np.isfinite(time)][0]}, expected finite times.")
         flat = time.reshape(-1)
         inside = np.clip(flat, 0.0, self.duration)
         piece = np.clip(np.searchsorted(self.breaks, inside, side="right") - 1, 0, len(self.breaks) - 2)

@@ -7,8 +7,8 @@ stopping: cubic with continuous acceleration, quintic with four continuous deriv
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
-from math import factorial
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def spline(points: np.ndarray, times: np.ndarray, profile: str) -> Piecewise:
     degree = SPLINES[profile]
     rest = [(order, np.zeros(points.shape[1])) for order in range(1, degree // 2 + 1)]
     curve = make_interp_spline(times, points, k=degree, bc_type=(rest, rest))
-    taylor = [curve(times[:-1], order) / factorial(order) for order in range(degree + 1)]
+    taylor = [curve(times[:-1], order) / math.factorial(order) for order in range(degree + 1)]
     return Piecewise(times, np.stack(taylor, axis=1))
 
 
@@ -87,10 +87,12 @@ def checked_times(times: np.ndarray, count: int) -> np.ndarray:
 
 def _paced_pieces(points, steps, duration, speed, acceleration, profile) -> Piecewise:
     """Every piece as fast as allowed, or the duration shared out by length."""
-    if duration is not None:
-        share = steps.max(axis=-1) / steps.max(axis=-1).sum()
-        return straight(points, [law(profile, duration * float(part)) for part in share])
-    return straight(points, [law(profile, None, _least(speed, step), _least(acceleration, step)) for step in steps])
+    lengths = steps.max(axis=-1)
+    spans = [None if duration is None else duration * float(length / lengths.sum()) for length in lengths]
+    return straight(points, [
+        law(profile, span, _least(speed, step), _least(acceleration, step))
+        for span, step in zip(spans, steps, strict=True)
+    ])  # fmt: skip
 
 
 def _least(limit, step: np.ndarray) -> float | None:
@@ -102,20 +104,19 @@ def _least(limit, step: np.ndarray) -> float | None:
 
 def _paced_spline(points, steps, duration, speed, acceleration, profile, measure) -> Piecewise:
     """Knots at distances as the lengths between the points; slowed down until the greatest values are those allowed."""
-    lengths = (steps / np.where(np.isfinite(s := np.asarray(1.0 if speed is None else speed)), s, 1.0)).max(axis=-1)
+    if duration is None and speed is None and acceleration is None:
+        raise ArgumentError(f"profile {profile!r} needs times, a duration, or a speed or acceleration to keep.")
+    lengths = (steps if speed is None else steps / speed).max(axis=-1)
     unit = np.concatenate([[0.0], np.cumsum(lengths)]) / lengths.sum()
-    if duration is None:
-        if speed is None and acceleration is None:
-            raise ArgumentError(f"profile {profile!r} needs times, a duration, or a speed or acceleration to keep.")
-        curve = spline(points, unit, profile)
-        _, xd, xdd = curve(dense(curve.breaks))
-        scales = [0.0]
-        if speed is not None:
-            scales.append(float(np.max(measure(xd) / speed)))
-        if acceleration is not None:
-            scales.append(float(np.sqrt(np.max(measure(xdd) / acceleration))))
-        duration = max(scales)
-    return spline(points, unit * duration, profile)
+    curve = spline(points, unit, profile)  # in one second
+    _, xd, xdd = curve(dense(curve.breaks))
+    least = max(
+        0.0 if speed is None else float(np.max(measure(xd) / speed)),
+        0.0 if acceleration is None else math.sqrt(np.max(measure(xdd) / acceleration)),
+    )
+    if duration is not None and duration < least * (1.0 - 1e-12):
+        raise ArgumentError(f"the points cannot be passed in {duration:g} s with these limits: it takes {least:g} s.")
+    return spline(points, unit * (least if duration is None else duration), profile)
 
 
 def dense(breaks: np.ndarray, count: int = 200) -> np.ndarray:
