@@ -16,7 +16,7 @@ author = "The appell developers"
 version = release = appell.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "api/template.md"]
+suppress_warnings = ["ref.python"]  # attributes of the same name in several classes: types in docstrings name no class
 
 html_theme = "furo"
 html_title = f"appell {release}"

@@ -64,7 +64,7 @@ class Browser:
         self._count += 1
         self._socket.send(json.dumps({"id": self._count, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=30))
+            message = json.loads(self._socket.recv(timeout=120))
             if message.get("id") == self._count:
                 assert "error" not in message, message["error"]
                 return message["result"]
@@ -79,7 +79,7 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for(self, expression: str, seconds: float = 30.0) -> Any:
+    def wait_for(self, expression: str, seconds: float = 120.0) -> Any:
         """Wait until an expression is true; its value."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -127,7 +127,7 @@ class Browser:
     def _page_address(self) -> str:
         """The socket of the first page, once the browser has written down its port."""
         file = Path(self._profile, "DevToolsActivePort")
-        end = time.monotonic() + 30.0
+        end = time.monotonic() + 60.0
         while time.monotonic() < end:
             if file.exists() and (lines := file.read_text().splitlines()):
                 with urlopen(f"http://127.0.0.1:{lines[0]}/json/list") as answer:
@@ -135,4 +135,4 @@ class Browser:
                 if pages:
                     return pages[0]["webSocketDebuggerUrl"]
             time.sleep(0.1)
-        raise AssertionError("Chromium did not open its DevTools port within 30 s")
+        raise AssertionError("Chromium did not open its DevTools port within 60 s")

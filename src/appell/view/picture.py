@@ -136,7 +136,7 @@ def _frame(panel: Any, subject: Subject, points: np.ndarray, places: np.ndarray)
     for name, center, span in zip("xyz", middle, spans, strict=True):
         getattr(panel, f"set_{name}lim")(center - span, center + span)
         getattr(panel, f"set_{name}label")(f"{name} [m]")
-    panel.set_box_aspect(spans)
+    panel.set_box_aspect(spans, zoom=0.88)
     view = camera_for(places, subject.size)
     away = view.position - view.look_at
     flat = bool(view.up[1])

@@ -1,6 +1,6 @@
 """A thousand random starts of Shafei's tree in its circular wall, over all cores, with energy and walls checked.
 
-python examples/random_impacts.py [runs] [restitution]
+python benchmarks/random_impacts.py [runs] [restitution]
 """
 
 from __future__ import annotations

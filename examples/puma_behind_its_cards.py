@@ -1,0 +1,16 @@
+"""The open controller of Valera 2003 against a simulated PUMA in another process: homing, a move, and a motor too hot."""
+
+import appell
+
+robot = appell.load("puma560")
+here, there = [0.1, -1.1, 3.0, 2.4, 1.1, -0.8], [0.4, -0.9, 2.8, 2.6, 1.2, -0.6]
+move = appell.tasks.joint_line(robot, here, there, duration=1.5)
+controller = appell.control.Tracking(robot, move, kp=400.0, kd=40.0, period=2e-3)
+
+for faults in ([], ["overheat:2@3.5"]):
+    options = appell.control.plant_options(rate=500.0, faults=faults)  # virtual time: as fast as it goes
+    card = appell.control.SimulatedCard(robot.nv, options)
+    run = appell.control.run(controller, card, clock=appell.control.StepClock())
+    print(run.table())
+    print("outputs:", set(run.outputs.codes), "(2048 is 0 V); the plant says:", card.ended["by"], "\n")
+run.plot("stopped.png")

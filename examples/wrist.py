@@ -1,0 +1,45 @@
+"""The agile wrist of Abedloo 2014: torques along a motion, all assemblies at one set of angles, a map of its workspace.
+
+    python examples/wrist.py
+
+Writes `wrist_workspace.png` if matplotlib is installed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import appell
+
+
+def main() -> None:
+    wrist = appell.robots.agile_wrist(platform_com=(0.0, 0.0, 0.05))
+    print(wrist)
+
+    t = np.linspace(0.0, 4.0, 401)[:, None]
+    amplitude, frequency = np.radians([10.0, 30.0, 20.0]), np.pi * np.array([1.0, 0.5, 1.5])
+    q = amplitude * np.sin(frequency * t)
+    qd = amplitude * frequency * np.cos(frequency * t)
+    qdd = -(frequency**2) * q
+    tau = wrist.inverse_dynamics(q, qd, qdd)
+    print(f"largest torques {np.abs(tau).max(axis=0).round(3)} N m along {len(t)} states")
+
+    theta = wrist.joint_angles(q[100])[list(wrist.actuated)]
+    print(f"at actuator angles {np.degrees(theta).round(1)} deg the platform can stand at")
+    for attitude, assembly in wrist.forward_kinematics(theta):
+        print(f"  {np.degrees(attitude).round(1)} deg, legs {' '.join(assembly)}")
+
+    for pose in ([0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]):
+        try:
+            wrist.forward_dynamics(pose, [0.0] * 3, [0.0] * 3)
+        except appell.ClosureError as error:
+            print(f"{error.status}: {error}")
+
+    try:
+        wrist.workspace_map(span=(-1.7, 1.7), points=121).plot("wrist_workspace.png")
+    except appell.AppellError as error:
+        print(error)
+
+
+if __name__ == "__main__":
+    main()
