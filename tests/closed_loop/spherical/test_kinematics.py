@@ -42,14 +42,14 @@ def found_by_search(robot, theta: np.ndarray, starts: int) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_real_solutions_are_found(seed):
-    """As many as a search from 300 random attitudes finds, each with small residual, each an assembly of the robot."""
+    """As many as a search from 150 random attitudes finds, each with small residual, each an assembly of the robot."""
     robot = wrist() if seed == 0 else general_robot((3, 3, 3), 20 + seed)
-    for q in regular_states(robot, 4, seed).q:
+    for q in regular_states(robot, 3, seed).q:
         theta = actuated(robot, q)
         found = robot.forward_kinematics(theta)
-        assert len(found) == len(found_by_search(robot, theta, 300))
+        assert len(found) == len(found_by_search(robot, theta, 150))
         assert found.residual.max() < 1e-14
         assert_close(rotation(found.nearest(q)), rotation(q), tolerance=1e-11)
         for solution, assembly in found:
