@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.elimination import SINE
+from appell.closed_loop.elimination import NOTHING, SINE
 from appell.closed_loop.kinematics import closure_jacobian
 
 if TYPE_CHECKING:
@@ -36,29 +37,33 @@ def sines(K: np.ndarray, columns: Iterable[int]) -> list[float]:
     found = []
     for k in columns:
         rest = _without(K[:, k], basis)
-        whole, left = float(np.linalg.norm(K[:, k])), float(np.linalg.norm(rest))
-        found.append(left / whole if whole else 0.0)
+        left = float(np.linalg.norm(rest))
+        found.append(left / math.hypot(np.linalg.norm(K[:, k]), NOTHING))
         if left:
             basis.append(rest / left)
     return found
 
 
 def dependent_speeds(K: np.ndarray, count: int, kept: Iterable[int]) -> list[int] | None:
-    """Speeds that the closures can be solved for, none of `kept` if that is possible; None where there are too few."""
+    """Speeds that the closures can be solved for, none of `kept` if that is possible; None where there are too few.
+
+    The longest column goes first, then what is longest beside those before, so that dependent speeds stay small.
+    """
     chosen: list[int] = []
     basis: list[np.ndarray] = []
     late = set(kept)
     for bound, allowed in ((GOOD, False), (SINE, False), (SINE, True)):
         while len(chosen) < count:
-            left = {
-                k: _sine(K[:, k], basis) for k in range(K.shape[1]) if k not in chosen and (allowed or k not in late)
+            rests = {
+                k: _without(K[:, k], basis)
+                for k in range(K.shape[1])
+                if k not in chosen and (allowed or k not in late) and _sine(K[:, k], basis) > bound
             }
-            best = max(left, key=lambda k: left[k], default=None)
-            if best is None or left[best] < bound:
+            best = max(rests, key=lambda k: float(np.linalg.norm(rests[k])), default=None)
+            if best is None:
                 break
-            rest = _without(K[:, best], basis)
             chosen.append(best)
-            basis.append(rest / np.linalg.norm(rest))
+            basis.append(rests[best] / np.linalg.norm(rests[best]))
     return chosen if len(chosen) == count else None
 
 
@@ -80,5 +85,4 @@ def _without(column: np.ndarray, basis: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def _sine(column: np.ndarray, basis: Iterable[np.ndarray]) -> float:
-    whole = float(np.linalg.norm(column))
-    return float(np.linalg.norm(_without(column, basis))) / whole if whole else 0.0
+    return float(np.linalg.norm(_without(column, basis))) / math.hypot(np.linalg.norm(column), NOTHING)

@@ -19,6 +19,8 @@ from appell.algebra import Scalar, is_zero
 
 SINE = 1e-5
 """A column counts as dependent when the sine of its angle to the columns before it is below this."""
+NOTHING = 1e-8
+"""A column of this length, far below any real one, has no direction to speak of: what is left of it is rounding. [m, rad]"""
 
 Column = Sequence[Scalar]
 
@@ -41,7 +43,7 @@ def minus(a: Column, factor: Scalar, b: Column) -> list[Scalar]:
 
 def guarded_inverse(square: Scalar, whole: Scalar) -> Scalar:
     """1 / |q|², infinite where |q|² is below SINE² of the square of the whole column: a singular state gives no number."""
-    above = square - SINE**2 * whole
+    above = square - SINE**2 * (whole + NOTHING**2)
     if isinstance(above, (float, int)):
         return 1.0 / square if above > 0.0 else float("inf")
     sign = above.sign() if hasattr(above, "sign") else np.sign(above)
