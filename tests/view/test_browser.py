@@ -64,7 +64,9 @@ def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
     page = appell.show(robot, port=8411)
     try:
         opened(browser, page)
+        page.rest(np.array([0.4, 0.6, -1.0]))
         keep(browser, "view_robot.png")
+        page.rest(page.subject.start)
         shows(browser, f"{robot.gravity(page.subject.start)[1]:.4g}")
         before = page.subject.poses(page._q)["fore"]
         browser.evaluate(f"{SLIDERS}[1].focus()")

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+ASIDE = 0.16
+"""How far the middle of the screen lies beside what is looked at, in distances of the eye."""
 FLAT = 0.02
 """A mechanism is flat if it is thinner than this part of its size."""
 
@@ -29,6 +31,13 @@ def camera_for(places: np.ndarray, size: float) -> Camera:
     center = (low + high) / 2
     thin = (high - low) < FLAT * size
     if thin[2] and not thin[:2].all():
-        return Camera(center + size * np.array([0.0, -0.2, 1.1]), center, np.array([0.0, 1.0, 0.0]))
-    direction = np.array([0.3, -1.0, 0.15]) if thin[1] else np.array([1.0, -0.9, 0.6])
-    return Camera(center + 1.25 * size * direction / np.linalg.norm(direction), center, np.array([0.0, 0.0, 1.0]))
+        return _aside(center, size * np.array([0.0, -0.2, 1.2]), np.array([0.0, 1.0, 0.0]))
+    direction = np.array([0.5, -1.0, 0.35]) if thin[1] else np.array([1.0, -0.9, 0.6])
+    return _aside(center, 1.4 * size * direction / np.linalg.norm(direction), np.array([0.0, 0.0, 1.0]))
+
+
+def _aside(center: np.ndarray, away: np.ndarray, up: np.ndarray) -> Camera:
+    """A view with the centre a little left of the middle, since a panel stands on the right."""
+    right = np.cross(up, away)
+    shift = ASIDE * float(np.linalg.norm(away)) * right / np.linalg.norm(right)
+    return Camera(center + shift + away, center + shift, up)

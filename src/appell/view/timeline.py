@@ -84,7 +84,8 @@ class Timeline:
         return Moment(
             cubic(*q, span * qd[0], span * qd[1], share) if plain else self.subject.between(*q, share),
             cubic(*qd, span * qdd[0], span * qdd[1], share),
-            *((1.0 - share) * start + share * end for start, end in (qdd, tau)),
+            cubic_slope(*qd, span * qdd[0], span * qdd[1], share) / span if span > 0 else qdd[1],
+            (1.0 - share) * tau[0] + share * tau[1],
         )
 
     def curves(self) -> dict[str, Mapping[str, np.ndarray]]:
@@ -120,6 +121,17 @@ def cubic(x0: np.ndarray, x1: np.ndarray, slope0: np.ndarray, slope1: np.ndarray
     s = share
     ends = (1 - s) ** 2 * (1 + 2 * s) * x0 + s**2 * (3 - 2 * s) * x1
     return ends + s * (1 - s) ** 2 * slope0 - s**2 * (1 - s) * slope1
+
+
+def cubic_slope(x0: np.ndarray, x1: np.ndarray, slope0: np.ndarray, slope1: np.ndarray, share: float) -> np.ndarray:
+    """The derivative of `cubic` by the share; closer to the truth between samples than a straight line of slopes.
+
+    Example:
+        >>> cubic_slope(np.array(0.0), np.array(1.0), np.array(0.0), np.array(3.0), 0.5).item()  # 3 share²
+        0.75
+    """
+    s = share
+    return 6 * s * (1 - s) * (x1 - x0) + (1 - s) * (1 - 3 * s) * slope0 - s * (2 - 3 * s) * slope1
 
 
 def _named(labels: tuple[str, ...], values: np.ndarray) -> Mapping[str, np.ndarray]:
