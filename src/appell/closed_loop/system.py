@@ -123,4 +123,4 @@ class LoopSystem(System):
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         from appell.closed_loop.singular import refuse_singular
 
-        refuse_singular(self, function, inputs["q"])
+        refuse_singular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))

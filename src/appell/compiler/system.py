@@ -86,7 +86,7 @@ class System(ABC):
         return self
 
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
-        """Raise an error that names why finite inputs (N, size) gave a result that is not finite, if it is known."""
+        """Raise an error that names why finite inputs (..., size) gave a result that is not finite, if it is known."""
         return
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:

@@ -54,6 +54,9 @@ def test_in_a_batch_the_index_is_named(compiled):
     with pytest.raises(appell.ClosureError, match=r"q\[4\] = \(0, 0, -1\.5\) is out of reach: leg 'leg1'") as caught:
         robot.inverse_dynamics(q, 0 * q, 0 * q)
     assert caught.value.index == (4,)
+    with pytest.raises(appell.ClosureError, match=r"q\[1, 3\] = \(0, 0, -1\.5\)") as caught:
+        robot.bias(np.stack([0 * q, np.roll(q, -1, axis=0)]), 0 * q)
+    assert caught.value.index == (1, 3)
     tau = robot.inverse_dynamics(q, 0 * q, 0 * q, check=False)
     assert np.isnan(tau[4]).all()
     assert np.isfinite(np.delete(tau, 4, axis=0)).all()

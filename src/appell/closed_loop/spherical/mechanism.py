@@ -64,7 +64,7 @@ class SphericalMechanism:
 
     def trouble(self, q: np.ndarray) -> str:
         try:
-            refuse(self.robot.tree, q[None], "forward_dynamics")
+            refuse(self.robot.tree, q, "forward_dynamics")
         except ClosureError as error:
             return str(error)
         return ""

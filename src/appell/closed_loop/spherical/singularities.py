@@ -61,29 +61,31 @@ def split(values: np.ndarray, legs: int) -> Singularities:
 
 
 def measured(system: SphericalSystem, q: np.ndarray) -> Singularities:
-    """Of configurations (N, nq), in plain arrays."""
-    lanes = [np.asarray(column, dtype=float) for column in np.moveaxis(q, -1, 0)]
+    """Of configurations (..., nq), in plain arrays."""
+    lanes = list(np.asarray(q, dtype=float).reshape(-1, q.shape[-1]).T)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        entries = [np.broadcast_to(entry, q.shape[:-1]) for entry in margins(system, lanes)]
-    return split(np.stack(entries, axis=-1), len(system.legs))
+        entries = [np.broadcast_to(entry, lanes[0].shape) for entry in margins(system, lanes)]
+    return split(np.stack(entries, axis=-1).reshape(*q.shape[:-1], -1), len(system.legs))
 
 
 def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
-    """Raise for the first configuration (N, nq) that is not regular; gimbal lock only stops forward dynamics."""
+    """Raise for the first of configurations (..., nq) that is not regular.
+
+    Gimbal lock stops forward dynamics alone, an actuator singularity inverse dynamics.
+    """
     found = measured(system, q)
     status = found.status
     if function != "forward_dynamics":
         status = np.where(status == GIMBAL, REGULAR, status)
     if function != "inverse_dynamics":
         status = np.where(status == ACTUATORS, REGULAR, status)
-    bad = np.flatnonzero(status != REGULAR)
+    bad = np.argwhere(status != REGULAR)
     if not bad.size:
         return
-    k = int(bad[0])
-    index = (k,) if len(q) > 1 else ()
-    place = f"q[{k}]" if index else "q"
-    text = f"{function}: {place} = ({', '.join(f'{value:.6g}' for value in q[k])})"
-    raise _error(system, Singularities(*(part[k] for part in found)), str(status[k]), text, index)
+    index = tuple(int(k) for k in bad[0])
+    place = f"q[{', '.join(map(str, index))}]" if index else "q"
+    text = f"{function}: {place} = ({', '.join(f'{value:.6g}' for value in q[index])})"
+    raise _error(system, Singularities(*(part[index] for part in found)), str(status[index]), text, index)
 
 
 def _error(system: SphericalSystem, at: Singularities, status: str, text: str, index: tuple[int, ...]) -> ClosureError:
