@@ -56,7 +56,7 @@ def tangents(normal: np.ndarray) -> np.ndarray:
 
 def rows_along(axes: np.ndarray, J: np.ndarray) -> np.ndarray:
     """Rows of the Jacobians (m, 3, nv) along the axes (m, k, 3), as (m k, nv)."""
-    return np.einsum("cti,cij->ctj", axes, J).reshape(-1, J.shape[-1])
+    return np.einsum("cti,cij->ctj", axes, J).reshape(axes.shape[0] * axes.shape[1], J.shape[-1])
 
 
 def _jump(M: np.ndarray, J_n: np.ndarray, J_t: np.ndarray, impulses: Impulses) -> np.ndarray:

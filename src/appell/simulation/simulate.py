@@ -121,7 +121,8 @@ def simulate(
     recorder, watch = Recorder(plant, _sample_times(sample, end)), Watch(plant, events)
     line = Progress(mechanism.name, end, progress)
     try:
-        status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, max_impacts)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and named
+            status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, max_impacts)
     finally:
         line.finish()
     return _trajectory(plant, recorder, watch, status)
