@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arms import elbow_arm, poses_of
+from helpers import shared
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +121,24 @@ def test_other_structures_are_named(robot, reason):
     assert reason in (why_not_closed_form(robot, robot.body_names[-1]) or "")
     with pytest.raises(appell.ArgumentError, match="no closed form"):
         inverse_kinematics(robot, np.eye(4), robot.body_names[-1], branch="right/above/flip")
+
+
+def test_a_real_arm_with_printed_digits_and_fingers():
+    """Its axes are parallel and meet within the digits of the file; fingers hang on the last link."""
+    robot, frame = appell.load(shared("robots/kinova.urdf")), "j2s6s200_end_effector"
+    assert why_not_closed_form(robot, frame) is None
+    rng = np.random.default_rng(1)
+    q = np.array([robot.random_configuration(rng) for _ in range(50)])
+    pose = robot.pose(q, frame)
+    answer = inverse_kinematics(robot, pose, frame, q0=q)
+    assert answer.solved.all()
+    assert np.abs(robot.pose(answer.q, frame) - pose).max() < 1e-12
+    assert np.abs(answer.q - q).max(axis=1).min() < 1e-9
+
+
+def test_arms_of_universal_robots_have_no_spherical_wrist():
+    robot = appell.load(shared("robots/ur5.urdf"))
+    assert "do not meet: they pass 94.6 mm apart" in (why_not_closed_form(robot, "ee_link") or "")
 
 
 def test_single_and_batch_agree():
