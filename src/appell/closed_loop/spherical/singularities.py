@@ -80,7 +80,7 @@ def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
     if function != "inverse_dynamics":
         status = np.where(status == ACTUATORS, REGULAR, status)
     bad = np.argwhere(status != REGULAR)
-    if not bad.size:
+    if not len(bad):
         return
     index = tuple(int(k) for k in bad[0])
     place = f"q[{', '.join(map(str, index))}]" if index else "q"
