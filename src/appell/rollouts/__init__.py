@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,27 @@ class Rollout(NamedTuple):
     q: Any
     qd: Any
 
+    def plot(self, path: str | PathLike | None = None, *, columns: bool = False) -> Any:
+        """A picture of coordinates and speeds over time: every robot, or median and spread of many. Needs matplotlib.
+
+        Args:
+            path: file to write the picture to, its kind taken from the name.
+            columns: whether the arrays are in columns.
+
+        Returns:
+            The `matplotlib.figure.Figure`.
+
+        Example:
+            >>> import appell, numpy as np
+            >>> arm = appell.compile(appell.load("planar2r"))
+            >>> fall = appell.rollout(arm, np.zeros((50, 2)), np.zeros((50, 2)), steps=20, dt=1e-2)
+            >>> len(fall.plot().axes)
+            4
+        """
+        from appell.rollouts.plot import plot
+
+        return plot(self, path, columns)
+
 
 def rollout(
     dyn: CompiledRobot,
@@ -36,6 +58,7 @@ def rollout(
     hold: int | None = None,
     every: int = 1,
     passive: bool = True,
+    parameters: Any = None,
     check: bool = True,
 ) -> Rollout:
     """Move a batch of robots on by fixed steps.
@@ -56,6 +79,8 @@ def rollout(
         hold: controls change every so many steps: signals are then (..., K, n), K = ceil(steps / hold).
         every: keep the state after every so many steps.
         passive: add joint damping and friction of the description.
+        parameters: inertial parameters (..., 10 links) as `Robot.parameters` orders them, which may differ from robot to
+            robot; those of the description by default.
         check: refuse inputs that are not finite and quaternions of other than unit length, and raise `SimulationError` when
             a state is not finite.
 
@@ -68,7 +93,7 @@ def rollout(
     """
     if not hasattr(dyn, "state_rate"):
         raise ArgumentError(f"rollout takes a compiled robot, got {type(dyn).__name__}. Pass appell.compile(robot).")
-    plan = make_plan(dyn, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive)
+    plan = make_plan(dyn, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive, parameters)
     q, qd = RUNNERS[dyn.options.target](dyn, plan, check)
     t = dt * every * np.arange(1, plan.kept + 1)
     if check:

@@ -1,0 +1,57 @@
+"""Pictures of rollouts: all robots where they are few, else their median and spread."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.simulation.plot import COLOURS, new_figure, tidy
+
+if TYPE_CHECKING:
+    from appell.rollouts import Rollout
+
+FEW = 12
+"""So many robots are drawn one by one."""
+MOST_PANELS = 8
+"""Coordinates that are shown."""
+
+
+def plot(rollout: Rollout, path: str | PathLike | None, columns: bool) -> Any:
+    """Coordinates and speeds over time; documented at `Rollout.plot`."""
+    q, qd = (rows(values, columns) for values in (rollout.q, rollout.qd))
+    count, _, nq = q.shape
+    figure = new_figure(10.0, 1.8 * min(nq, MOST_PANELS) + 0.8)
+    panels = figure.subplots(min(nq, MOST_PANELS), 2, sharex=True, squeeze=False)
+    for column, (values, label) in enumerate(((q, "q"), (qd, "qd"))):
+        for i, panel in enumerate(panels[:, column]):
+            if i < values.shape[2]:
+                _curves(panel, rollout.t, values[:, :, i])
+                panel.set_ylabel(f"{label}{i + 1} [{'rad, m' if label == 'q' else 'rad/s, m/s'}]", fontsize=8)
+            tidy(panel)
+        panels[-1, column].set_xlabel("time [s]")
+    shown = "each of" if count <= FEW else "median, quartiles and range of"
+    figure.suptitle(f"Rollout: {shown} {count} robots", fontsize=11)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def rows(values: Any, columns: bool) -> np.ndarray:
+    """Results as (robots, T, n) on the CPU, from rows (..., T, n) or columns (n, T, ...)."""
+    array = np.asarray(values.get() if hasattr(values, "get") else values)
+    if columns:
+        array = np.moveaxis(array, (0, 1), (-1, -2))
+    return array.reshape(-1, *array.shape[-2:])
+
+
+def _curves(panel: Any, t: np.ndarray, values: np.ndarray) -> None:
+    if len(values) <= FEW:
+        for i, curve in enumerate(values):
+            panel.plot(t, curve, color=COLOURS[i % len(COLOURS)], linewidth=1.2)
+        return
+    low, lower, middle, upper, high = np.percentile(values, [0, 25, 50, 75, 100], axis=0)
+    panel.fill_between(t, low, high, color=COLOURS[0], alpha=0.15, linewidth=0)
+    panel.fill_between(t, lower, upper, color=COLOURS[0], alpha=0.35, linewidth=0)
+    panel.plot(t, middle, color=COLOURS[0], linewidth=1.5)
