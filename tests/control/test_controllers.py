@@ -37,11 +37,12 @@ def test_an_integral_needs_a_period():
         IntegralTracking(ARM, REST, kp=1.0, kd=1.0, ki=1.0, period=None)
 
 
-def test_joints_that_turn_in_space_are_refused():
+def test_joints_that_turn_in_space_and_loops_are_refused():
     builder = appell.RobotBuilder("ball").body("base").body("ball", mass=1.0, inertia=(1, 0, 0, 1, 0, 1))
     robot = builder.joint("spherical", "s", "base", "ball").build()
-    with pytest.raises(appell.ArgumentError, match="turn freely in space"):
-        PD(robot, [0.0], kp=1.0, kd=1.0)
+    for each in (robot, appell.load("five_bar")):
+        with pytest.raises(appell.ArgumentError, match="turn freely in space or closed loops"):
+            PD(each, [0.0], kp=1.0, kd=1.0)
 
 
 def test_a_state_that_is_not_finite_is_an_error():

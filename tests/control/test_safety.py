@@ -23,6 +23,24 @@ def test_a_run_ends_with_its_task_done():
     assert_safe(card, run)
 
 
+def test_the_tool_acts_along_the_reference_and_is_off_elsewhere():
+    card, seen = LocalCard(), []
+    write = card.write
+
+    def listening(commands):
+        seen.append(commands.tool)
+        write(commands)
+
+    card.write = listening
+    run = driven(card, tool=lambda t: (t < 0.1, t >= 0.2))
+    following = np.flatnonzero(run.stage == "follow")
+    grip = [seen[k] for k in following]
+    assert grip.count((True, False)) == 100
+    assert grip.count((False, True)) == len(following) - 200
+    assert set(seen[: following[0]]) == {(False, False)}
+    assert seen[-1] == (False, False)
+
+
 def test_over_temperature():
     card = LocalCard(faults=["overheat:2@0.5"])
     run = driven(card)

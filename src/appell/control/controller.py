@@ -17,6 +17,7 @@ from appell.control.laws import LAWS, Law
 from appell.control.references import Motion, Reference, as_reference
 from appell.control.sampled import UNLIMITED, Controlled
 from appell.errors import ArgumentError, SimulationError
+from appell.model.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,10 +54,10 @@ class Controller:
 
     def __post_init__(self) -> None:
         n = self.robot.nv
-        if self.robot.nq != n:
+        if self.robot.nq != n or not isinstance(self.robot.tree, Tree):
             raise ArgumentError(
-                f"{type(self).__name__} compares coordinates one by one, but {self.robot.name!r} has joints that turn freely in "
-                "space (nq > nv)."
+                f"{type(self).__name__} compares coordinates one by one and needs a tree with nq = nv; {self.robot.name!r} has "
+                f"joints that turn freely in space or closed loops (nq = {self.robot.nq}, nv = {n})."
             )
         if self.period is None and self.law.memory:
             raise ArgumentError(f"{type(self).__name__} keeps an integral: give it a period in seconds.")

@@ -40,6 +40,13 @@ SHORTEST = 0.5
 """Least time of the way to the start of the reference. [s]"""
 
 
+TASK = "follow"
+"""The stage in which the reference is followed."""
+
+Tool = Callable[[float], tuple[bool, bool]]
+"""The two outputs of the tool from the time since the reference began."""
+
+
 class Stage(NamedTuple):
     """One part of a run, with its reference sampled at the periods: what the law reads, q and qdd, each (N, ...)."""
 
@@ -62,7 +69,7 @@ class Runtime:
 
     def __init__(
         self, controller: Controller, card: Card, axes: Axes, clock: Clock, limits: Limits, bandwidth: float,
-        watch: Callable[[Cycle], None] | None,
+        watch: Callable[[Cycle], None] | None, tool: Tool,
     ) -> None:  # fmt: skip
         if controller.period is None:
             raise ArgumentError("the controller acts at every instant; hardware needs one with a period.")
@@ -70,7 +77,7 @@ class Runtime:
             raise ArgumentError(f"the controller moves {controller.robot.nv} joints, the axes are {len(axes)}.")
         self.controller, self.card, self.axes, self.clock, self.limits = controller, card, axes, clock, limits
         self.period: float = controller.period
-        self.observer, self.watch = Observer(self.period, bandwidth), watch
+        self.observer, self.watch, self.tool = Observer(self.period, bandwidth), watch, tool
         self.recorder = Recorder()
         self.tick, self.homed, self.qdd = 0, None, np.zeros(len(axes))
         self.residue = np.zeros(len(axes))
@@ -83,7 +90,7 @@ class Runtime:
         n = len(self.axes)
         stop: Stop | None = None
         try:
-            task = self.stage("follow", reference, duration)
+            task = self.stage(TASK, reference, duration)
             with without_collection():
                 self.switch_on()
                 self.follow(self.way("home", search_end(self.axes, self.estimate.q), SEARCH))
@@ -165,7 +172,8 @@ class Runtime:
             raise Danger("bad torque", "a torque is not finite. Look at the reference.")
         tau, memory = result[: len(self.axes)], result[len(self.axes) :]
         codes, self.residue = self.axes.outputs(tau, self.residue)
-        self.card.write(Commands(tuple(codes.tolist())))
+        tool = self.tool(k * self.period) if stage.name == TASK else (False, False)
+        self.card.write(Commands(tuple(codes.tolist()), tool))
         cycle = Cycle(
             self.time, stage.name, self.estimate.q, stage.q[k], tau, codes, begun, late, computed - asked,
             time.perf_counter() - got,
@@ -183,6 +191,10 @@ class Runtime:
             pass
         finally:
             self.card.close()
+
+
+def tool_off(t: float) -> tuple[bool, bool]:
+    return False, False
 
 
 @contextmanager
@@ -206,6 +218,7 @@ def run(
     clock: Clock | None = None,
     limits: Limits | None = None,
     bandwidth: float = 200.0,
+    tool: Tool | None = None,
     watch: Callable[[Cycle], None] | None = None,
 ) -> Run:
     """Run a controller against a robot's cards: home, go to the start of the reference, follow it, stop.
@@ -218,6 +231,7 @@ def run(
         clock: what keeps the period; the computer's clock by default.
         limits: when the run is stopped.
         bandwidth: of the observer that finds speeds. [rad/s]
+        tool: the tool's two outputs from the time along the reference [s]; both off without it, and before and after.
         watch: called after every period with what happened in it.
 
     Returns:
@@ -227,5 +241,7 @@ def run(
     length = reference.duration if duration is None else duration
     if not (math.isfinite(length) and length > 0.0):
         raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
-    runtime = Runtime(controller, card, axes, clock or RealClock(), limits or Limits(), bandwidth, watch)
+    runtime = Runtime(
+        controller, card, axes, clock or RealClock(), limits or Limits(), bandwidth, watch, tool or tool_off
+    )
     return runtime.run(reference, length)
