@@ -162,3 +162,47 @@ def test_info_and_counts(capsys):
     assert "leg3_joint1" in shown
     assert "platform" in shown
     assert appell.count_operations(wrist(), "inverse_dynamics", compiled=True).mul < 600
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_cuda_threads_compute_the_same(function, tmp_path):
+    """The CUDA text as ordinary C++; a pose out of reach gives NaN there, too."""
+    from cuda_as_cpp import compiler, run
+
+    from appell.compiler.forms import choose
+    from appell.compiler.request import Request
+    from appell.gpu.source import BLOCK, kernel_source
+
+    if compiler() is None:
+        pytest.skip("no C++ compiler")
+    robot = wrist("plus", (0.003, -0.004, 0.05))
+    inputs = [each.copy() for each in regular_states(robot, 9)]
+    inputs[0][4] = 0.0, 0.0, -1.5
+    expected = getattr(robot, function)(*inputs, check=False)
+    result = run(
+        kernel_source(choose(robot.tree, Request(function)), "float64", "test"), tmp_path, "float64", BLOCK, inputs, 3
+    )
+    assert np.isnan(result[4]).all()
+    assert np.isnan(expected[4]).all()
+    assert_close(np.delete(result, 4, axis=0), np.delete(expected, 4, axis=0), tolerance=1e-12)
+
+
+def test_c_for_a_controller_computes_the_same(tmp_path):
+    import ctypes
+    import shutil
+    import subprocess
+
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    robot = wrist("plus", (0.003, -0.004, 0.05))
+    _, source = appell.export(robot, ["inverse_dynamics"], tmp_path)
+    library = tmp_path / "wrist.so"
+    flags = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC")
+    subprocess.run(["gcc", *flags, str(source), "-o", str(library), "-lm"], check=True)
+    function = ctypes.CDLL(str(library)).agile_wrist_inverse_dynamics
+    states = regular_states(robot, 4)
+    found = np.full((4, 3), np.nan)
+    for k in range(4):
+        arguments = [*(each[k].copy() for each in states), found[k]]
+        function(*(array.ctypes.data_as(ctypes.c_void_p) for array in arguments))
+    assert_close(found, robot.inverse_dynamics(*states), tolerance=1e-12)
