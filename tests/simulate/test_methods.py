@@ -116,7 +116,7 @@ def test_a_step_too_long_ends_with_an_error_and_not_with_nan(method):
 
 def test_dt_belongs_to_fixed_steps():
     with pytest.raises(
-        appell.ArgumentError, match="DOP853 chooses its steps itself.*semi_implicit_euler, rk4, midpoint"
+        appell.ArgumentError, match=r"DOP853 chooses its steps itself.*semi_implicit_euler, rk4, midpoint"
     ):
         appell.simulate(ARM, *START, 1.0, dt=1e-3)
     with pytest.raises(appell.ArgumentError, match="dt is -1"):

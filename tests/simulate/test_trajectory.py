@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from impact_robots import ball
@@ -36,8 +39,10 @@ def test_a_file_holds_everything(tmp_path):
     assert motion.contacts
     motion.save(tmp_path / "motion.npz")
     again = appell.Trajectory.load(tmp_path / "motion.npz")
-    for name in ("t", "q", "qd", "qdd", "tau", "energy"):
+    for name in ("t", "q", "qd", "qdd", "tau", "energy", "saturated", "balance"):
         assert getattr(again, name).tobytes() == getattr(motion, name).tobytes()
+    assert np.stack(again.work).tobytes() == np.stack(motion.work).tobytes()
+    assert (again.q_names, again.qd_names) == (("z",), ("z",))
     assert (again.status, again.robot_name, again.joint_names) == (motion.status, "ball", ("z",))
     assert again.contacts == motion.contacts
     assert len(again.impacts) == len(motion.impacts)
@@ -62,6 +67,52 @@ def test_a_file_without_impacts(tmp_path):
     motion = appell.simulate(robot, [0.1, 0.2], [0.0, 0.0], 0.1)
     motion.save(tmp_path / "quiet.npz")
     assert appell.Trajectory.load(tmp_path / "quiet.npz").impacts == ()
+
+
+def test_a_file_keeps_events_and_limits_that_are_passed(tmp_path):
+    def low(t, q, qd):
+        return q[1] - 0.1
+
+    arm = appell.load("planar2r")
+    limited = tuple(replace(joint, limits=replace(joint.limits, velocity=1.0)) for joint in arm.joints)
+    motion = appell.simulate(
+        replace(arm, joints=limited), [0.1, 0.2], [0.0, -2.0], 0.6, events=[low], tau=[9.0, 0.0], limits=3.0
+    )
+    motion.save(tmp_path / "motion.npz")
+    again = appell.Trajectory.load(tmp_path / "motion.npz")
+    assert again.excesses == motion.excesses != ()
+    assert again.saturated.any()
+    (event,) = again.events
+    assert (event.name, event.number, event.time) == ("low", 0, motion.events[0].time)
+    assert event.q.tobytes() == motion.events[0].q.tobytes()
+    assert event.qd.tobytes() == motion.events[0].qd.tobytes()
+
+
+def test_columns_as_text(tmp_path):
+    motion = bouncing(0.25)
+    motion.to_csv(tmp_path / "motion.csv")
+    head, *rows = (tmp_path / "motion.csv").read_text().splitlines()
+    names = head.split(",")
+    assert names[:4] == ["t", "q.z", "qd.z", "qdd.z"]
+    numbers = np.array([[float(cell) for cell in row.split(",")] for row in rows])
+    assert numbers[:, 0].tobytes() == motion.t.tobytes()
+    assert numbers[:, names.index("qd.z")].tolist() == motion.qd[:, 0].tolist()
+    assert numbers[:, names.index("work.walls")].tolist() == motion.work.walls.tolist()
+
+
+def test_columns_as_a_table_of_pandas():
+    pytest.importorskip("pandas")
+    motion = bouncing(0.25)
+    table = motion.to_pandas()
+    assert table.index.tolist() == motion.t.tolist()
+    assert table["q.z"].tolist() == motion.q[:, 0].tolist()
+    assert table["energy"].tolist() == motion.energy.tolist()
+
+
+def test_pandas_is_asked_for_by_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(appell.AppellError, match="to_pandas needs pandas"):
+        bouncing(0.5).to_pandas()
 
 
 def test_foreign_files_are_refused(tmp_path):

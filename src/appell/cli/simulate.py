@@ -119,12 +119,12 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
         return None
     from appell.cli.words import numbers
     from appell.control.controller import CONTROLLERS
-    from appell.control.references import Hold, Move
+    from appell.tasks import joint_line
 
-    reference: Any = Hold(tuple(q0.tolist()))
+    reference: Any = q0
     if arguments.target is not None:
         target = numbers(arguments.target, robot.joint_names, q0, "--target")
-        reference = Move(tuple(q0.tolist()), tuple(target.tolist()), arguments.duration)
+        reference = joint_line(robot, q0, target, duration=arguments.duration)
     kind = CONTROLLERS[arguments.control]
     gains = {name: getattr(arguments, name) for name in kind.law.gains}
     return kind(robot, reference, period=arguments.period, **gains)
