@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
-MODEL_FREE = {"kp": 2000.0, "kd": 200.0}
-"""Default gains: of laws that compensate the robot's inertia [1/s², 1/s, 1/s³], and of those that do not [N m/rad, ...]."""
+"""Default gains: 20 rad/s, critically damped. [1/s², 1/s, 1/s³]"""
 
 REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
 """Where the simulated PUMA stands when it is switched on. [rad]"""
@@ -71,6 +70,9 @@ def add_plant(parser: argparse.ArgumentParser) -> None:
 def add_export(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_law(parser)
+    parser.epilog = (
+        "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
+    )
     parser.add_argument("--limit", type=float, help="torque limit of every joint [N m, N]")
     parser.add_argument("--float", action="store_true", help="single precision instead of double")
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
@@ -83,8 +85,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 def add_law(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="of the controller (default: 1000)")
-    for name in GAINS:
-        parser.add_argument(f"--{name}", type=float, help="gain of the law")
+    for name, usual in GAINS.items():
+        parser.add_argument(f"--{name}", type=float, help=f"gain of the law (default: {usual:g})")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,7 +99,10 @@ def run_controller(arguments: argparse.Namespace) -> int:
 
     robot = appell.load("puma560")
     reference = appell.tasks.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
-    controller = make_controller(arguments, appell.control.scaled_masses(robot, arguments.masses), reference)
+    model = appell.control.scaled_masses(robot, arguments.masses)
+    compensated = arguments.law not in ("pd", "pd_gravity")
+    inertia = 1.0 if compensated else model.mass_matrix(reference(0.0).q).diagonal()
+    controller = make_controller(arguments, model, reference, inertia)
     options = appell.control.plant_options(
         start=REST, rate=arguments.rate if arguments.virtual else None, faults=arguments.fault
     )
@@ -154,17 +159,16 @@ def run_export(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any) -> Controller:
-    """The controller of the law that was asked for, with the gains that were given."""
+def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any, inertia: Any = 1.0) -> Controller:
+    """The controller of the law that was asked for; its gains are times an inertia where the law has no model of it."""
     from appell.control.controller import CONTROLLERS
     from appell.errors import ArgumentError
 
     if not arguments.rate > 0.0:
         raise ArgumentError(f"--rate is {arguments.rate:g}, expected a positive number of periods a second.")
     kind = CONTROLLERS[arguments.law]
-    usual = MODEL_FREE if arguments.law in ("pd", "pd_gravity") else GAINS
     given = {name: getattr(arguments, name) for name in kind.law.gains}
-    gains = {name: usual[name] if value is None else value for name, value in given.items()}
+    gains = {name: inertia * (GAINS[name] if value is None else value) for name, value in given.items()}
     return kind(model, reference, period=1.0 / arguments.rate, limit=getattr(arguments, "limit", None), **gains)
 
 
