@@ -27,7 +27,7 @@ from appell.model.body import Body
 
 LARGE, SMALL, FLEET = 1 << 23, 4096, 1 << 17
 FUNCTIONS = {"inverse_dynamics": 3, "mass_matrix": 1, "forward_dynamics": 3}
-HUMANOID = {"inverse_dynamics": 3}
+HUMANOID = {"inverse_dynamics": 3, "forward_dynamics": 3}
 
 
 def prepare(folder: Path, descriptions: Path) -> None:

@@ -13,9 +13,11 @@ LAWS = ("torque", "pd", "computed_torque", "integral_tracking")
 
 
 def save(folder: Path) -> None:
-    """A PUMA with control laws, and a tree with floating, planar and spherical joints."""
+    """A PUMA with control laws and with run-time parameters, and a tree with floating, planar and spherical joints."""
     folder.mkdir(parents=True, exist_ok=True)
     appell.compile(appell.load("puma560")).save(folder / "puma560.appell", rollouts=LAWS)
+    runtime = appell.compile(appell.load("puma560"), parameters="runtime")
+    runtime.save(folder / "puma560-runtime.appell", rollouts=["torque"])
     appell.compile(mixed_tree(4, 29)).save(folder / "free.appell", rollouts=["torque"])
 
 

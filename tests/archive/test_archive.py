@@ -420,6 +420,18 @@ def test_a_file_without_the_law_is_rolled_out_step_by_step(tmp_path):
     assert_close(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q, tolerance=1e-12)
 
 
+def test_rollouts_with_parameters_of_every_robot(free_file, tmp_path):
+    file = tmp_path / "runtime.appell"
+    dyn = appell.compile(FREE, parameters="runtime")
+    dyn.save(file, functions=["forward_dynamics"], rollouts=["torque"])
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2, "parameters": FREE.parameters * np.linspace(0.8, 1.2, 5)[:, None]}
+    expected = appell.rollout(dyn, q0, qd0, tau, **options)
+    assert np.array_equal(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q)
+    with pytest.raises(appell.ArgumentError, match="does not hold forward_dynamics with parameters"):
+        appell.rollout(appell.load_compiled(free_file), q0, qd0, tau, **options)
+
+
 @pytest.mark.parametrize("rows", [True, False])
 def test_quaternions_of_other_than_unit_length_are_refused(free_file, rows):
     loaded = appell.load_compiled(free_file)

@@ -208,12 +208,13 @@ def test_batches_from_the_host_are_processed_in_pieces_that_fit(pair, monkeypatc
     assert worst(gpu.inverse_dynamics(*given), cpu.inverse_dynamics(*given)) < 1e-12
 
 
-def test_run_time_parameters_of_every_state():
-    if find_spec("casadi") is None:
-        pytest.skip("saved robots have their parameters baked in, and CasADi is not installed")
-    robot = appell.load("puma560")
-    gpu = appell.compile(robot, target="cuda", parameters="runtime")
+def test_run_time_parameters_of_every_state(pair):
+    gpu, cpu = pair(name="puma560-runtime")
     given = list(state(50).values())
-    parameters = robot.parameters * np.linspace(0.5, 1.5, 50)[:, None]
+    parameters = cpu.parameters * np.linspace(0.5, 1.5, 50)[:, None]
     result = gpu.inverse_dynamics(*map(cp.asarray, given), parameters=cp.asarray(parameters))
-    assert worst(cp.asnumpy(result), robot.inverse_dynamics(*given, parameters=parameters)) < 1e-12
+    assert worst(cp.asnumpy(result), cpu.inverse_dynamics(*given, parameters=parameters)) < 1e-12
+    options = {"steps": 10, "dt": 1e-3, "every": 5}
+    expected = appell.rollout(cpu, *given[:2], parameters=parameters, **options)
+    path = appell.rollout(gpu, *map(cp.asarray, given[:2]), parameters=cp.asarray(parameters), **options)
+    assert worst(cp.asnumpy(path.q), expected.q) < 1e-12

@@ -133,3 +133,29 @@ def test_without_a_compiler_the_plain_loop_does_the_work(monkeypatch):
     slow = appell.rollout(dyn, start, STILL, steps=20, dt=1e-3, every=20)
     assert dyn.functions.builder is None
     assert_close(slow.q[0], end(20, 0.02))
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_inertial_parameters_may_differ_from_robot_to_robot(monkeypatch, layout, compiled):
+    if not compiled:
+        monkeypatch.setattr("appell.rollouts.native._library", lambda dyn, plan: None)
+    scales = np.array([0.5, 1.0, 1.7])
+    own = ARM.parameters * scales[:, None]
+    dyn = appell.compile(ARM, parameters="runtime", layout=layout)
+    start = np.array([[0.3, -0.4], [0.1, 0.2], [1.0, 0.4]])
+    torque = np.array([0.5, -0.2])
+    options = {"steps": 50, "dt": 1e-3, "every": 25}
+    given = (start, 0 * start, own) if layout == "rows" else (start.T, 0 * start.T, own.T)
+    path = appell.rollout(dyn, *given[:2], torque, parameters=given[2], **options)
+    for i, scale in enumerate(scales):  # all inertia scaled moves as the same robot does under a scaled torque
+        alone = appell.rollout(DYN, start[i], STILL, torque / scale, **options)
+        assert_close(path.q[i] if layout == "rows" else path.q[..., i].T, alone.q, tolerance=1e-12)
+
+
+def test_inertial_parameters_are_the_descriptions_own_where_none_are_given():
+    dyn = appell.compile(ARM, parameters="runtime")
+    start = np.array([0.3, -0.4])
+    assert_close(appell.rollout(dyn, start, STILL, steps=20, dt=1e-3, every=20).q[0], end(20, 0.02), tolerance=1e-13)
+    with pytest.raises(appell.ArgumentError, match=r"parameters has shape \(3,\), expected \(..., 20\)"):
+        appell.rollout(DYN, start, STILL, steps=1, dt=1e-3, parameters=[1.0, 2.0, 3.0])

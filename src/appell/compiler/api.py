@@ -60,14 +60,19 @@ class CompiledRobot(Compiled, Dynamics):
 
     robot: Robot
 
-    def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
-        """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations."""
+    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+        """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations.
+
+        Args:
+            passive: with the losses of the joints.
+            runtime: with inertial parameters as an input.
+        """
         from appell.rollouts.rate import rate, rate_digest
 
-        return rate_digest(self.robot, law, passive), lambda: rate(self.robot, law, passive)
+        return rate_digest(self.robot, law, passive, runtime), lambda: rate(self.robot, law, passive, runtime)
 
-    def holds_rate(self, law: Law) -> bool:
-        """Whether there is a `state_rate` under this law."""
+    def holds_rate(self, law: Law, runtime: bool) -> bool:
+        """Whether there is such a `state_rate`."""
         return True
 
     @property

@@ -71,7 +71,7 @@ def rollout_source(
     Args:
         form: the rate of the state, as `appell.rollouts.rate` orders it.
         step: text of the integrator (`appell.rollouts.integrators`).
-        sizes: NQ, NV, STATE, SIGNALS and GAINS of `runtime/rollout.h`.
+        sizes: NQ, NV, STATE, SIGNALS and CONSTANTS of `runtime/rollout.h`.
         quaternions: where they begin in the state.
     """
     vector, numbers = simd_dialect(dtype), definitions(form, dtype, lanes)

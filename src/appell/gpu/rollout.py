@@ -15,7 +15,7 @@ from appell.compiler.forms import StraightLine
 from appell.gpu.arrays import any_bad, entered, kind_of, refuse_other_lengths
 from appell.gpu.device import cupy, telling
 from appell.gpu.kernel import module
-from appell.gpu.source import BLOCK, state_text
+from appell.gpu.source import BLOCK, launch_bounds, state_text
 from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 TEMPLATE = """
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
-enum {{ NQ = {nq}, NV = {nv}, STATE = {state}, SIGNALS = {signals}, GAINS = {gains} }};
+enum {{ NQ = {nq}, NV = {nv}, STATE = {state}, SIGNALS = {signals}, CONSTANTS = {constants} }};
 
 static __device__ __forceinline__ void state_rate(const real *restrict x, real *restrict y)
 {{
     thread_state(x, y);
 }}
 
-extern "C" __global__ void __launch_bounds__({block}) appell_rollout(
+extern "C" __global__ void {bounds} appell_rollout(
     const real *restrict q0, place q0_step, place q0_pitch, const real *restrict v0, place v0_step, place v0_pitch,
     const real *restrict u, place u_step, place u_time, place u_pitch, const real *restrict g, place g_step, place g_pitch,
     real *restrict out, place out_step, place out_time, place out_pitch, place n, int steps, int every, int hold, real dt)
 {{
     const place i = blockIdx.x * (place){block} + threadIdx.x;
     if (i >= n) return;
-    real x[STATE + SIGNALS + GAINS], y[STATE + NQ];
+    real x[STATE + SIGNALS + CONSTANTS], y[STATE + NQ];
     {scratch}
     UNROLL
     for (int j = 0; j < NQ; j++) x[j] = q0[i * q0_step + j * q0_pitch];
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__({block}) appell_rollout(
     UNROLL
     for (int j = NQ + NV; j < STATE; j++) x[j] = 0;
     UNROLL
-    for (int j = 0; j < GAINS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
+    for (int j = 0; j < CONSTANTS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
     for (int k = 0; k < steps; k++) {{
         if (k % hold == 0) {{
             UNROLL
@@ -94,7 +94,7 @@ class Strided(NamedTuple):
 def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
     """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's kind."""
     cp, dtype = cupy(), dyn.options.dtype
-    kind = kind_of((*plan.start, *plan.signals.values(), *plan.gains.values()))
+    kind = kind_of((*plan.start, *plan.signals.values(), *plan.constants))
     with kind.stream() if kind else cp.cuda.Stream.null, telling("rollout"):
         plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
         if check:
@@ -102,8 +102,8 @@ def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
         count = math.prod(plan.lead)
         result, seen = states(cp, plan, dtype)
         signals = side_by_side(cp, [timed(cp, x, plan) for x in plan.signals.values()], 3, dtype)
-        gains = side_by_side(cp, [rows(cp, x, plan) for x in plan.gains.values()], 2, dtype)
-        arrays = [Strided.of(array) for array in (*(rows(cp, x, plan) for x in plan.start), signals, gains, seen)]
+        constants = side_by_side(cp, [rows(cp, x, plan) for x in plan.constants], 2, dtype)
+        arrays = [Strided.of(array) for array in (*(rows(cp, x, plan) for x in plan.start), signals, constants, seen)]
         arguments = [x for part in arrays for x in (part.array, *part.strides)]
         arguments += [np.int64(count), np.int32(plan.steps), np.int32(plan.every), np.int32(plan.hold or plan.steps)]
         if count:
@@ -115,7 +115,7 @@ def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
 
 def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
-    _, listed = dyn.state_rate(plan.law, plan.passive)
+    _, listed = dyn.state_rate(plan.law, plan.passive, plan.runtime)
     form, state = StraightLine(hoisted(listed(), 1 << 30)), plan.nq + plan.nv + plan.memory
     places = [place for _, place in quaternions(plan.free)]
     begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
@@ -124,8 +124,9 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
         nv=plan.nv,
         state=state,
         signals=plan.nv * len(plan.law.signals),
-        gains=plan.nv * len(plan.law.gains),
+        constants=plan.constant_count,
         block=BLOCK,
+        bounds=launch_bounds(form),
         scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",
         integrator=rule.text,
         tidy=" ".join(f"tidy(x + {place});" for place in places),
@@ -134,7 +135,7 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
 
 def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
     rule = INTEGRATORS[plan.integrator]
-    key = digest("rollout", dyn.state_rate(plan.law, plan.passive)[0], rule.name, plan.free)
+    key = digest("rollout", dyn.state_rate(plan.law, plan.passive, plan.runtime)[0], rule.name, plan.free)
     kernels = dyn.__dict__.setdefault("_rollouts", {})
     place = (cupy().cuda.Device().id, key)
     if place not in kernels:
@@ -145,9 +146,9 @@ def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
 
 def _refuse_bad(plan: Plan) -> None:
     """Raise for numbers that are not finite and quaternions of other than unit length. Waits for the GPU."""
-    named: dict[str, Any] = {"q0": plan.start[0], "qd0": plan.start[1], **plan.signals, **plan.gains}
-    if any_bad(*named.values()):
-        for name, array in named.items():
-            refuse_non_finite(name, array.get())
+    arrays: list[Any] = []
+    plan.with_arrays(lambda name, array: arrays.append(array))
+    if any_bad(*arrays):
+        plan.with_arrays(lambda name, array: refuse_non_finite(name, array.get()))
     q0 = cupy().moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
     refuse_other_lengths("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))

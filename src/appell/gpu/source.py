@@ -14,12 +14,16 @@ from __future__ import annotations
 
 from appell.compiler.c import FUNCTIONS, literal
 from appell.compiler.emit import Dialect
-from appell.compiler.forms import Form
+from appell.compiler.forms import Form, StraightLine
 from appell.compiler.sincos import PRECISIONS
 from appell.gpu.sincos import sincos_text
 
 BLOCK = 64
 """Threads of a block. Measured with 64, 128 and 256 on an H200: small blocks leave fewer registers idle."""
+
+LONG = 5000
+"""Operations beyond which a kernel that spills is told to care for its registers alone: ptxas otherwise leaves a thread 32 of
+255 registers and spills thrice as much (docs/decisions/0008)."""
 
 SHARED_BYTES = 48 * 1024
 """Shared memory that every card has; wider rows are read in place."""
@@ -58,6 +62,11 @@ def has_rows(form: Form, dtype: str) -> bool:
 def row_width(form: Form) -> int:
     """Numbers of one state in shared memory: all its inputs, then its result in their place."""
     return max(sum(form.sizes), form.size_out)
+
+
+def launch_bounds(form: Form) -> str:
+    """Threads of a block and, for long straight-line code, how few blocks a processor may hold."""
+    return f"__launch_bounds__({BLOCK}{', 1' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
 
 
 def state_text(form: Form, dtype: str, title: str) -> str:
@@ -99,7 +108,7 @@ def batch_text(form: Form) -> str:
         for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
     ]
     return f"""\
-extern "C" __global__ void __launch_bounds__({BLOCK}) appell_batch(
+extern "C" __global__ void {launch_bounds(form)} appell_batch(
     {_commas(given)})
 {{
     const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
@@ -139,7 +148,7 @@ template <int WIDTH> static __device__ __forceinline__ void copy_rows(const real
     }}
 }}
 
-extern "C" __global__ void __launch_bounds__({BLOCK}) appell_rows(
+extern "C" __global__ void {launch_bounds(form)} appell_rows(
     {_commas(given)})
 {{
     __shared__ real tile[{BLOCK * row_width(form)}];

@@ -39,12 +39,12 @@ def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[np.ndarray, np.nda
 
 def source(dyn: CompiledRobot, plan: Plan, rule: Integrator, lanes: int) -> str | None:
     """C source of a rollout, or None where straight-line code would be too long."""
-    listed = dyn.state_rate(plan.law, plan.passive)[1]()
+    listed = dyn.state_rate(plan.law, plan.passive, plan.runtime)[1]()
     if len(listed.operations) > LONGEST:
         return None
     sizes = {
         "NQ": plan.nq, "NV": plan.nv, "STATE": plan.nq + plan.nv + plan.memory,
-        "SIGNALS": plan.nv * len(plan.law.signals), "GAINS": plan.nv * len(plan.law.gains),
+        "SIGNALS": plan.nv * len(plan.law.signals), "CONSTANTS": plan.constant_count,
     }  # fmt: skip
     places = [begin for _, begin in quaternions(plan.free)]
     title = f"rollout, {rule.name}"
@@ -54,10 +54,12 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator, lanes: int) -> str 
 def _library(dyn: CompiledRobot, plan: Plan) -> Library | None:
     """The compiled loop, or None where there is no compiler, the robot is too long, or its file does not have the law."""
     builder = dyn.functions.builder
-    if builder is None or not dyn.holds_rate(plan.law):
+    if builder is None or not dyn.holds_rate(plan.law, plan.runtime):
         return None
     rule = INTEGRATORS[plan.integrator]
-    name = builder.name("rollout", dyn.state_rate(plan.law, plan.passive)[0], rule.name, plan.free, source_digest())
+    name = builder.name(
+        "rollout", dyn.state_rate(plan.law, plan.passive, plan.runtime)[0], rule.name, plan.free, source_digest()
+    )
     known = dyn.__dict__.setdefault("_rollouts", {})
     if name not in known:
         found = builder.kept(name)
@@ -72,9 +74,9 @@ def _in_one_call(dyn: CompiledRobot, plan: Plan, library: Library) -> tuple[np.n
     dtype, threads = np.dtype(dyn.options.dtype), dyn.options.threads
     result, seen = states(np, plan, dtype)
     signals = side_by_side(np, [timed(np, x, plan) for x in plan.signals.values()], 3, dtype)
-    gains = side_by_side(np, [rows(np, x, plan) for x in plan.gains.values()], 2, dtype)
+    constants = side_by_side(np, [rows(np, x, plan) for x in plan.constants], 2, dtype)
     settings = _settings(plan, signals.strides[1] // dtype.itemsize, seen.strides[1] // dtype.itemsize, dtype)
-    given = [*(rows(np, x, plan) for x in plan.start), signals[:, 0], gains, settings]
+    given = [*(rows(np, x, plan) for x in plan.start), signals[:, 0], constants, settings]
     inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
     named = tuple((str(k), array.shape[1]) for k, array in enumerate(inputs))
     times = plan.steps * INTEGRATORS[plan.integrator].stages

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 class BatchModel:
     """A compiled robot for laws that are called with lists of lanes."""
 
-    def __init__(self, dyn: CompiledRobot) -> None:
+    def __init__(self, dyn: CompiledRobot, parameters: np.ndarray | None) -> None:
         self.dyn = dyn
         self.axis = 0 if dyn.options.layout == "columns" else -1
+        self.options = {"check": False, "parameters": None if parameters is None else self.joined([*parameters.T])}
 
     def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        return self.lanes(self.dyn.inverse_dynamics(*map(self.joined, (q, qd, qdd)), check=False))
+        return self.lanes(self.dyn.inverse_dynamics(*map(self.joined, (q, qd, qdd)), **self.options))
 
     def forward_dynamics(self, q: Vector, qd: Vector, tau: Vector) -> Vector:
-        return self.lanes(self.dyn.forward_dynamics(*map(self.joined, (q, qd, tau)), check=False))
+        return self.lanes(self.dyn.forward_dynamics(*map(self.joined, (q, qd, tau)), **self.options))
 
     def gravity(self, q: Vector) -> Vector:
-        return self.lanes(self.dyn.gravity(self.joined(q), check=False))
+        return self.lanes(self.dyn.gravity(self.joined(q), **self.options))
 
     def joined(self, lanes: Vector) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*lanes), axis=self.axis).astype(self.dyn.options.dtype, copy=False)
@@ -42,9 +43,9 @@ class BatchModel:
 class PlainMotion:
     """The robot under its law (`appell.rollouts.integrators.Motion`), on arrays of lanes (n, N)."""
 
-    def __init__(self, dyn: CompiledRobot, plan: Plan, signals: Signals, gains: Signals) -> None:
-        self.model, self.plan, self.signals, self.gains = BatchModel(dyn), plan, signals, gains
-        self.losses = dyn.losses
+    def __init__(self, model: BatchModel, plan: Plan, signals: Signals, gains: Signals) -> None:
+        self.model, self.plan, self.signals, self.gains = model, plan, signals, gains
+        self.losses = model.dyn.losses
 
     def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         speeds = v[: self.plan.nv]
@@ -70,10 +71,11 @@ def run(dyn: CompiledRobot, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     v = np.concatenate([qd, np.zeros((plan.memory, len(seen)), dtype)])
     gains = {name: [*rows(np, x, plan).T] for name, x in plan.gains.items()}
     signals = {name: timed(np, x, plan) for name, x in plan.signals.items()}
+    model = BatchModel(dyn, None if plan.parameters is None else rows(np, plan.parameters, plan))
     step = INTEGRATORS[plan.integrator].step
     for k in range(plan.steps):
         now = {name: [*x[:, k // (plan.hold or plan.steps)].T] for name, x in signals.items()}
-        q, v = step(PlainMotion(dyn, plan, now, gains), q, v, plan.dt)
+        q, v = step(PlainMotion(model, plan, now, gains), q, v, plan.dt)
         q = np.array(tidied(plan.free, [*q])) if plan.free else q
         if (k + 1) % plan.every == 0:
             seen[:, k // plan.every, : plan.nq] = q.T

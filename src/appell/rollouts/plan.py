@@ -27,6 +27,7 @@ class Plan:
         lead: batch dimensions.
         nq, nv: numbers of coordinates and speeds.
         free: joints whose coordinates do not change at their speeds.
+        parameters: inertial parameters, or None where the robot's own are constants of the code.
         columns: whether entries come first in the arrays.
     """
 
@@ -44,6 +45,7 @@ class Plan:
     nq: int
     nv: int
     free: tuple[FreeJoint, ...]
+    parameters: Any | None
     columns: bool
 
     @property
@@ -56,6 +58,21 @@ class Plan:
         """Numbers that the law remembers."""
         return self.nv * len(self.law.memory)
 
+    @property
+    def runtime(self) -> bool:
+        """Whether inertial parameters are an input."""
+        return self.parameters is not None
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What stays while a robot moves, beside its signals: gains, then inertial parameters."""
+        return (*self.gains.values(), *(() if self.parameters is None else (self.parameters,)))
+
+    @property
+    def constant_count(self) -> int:
+        """Numbers in the constants of one robot, once they are arrays."""
+        return sum(array.shape[0 if self.columns else -1] for array in self.constants)
+
     def with_arrays(self, convert: Callable[[str, Any], Any]) -> Plan:
         """The same plan with every array, called by its name, converted."""
         return replace(
@@ -63,11 +80,12 @@ class Plan:
             start=(convert("q0", self.start[0]), convert("qd0", self.start[1])),
             signals={name: convert(name, value) for name, value in self.signals.items()},
             gains={name: convert(name, value) for name, value in self.gains.items()},
+            parameters=None if self.parameters is None else convert("parameters", self.parameters),
         )
 
 
 def make_plan(
-    dyn: CompiledRobot, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive
+    dyn: CompiledRobot, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive, parameters=None
 ) -> Plan:
     """Refuse what does not fit, naming it."""
     robot, free, columns = dyn.robot, dyn.free_joints, dyn.options.layout == "columns"
@@ -100,12 +118,17 @@ def make_plan(
     spread = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in (gains or {}).items()}
     leads += [_lead(name, value, n, columns, times) for name, value in signals.items()]
     leads += [_lead(name, value, n, columns, 0) for name, value in spread.items()]
+    if parameters is None and dyn.options.parameters == "runtime":
+        parameters = dyn.parameters
+    if parameters is not None:
+        leads.append(_lead("parameters", parameters, len(dyn.parameters), columns, 0))
     try:
         lead = np.broadcast_shapes(*leads)
     except ValueError:
         raise ArgumentError(f"batch dimensions do not fit together: {leads}. They must broadcast.") from None
     return Plan(
-        (q0, qd0), rule, signals, spread, steps, dt, integrator, hold, every, passive, lead, robot.nq, n, free, columns
+        (q0, qd0), rule, signals, spread, steps, dt, integrator, hold, every, passive, lead, robot.nq, n, free,
+        parameters, columns,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.simulation.plot import COLOURS, new_figure, tidy
+from appell.simulation.plot import COLOURS, new_figure, save_figure, tidy
 
 if TYPE_CHECKING:
     from appell.rollouts import Rollout
@@ -33,8 +33,7 @@ def plot(rollout: Rollout, path: str | PathLike | None, columns: bool) -> Any:
         panels[-1, column].set_xlabel("time [s]")
     shown = "each of" if count <= FEW else "median, quartiles and range of"
     figure.suptitle(f"Rollout: {shown} {count} robots", fontsize=11)
-    if path is not None:
-        figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 

@@ -1,6 +1,6 @@
 """The rate of change of a robot's state under a control law, traced as one function.
 
-    x = (q, v, signals, gains)        v = (qd, memory of the law)
+    x = (q, v, signals, gains, inertial parameters if they are inputs)        v = (qd, memory of the law)
     y = (q̇, v̇, N(q) q̈)               q̇ = N(q) qd        M q̈ + bias = τ(x) - damping qd - friction sign(qd)
 
 The last part lets a step use the new speeds for the old configuration: N(q) (qd + dt q̈) = q̇ + dt N(q) q̈.
@@ -19,6 +19,7 @@ from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
 from appell.control.laws import Law
 from appell.model.lumping import lumped
+from appell.model.parameters import PER_LINK, with_parameters
 from appell.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -38,24 +39,25 @@ class TracedModel:
         return find("gravity")[2](self.tree, q)
 
 
-def rate(robot: Robot, law: Law, passive: bool) -> Listing:
-    """Operations of y from x; the inputs are q, qd, and each vector of memory, signals and gains."""
+def rate(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> Listing:
+    """Operations of y from x; the inputs are q, qd, each vector of memory, signals and gains, and maybe the parameters."""
     import casadi
 
-    tree, free = lumped(robot.tree), free_joints(robot.tree)
     sizes = {"q": robot.nq, "qd": robot.nv}
     sizes |= {f"{part} {name}": robot.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
+    sizes |= {"parameters": PER_LINK * len(robot.tree.links)} if runtime else {}
     symbols = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
     parts = {name: [symbol[i] for i in range(sizes[name])] for name, symbol in symbols.items()}
     memory, signals, gains = (
         {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
     )
     q, qd = parts["q"], parts["qd"]
+    tree = with_parameters(robot.tree, parts["parameters"]) if runtime else lumped(robot.tree)
     tau = law.torque(TracedModel(tree), q, qd, signals, gains, memory)
     if passive:
         tau = [a + b for a, b in zip(tau, resistance(losses(robot), qd), strict=True)]
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
-    changes = law.rates(q, qd, signals)
+    changes, free = law.rates(q, qd, signals), free_joints(robot.tree)
     result = [
         *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
         *coordinate_rates(free, q, qdd),
@@ -64,9 +66,9 @@ def rate(robot: Robot, law: Law, passive: bool) -> Listing:
     return simplify(listing(casadi.Function("rate", list(symbols.values()), [output])))
 
 
-def rate_digest(robot: Robot, law: Law, passive: bool) -> str:
+def rate_digest(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> str:
     """A name for what `rate` computes."""
-    return digest(tree_digest(robot.tree), law.name, losses(robot) if passive else ())
+    return digest(tree_digest(robot.tree), law.name, losses(robot) if passive else (), runtime)
 
 
 def resistance(lost: Losses, qd: list[Scalar]) -> list[Scalar]:

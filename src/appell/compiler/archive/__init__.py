@@ -74,7 +74,8 @@ def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
     """The rate of the state under a law, with and without the losses of the joints."""
     if law not in LAWS:
         raise ArgumentError(choices("control law", law, LAWS))
-    rates = {name: listing_data(dyn.state_rate(LAWS[law], passive)[1]()) for name, passive in PASSIVE.items()}
+    runtime = dyn.options.parameters == "runtime"
+    rates = {name: listing_data(dyn.state_rate(LAWS[law], passive, runtime)[1]()) for name, passive in PASSIVE.items()}
     return {"law": law, **rates}
 
 
@@ -106,7 +107,10 @@ def load_compiled(
         facts = read_facts(field(content, "robot"))
         chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
         read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
-        rates = items(field(content, "rollouts"), lambda data: tuple(read_rates(data, facts)), "rollouts", most=1000)
+        runtime = chosen["parameters"] == "runtime"
+        rates = items(
+            field(content, "rollouts"), lambda data: tuple(read_rates(data, facts, runtime)), "rollouts", most=1000
+        )
     except CompileError as error:
         raise CompileError(f"{path}: {error}") from None
     options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
@@ -149,12 +153,13 @@ def read_free(data: Any, nq: int, nv: int) -> tuple[FreeJoint, ...]:
     return free
 
 
-def read_rates(data: Any, facts: RobotFacts) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
+def read_rates(data: Any, facts: RobotFacts, runtime: bool) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
     """The rates of the state under one law, named by law and losses."""
     law = text(field(data, "law"), "a control law")
     require(law in LAWS, f"the control law {law!r} is unknown")
     nq, n, memory = facts.nq, facts.nv, len(LAWS[law].memory)
     sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
+    sizes += (len(facts.parameters),) if runtime else ()
     for name, passive in PASSIVE.items():
         listed = read_listing(field(data, name))
         fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n

@@ -179,9 +179,14 @@ class LoadedRobot(Dynamics):
     def __reduce__(self) -> tuple:
         return LoadedRobot, (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
 
-    def state_rate(self, law: Law, passive: bool) -> tuple[str, Callable[[], Listing]]:
+    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
         """Rate of change of the state under a control law, for rollouts within one kernel."""
-        if not self.holds_rate(law):
+        if runtime and self.options.parameters != "runtime":
+            raise ArgumentError(
+                f"{self.store.place} has inertial parameters baked in. "
+                "Save the robot again from appell.compile(robot, parameters='runtime')."
+            )
+        if not self.holds_rate(law, runtime):
             kept = ", ".join(sorted({name for name, _ in self.store.rates})) or "none"
             raise ArgumentError(
                 f"{self.store.place} does not hold rollouts with the law {law.name!r}. It holds: {kept}. "
@@ -190,9 +195,9 @@ class LoadedRobot(Dynamics):
         key, listed = self.store.rates[law.name, passive]
         return key, lambda: listed
 
-    def holds_rate(self, law: Law) -> bool:
-        """Whether the file has the `state_rate` under this law."""
-        return (law.name, True) in self.store.rates
+    def holds_rate(self, law: Law, runtime: bool) -> bool:
+        """Whether the file has such a `state_rate`."""
+        return (law.name, True) in self.store.rates and runtime == (self.options.parameters == "runtime")
 
     @property
     def free_joints(self) -> tuple[FreeJoint, ...]:

@@ -1,5 +1,5 @@
 /* Rollouts: LANES robots take all their steps before the next ones start, so that their states stay at hand. Inputs are
-   coordinates, speeds, signals at the first time, gains, and these settings; the result's entries are those of one state. */
+   coordinates, speeds, signals at the first time, constants (gains and parameters), and these settings; the result's entries are those of one state. */
 typedef struct {
     long long steps, every, hold; /* every: steps between states that are written; hold: steps between changes of the signals */
     long long signal_time, result_time; /* numbers from one time to the next */
@@ -25,7 +25,7 @@ static inline void tidy(lanes *x)
 /* One step; scratch memory follows the state and what acts on it. */
 static void take_step(lanes *restrict x, real dt)
 {
-    lanes *start = x + STATE + SIGNALS + GAINS, *sum = start + STATE, *y = sum + STATE;
+    lanes *start = x + STATE + SIGNALS + CONSTANTS, *sum = start + STATE, *y = sum + STATE;
     (void)start;
     (void)sum;
     STEP
@@ -34,7 +34,7 @@ static void take_step(lanes *restrict x, real dt)
 
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work)
 {
-    lanes *x = work, *signals = x + STATE, *gains = signals + SIGNALS;
+    lanes *x = work, *signals = x + STATE, *constants = signals + SIGNALS;
     lanes zero = {0};
     settings given;
     memcpy(&given, in[4], sizeof given);
@@ -43,7 +43,7 @@ int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *
         load(in[0] + i * step[0], step[0], pitch[0], NQ, count, x);
         load(in[1] + i * step[1], step[1], pitch[1], NV, count, x + NQ);
         for (int j = NQ + NV; j < STATE; j++) x[j] = (lanes){0};
-        load(in[3] + i * step[3], step[3], pitch[3], GAINS, count, gains);
+        load(in[3] + i * step[3], step[3], pitch[3], CONSTANTS, count, constants);
         real *p = out + i * step[5];
         for (ptrdiff_t k = 0; k < given.steps; k++) {
             if (k % given.hold == 0)

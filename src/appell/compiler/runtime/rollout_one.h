@@ -1,6 +1,6 @@
 /* One robot is a batch of one. */
 const ptrdiff_t appell_cost = COST;
-const ptrdiff_t appell_work = (4 * STATE + NQ + SIGNALS + GAINS + 3 * ANGLES + SHARED) * sizeof(lanes);
+const ptrdiff_t appell_work = (4 * STATE + NQ + SIGNALS + CONSTANTS + 3 * ANGLES + SHARED) * sizeof(lanes);
 
 int appell_batch(const real *const *in, const ptrdiff_t *step, const ptrdiff_t *pitch, real *out, ptrdiff_t n, void *work);
 
