@@ -18,6 +18,8 @@ JITTER = 0.01
 FROZEN = 0.05
 """Seconds that an encoder may give one number while its joint moves fast."""
 DEGREES = 180.0 / np.pi
+FASTEST, BLUR = 50.0, 0.02
+"""Speed that no joint of a robot has [rad/s], and over how long it is measured. [s]"""
 
 
 def refuse_defects(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
@@ -25,7 +27,7 @@ def refuse_defects(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) 
     refuse_shapes(robot, t, q, tau)
     refuse_gaps(robot, t, q, tau)
     refuse_uneven_time(t)
-    refuse_degrees(robot, q)
+    refuse_degrees(robot, t, q)
     refuse_frozen(robot, t, q)
 
 
@@ -82,15 +84,22 @@ def refuse_uneven_time(t: np.ndarray) -> None:
         )
 
 
-def refuse_degrees(robot: Robot, q: np.ndarray) -> None:
-    """Angles in degrees: far beyond the joint's range, and within it when divided by 57.3."""
-    for joint, reach in _turning(robot, q):
-        limit = max(abs(joint.limits.lower), abs(joint.limits.upper))
-        limit = limit if np.isfinite(limit) else 2.0 * np.pi
-        if reach > 3.0 * limit and reach / DEGREES < 1.5 * limit:
+def refuse_degrees(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
+    """Angles in degrees: far beyond the joint's range and within it when divided by 57.3, or of impossible speed."""
+    stride = max(1, round(BLUR / float(t[1] - t[0])))
+    for joint in robot.moving_joints:
+        if joint.kind not in ("revolute", "continuous"):
+            continue
+        angle = q[:, robot.first_coordinates[joint.name][0]]
+        reach, limit = float(np.abs(angle).max()), max(abs(joint.limits.lower), abs(joint.limits.upper))
+        speed = float(np.abs(angle[stride:] - angle[:-stride]).max(initial=0.0) / (t[stride] - t[0]))
+        beyond = np.isfinite(limit) and reach > 3.0 * limit and reach / DEGREES < 1.5 * limit
+        racing = not np.isfinite(limit) and speed > FASTEST and reach > 2.0 * np.pi
+        if beyond or racing:
+            why = f"its range ends at {limit:.4g} rad" if beyond else f"at up to {speed:.4g} rad/s"
             raise IdentificationError(
-                f"joint {joint.name!r} reaches {reach:.4g} rad, its range ends at {limit:.4g} rad: these are degrees, or "
-                "angles of the motor. Pass np.deg2rad(q), or transmission=."
+                f"joint {joint.name!r} reaches {reach:.4g} rad, {why}: these are degrees, or angles of the motor. Pass "
+                "np.deg2rad(q), or transmission=."
             )
 
 
@@ -101,9 +110,9 @@ def refuse_frozen(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
         steps = np.abs(np.diff(q[:, k]))
         usual = float(np.sqrt(np.mean(steps**2)))
         for first, last in _runs(steps == 0.0, shortest):
-            before, after = steps[max(0, first - 3) : first], steps[last : last + 1]
-            fast = len(before) == 3 and before.min() > 0.5 * usual
-            jumps = len(after) == 1 and after[0] > 20.0 * usual
+            before, after = steps[max(0, first - 3) : first], steps[last : last + 4]
+            fast = len(before) == 3 and before.min() > 0.3 * usual
+            jumps = len(after) == 4 and after[0] > 5.0 * max(usual, after[1:].max())
             if fast or jumps:
                 raise IdentificationError(
                     f"the encoder of {name!r} is stuck: it reads {q[first, k]:.6g} from t = {t[first]:.4g} s to "
@@ -116,13 +125,6 @@ def _runs(flags: np.ndarray, shortest: int) -> list[tuple[int, int]]:
     """First and one past the last of every run of True of at least this length."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= shortest]
-
-
-def _turning(robot: Robot, q: np.ndarray):
-    """Revolute joints with a range, and how far each goes."""
-    for joint in robot.moving_joints:
-        if joint.kind == "revolute":
-            yield joint, float(np.abs(q[:, robot.first_coordinates[joint.name][0]]).max())
 
 
 def _coordinate_names(robot: Robot) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,13 +45,16 @@ class Fit:
 
 
 def fit(
-    data: Triangles, base: BaseParameters, solver: str, weights: str | np.ndarray, *, unexcited_allowed: bool = False
+    data: Triangles, base: BaseParameters, solver: str, weights: str | np.ndarray, still: Sequence[str] | None = ()
 ) -> Fit:
-    """Solve with fixed weights, or renew them from the residuals until they stay."""
+    """Solve with fixed weights, or renew them from the residuals until they stay.
+
+    `still` names the joints that do not move, for the message about parameters that are not excited; None allows such.
+    """
     if solver not in SOLVERS:
         raise ArgumentError(choices("solver", solver, SOLVERS))
-    if not unexcited_allowed:
-        refuse_unexcited(data, base)
+    if still is not None:
+        refuse_unexcited(data, base, still)
     if not isinstance(weights, str):
         return _solve(data, solver, np.asarray(weights, dtype=float))
     if weights not in WEIGHTINGS:
@@ -83,7 +87,7 @@ def _sigma(data: Triangles, A: np.ndarray, G: np.ndarray, values: np.ndarray) ->
     return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.counts - per_speed, 1.0))
 
 
-def refuse_unexcited(data: Triangles, base: BaseParameters) -> None:
+def refuse_unexcited(data: Triangles, base: BaseParameters, still: Sequence[str]) -> None:
     """Raise if the motion leaves parameters unknown, naming them."""
     unknown, combined = unexcited(data)
     if not unknown and not combined:
@@ -91,9 +95,10 @@ def refuse_unexcited(data: Triangles, base: BaseParameters) -> None:
     names = base.base_names
     alone = ", ".join(names[k] for k in unknown) or "none"
     mixed = ", ".join(names[k] for k in combined) or "none"
+    stuck = f"Joints that stand still, or whose encoders are stuck: {', '.join(still)}. " if still else ""
     raise IdentificationError(
         f"the motion does not excite {len(unknown) + len(combined)} of {len(names)} base parameters. It says nothing about: "
-        f"{alone}. It says only combinations of: {mixed}. Record a motion of appell.excitation, in which every joint turns "
+        f"{alone}. It says only combinations of: {mixed}. {stuck}Record a motion of appell.excitation, in which every joint turns "
         "both ways and accelerates, or fit with physical=True, which keeps the prior where the motion says nothing."
     )
 

@@ -108,7 +108,8 @@ def identify(
     given = weights if isinstance(weights, str) else np.asarray(weights, dtype=float)
     if physical:
         return _physical(seen, data, own, given, spread, frequency)
-    found = fit(data, base, solver, given)
+    still = [name for name, moves in zip(speed_names(robot), motion.qd.any(axis=0), strict=True) if not moves]
+    found = fit(data, base, solver, given, still)
     times = correlation_times((seen.forces - seen.predict(found.values))[~seen.held])
     parameters = nearest(prior_of(robot, added, base, found.values, own), base.B, found.values)
     covariance = found.covariance(data, times)
@@ -150,7 +151,7 @@ def _decimation(decimation: int | None, cutoff: float | None, period: float) -> 
 def _physical(seen: Observations, data: Triangles, own: np.ndarray, weights, spread: float, cutoff) -> Identification:
     """The fit among bodies that can exist, weighted as the fit without that demand."""
     robot, base, added = seen.robot, seen.base, tuple(seen.blocks)
-    free = fit(data, base, "svd", weights, unexcited_allowed=True)
+    free = fit(data, base, "svd", weights, still=None)
     times = correlation_times((seen.forces - seen.predict(free.values))[~seen.held])
     A, z = data.stacked(1.0 / (free.sigma**2 * times))
     Q, R = np.linalg.qr(A)

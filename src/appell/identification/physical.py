@@ -96,7 +96,7 @@ def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: Prior, spre
     def jacobian(theta: np.ndarray) -> np.ndarray:
         return np.concatenate([data @ prior.at(theta)[1], np.diag(weight)])
 
-    options = {"method": "lm", "max_nfev": 2000, "xtol": 1e-9, "ftol": 1e-11}
+    options = {"method": "dogbox", "max_nfev": 1000, "xtol": 1e-9, "ftol": 1e-10}
     found = least_squares(residuals, np.zeros(size), jacobian, **options)  # pyright: ignore[reportArgumentType]
     if found.status <= 0:
         raise IdentificationError(
