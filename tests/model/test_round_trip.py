@@ -93,6 +93,16 @@ def test_dictionary_is_exact(robot, coupled):
     assert Robot.from_dict(json.loads(text)) == robot
 
 
+@pytest.mark.filterwarnings("ignore:2 defects")
+def test_an_initial_state_survives():
+    tree = appell.load("shafei_tree")
+    again = appell.load(tree.to_urdf())
+    assert again == tree
+    assert again.initial_state == tree.initial_state
+    with pytest.raises(appell.ModelError, match="expected 12 numbers"):
+        appell.load(tree.to_urdf().replace(' q="', ' q="0.5 '))
+
+
 @over(SMALL_TREES)
 def test_dynamics_survive(robot):
     """Equal robots compute equal numbers: the loaded one, not only the read one."""

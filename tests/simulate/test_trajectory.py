@@ -82,7 +82,7 @@ def test_a_file_keeps_events_and_limits_that_are_passed(tmp_path):
     again = appell.Trajectory.load(tmp_path / "motion.npz")
     assert again.excesses == motion.excesses != ()
     assert again.saturated.any()
-    (event,) = again.events
+    event = again.events[0]
     assert (event.name, event.number, event.time) == ("low", 0, motion.events[0].time)
     assert event.q.tobytes() == motion.events[0].q.tobytes()
     assert event.qd.tobytes() == motion.events[0].qd.tobytes()

@@ -112,6 +112,7 @@ class Walls:
         if not resting.any():
             return FLIGHT, grip
         M = self.plant.mechanism.mass_matrix(q)
+        mode = FLIGHT
         for _ in range(GRIPS):
             mode, qdd, walls = self._pushed(M, self.plant.motion(t, q, qd, grip).qdd, closed, resting.copy(), grip)
             forces = self.plant.holding(t, q, qd, grip, walls) if len(grip.stuck) else np.zeros(0)

@@ -55,7 +55,15 @@ def read(source: Source) -> Reading:
         gravity_vector=_triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
-    return Reading(robot, tuple(notes.problems))
+    return Reading(_with_state(robot, root.child("appell")), tuple(notes.problems))
+
+
+def _with_state(robot: Robot, own: Node) -> Robot:
+    """The robot with the initial state of our own tag, if it has one."""
+    if not own.text("q"):
+        return robot
+    q, qd = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
+    return replace(robot, initial_state=(q, qd))
 
 
 # --- links --------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Numbers are written so that they are read back exactly. URDF has no word for infinity: unlimited revolute and prismatic
 joints get the greatest number there is, as other programs insist on limits. Rotor inertias are written in Drake's tags, a
-gravity other than the default in a tag of our own; other programs ignore what they do not know. Joints that URDF does not
+gravity other than the default and an initial state in a tag of our own; other programs ignore what they do not know. Joints that URDF does not
 have are refused. `coupled` is not written: it is the argument `mimic` of `appell.load`.
 """
 
@@ -36,8 +36,8 @@ def to_urdf(robot: Robot) -> str:
             )
     try:
         root = etree.Element("robot", name=robot.name, nsmap={"drake": DRAKE} if any(map(_motor, robot.joints)) else {})
-        if robot.gravity_vector != (0.0, 0.0, -9.81):
-            _add(root, "appell", gravity=robot.gravity_vector)
+        if own := _own(robot):
+            _add(root, "appell", **own)
         for body in robot.bodies:
             _link(root, body)
         for joint in robot.joints:
@@ -47,6 +47,16 @@ def to_urdf(robot: Robot) -> str:
     except ValueError as error:
         raise ModelError(f"robot {robot.name!r} cannot be written as XML: {error}.") from None
     return etree.tostring(root, encoding="unicode", pretty_print=True)
+
+
+def _own(robot: Robot) -> dict[str, Iterable[float]]:
+    """What URDF has no word for."""
+    own: dict[str, Iterable[float]] = {}
+    if robot.gravity_vector != (0.0, 0.0, -9.81):
+        own["gravity"] = robot.gravity_vector
+    if robot.initial_state is not None:
+        own["q"], own["qd"] = robot.initial_state
+    return own
 
 
 def _link(root: etree._Element, body: Body) -> None:
