@@ -46,9 +46,28 @@ def test_single_precision_and_columns():
     assert_close(columns, expected.T, tolerance=1e-12)
 
 
-def test_run_time_parameters_are_refused():
-    with pytest.raises(appell.ArgumentError, match="parameters"):
-        appell.compile(wrist(), parameters="runtime").gravity([0.0, 0.0, 0.0])
+def test_run_time_parameters():
+    """Those of another robot give the other robot's dynamics; what depends on them is linear in them."""
+    robot, other = wrist(), wrist("plus", (0.003, -0.004, 0.05))
+    q, qd, qdd = regular_states(robot, 5)
+    assert robot.parameters.shape == (70,)
+    assert robot.parameters[0] == robot.platform.mass
+    for dyn in (robot, appell.compile(robot, parameters="runtime")):
+        expected = other.inverse_dynamics(q, qd, qdd)
+        assert_close(dyn.inverse_dynamics(q, qd, qdd, parameters=other.parameters), expected, tolerance=1e-12)
+        assert_close(dyn.mass_matrix(q, parameters=other.parameters), other.mass_matrix(q), tolerance=1e-12)
+        assert_close(dyn.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), tolerance=1e-12)
+
+
+@pytest.mark.parametrize("name", ["wrist", "long legs", "five-bar"])
+def test_forces_are_linear_in_the_parameters(name):
+    robot = ROBOTS[name]
+    q, qd, qdd = regular_states(robot, 3)
+    K = robot.regressor(q, qd, qdd)
+    assert K.shape == (3, robot.nv, 10 * len(robot.bodies))
+    assert_close(K @ robot.parameters, robot.generalized_forces(q, qd, qdd), tolerance=1e-12)
+    unit = np.random.default_rng(0).uniform(0.5, 1.0, len(robot.parameters))
+    assert_close(K @ unit, robot.generalized_forces(q, qd, qdd, parameters=unit), tolerance=1e-12)
 
 
 def test_leading_dimensions_are_a_batch():

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z, sqrt
+from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z, sqrt
 from appell.algorithms.linear import solve
-from appell.closed_loop.spherical.jacobians import actuated_rows, coriolis_matrix, gravity, inertia_of, mass_matrix
+from appell.algorithms.regressor import UNITS
+from appell.closed_loop.spherical.jacobians import actuated_rows, coriolis_matrix, gravity, mass_matrix, still_jacobians
+from appell.closed_loop.spherical.jacobians import inertia_of as inertia_matrix
 from appell.closed_loop.spherical.jacobians import printed_coriolis_matrix as printed
 from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
 from appell.closed_loop.spherical.rates import (
@@ -30,6 +32,7 @@ from appell.closed_loop.spherical.rates import (
     reciprocal,
 )
 from appell.errors import ArgumentError
+from appell.model.parameters import inertia_of
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
@@ -82,7 +85,7 @@ def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
     b = gradient(system, placed, speeds, still)
     Jact = actuated_rows(system, placed, speeds)
     Q = [_dot([row[k] for row in Jact], torques) - b[k] for k in range(system.nv)]
-    found = solve(inertia_of(system, placed, speeds), Q, range(system.nv))
+    found = solve(inertia_matrix(system, placed, speeds), Q, range(system.nv))
     return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
 
 
@@ -92,7 +95,7 @@ def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:
     speeds = coordinate_speeds(system, placed)
     b = gradient(system, placed, speeds, platform_rates(system, placed, qd))
     rest = [force - own for force, own in zip(forces, b, strict=True)]
-    return solve(inertia_of(system, placed, speeds), rest, range(system.nv))
+    return solve(inertia_matrix(system, placed, speeds), rest, range(system.nv))
 
 
 def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
@@ -124,6 +127,27 @@ def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Ra
         for t, row in zip(about_joints, rows, strict=False):
             Q = [total + t * entry for total, entry in zip(Q, row, strict=True)]
     return Q
+
+
+def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
+    """K with Q = K Φ over the ten parameters of every body: (15) for bodies with one unit parameter and no other."""
+    placed = posture(system, q)
+    speeds, rates = coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd)
+    rows: list[list[Scalar]] = [[] for _ in range(system.nv)]
+
+    def add(body: BodyMotion, J: Sequence[Vec3]) -> None:
+        for unit in UNITS:
+            N = moment(inertia_of(unit, IDENTITY), body, None)
+            for row, column in zip(rows, J, strict=True):
+                row.append(column @ N)
+
+    bodies = still_jacobians(system, placed, speeds)
+    R = placed.R.T
+    add(BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity), next(bodies).J)
+    for leg, given in zip(placed.legs, rates.free, strict=True):
+        for body in leg_motions(system, leg, joint_motion(leg, rates, given)):
+            add(body, next(bodies).J)
+    return rows
 
 
 def leg_moments(
@@ -259,5 +283,5 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 __all__ = [
     "bias", "coriolis_matrix", "forward_dynamics", "generalized_forces", "gibbs_function", "gradient", "gravity",
-    "inverse_dynamics", "kinetic_energy", "mass_matrix", "potential_energy", "printed_inverse_dynamics",
+    "inverse_dynamics", "kinetic_energy", "mass_matrix", "potential_energy", "printed_inverse_dynamics", "regressor",
 ]  # fmt: skip

@@ -23,6 +23,7 @@ class SphericalFunctions:
     - `gravity`: another gravity vector [m/s²] for this call, (..., 3).
     - `external_forces`: `{body: wrench}` with wrenches (..., 6) that the world exerts, force then moment, at the centre and
       along the body's axes. The centre does not move, so only moments count. [N, N m]
+    - `parameters`: other inertial parameters for this call, (..., 10 bodies), as `SphericalRobot.parameters` orders them.
     - `out`: array for the result. `check`: False skips the search for NaN and infinity: out of reach and at singularities
       results are then NaN, otherwise `appell.ClosureError` says which leg and which number.
     """
@@ -34,7 +35,7 @@ class SphericalFunctions:
 
     @direct
     def inverse_dynamics(
-        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, out=None, check=True
+        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Torques of the actuators that give the accelerations qdd, (..., actuators). [N m]
 
@@ -49,11 +50,13 @@ class SphericalFunctions:
             >>> wrist.inverse_dynamics([0.0] * 3, [0.0] * 3, [0.0] * 3).round(4).tolist()
             [-0.1569, -0.1569, -0.1569]
         """
-        return self.functions["inverse_dynamics", method]((q, qd, qdd), gravity, external_forces, None, out, check)
+        return self.functions["inverse_dynamics", method](
+            (q, qd, qdd), gravity, external_forces, parameters, out, check
+        )
 
     @direct
     def forward_dynamics(
-        self, q, qd, torques, *, method=None, gravity=None, external_forces=None, out=None, check=True
+        self, q, qd, torques, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Accelerations qdd of the coordinates under torques of the actuators, (..., nv). [rad/s²]
 
@@ -64,11 +67,13 @@ class SphericalFunctions:
             >>> wrist.forward_dynamics([0.1] * 3, [0.2] * 3, tau).round(12).tolist()
             [0.3, 0.3, 0.3]
         """
-        return self.functions["forward_dynamics", method]((q, qd, torques), gravity, external_forces, None, out, check)
+        return self.functions["forward_dynamics", method](
+            (q, qd, torques), gravity, external_forces, parameters, out, check
+        )
 
     @direct
     def generalized_forces(
-        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, out=None, check=True
+        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Q = M qdd + C qd + G on the coordinates, (..., nv); Q = Jact^T tau. [N m]
 
@@ -80,10 +85,12 @@ class SphericalFunctions:
             >>> bool(abs(wrist.actuator_jacobian([0.1] * 3).T @ tau - Q).max() < 1e-14)
             True
         """
-        return self.functions["generalized_forces", method]((q, qd, qdd), gravity, external_forces, None, out, check)
+        return self.functions["generalized_forces", method](
+            (q, qd, qdd), gravity, external_forces, parameters, out, check
+        )
 
     @direct
-    def mass_matrix(self, q, *, method=None, out=None, check=True) -> np.ndarray:
+    def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """M(q) in the coordinates, eq. (21), (..., nv, nv). [kg m²]
 
         Example:
@@ -91,10 +98,10 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").mass_matrix([0.0] * 3).diagonal().round(6).tolist()
             [0.002957, 0.00747, 0.00747]
         """
-        return self.functions["mass_matrix", method]((q,), None, None, None, out, check)
+        return self.functions["mass_matrix", method]((q,), None, None, parameters, out, check)
 
     @direct
-    def coriolis_matrix(self, q, qd, *, method=None, out=None, check=True) -> np.ndarray:
+    def coriolis_matrix(self, q, qd, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
         """C(q, qd) in the coordinates, (..., nv, nv). [N m s]
 
         Args:
@@ -105,10 +112,10 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").coriolis_matrix([0.1] * 3, [0.0] * 3).any().item()
             False
         """
-        return self.functions["coriolis_matrix", method]((q, qd), None, None, None, out, check)
+        return self.functions["coriolis_matrix", method]((q, qd), None, None, parameters, out, check)
 
     @direct
-    def gravity(self, q, *, method=None, gravity=None, out=None, check=True) -> np.ndarray:
+    def gravity(self, q, *, method=None, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """G(q), the forces on the coordinates that hold the robot still, (..., nv). [N m]
 
         Example:
@@ -116,10 +123,12 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").gravity([0.0] * 3).round(4).tolist()
             [0.2718, 0.0, 0.0]
         """
-        return self.functions["gravity", method]((q,), gravity, None, None, out, check)
+        return self.functions["gravity", method]((q,), gravity, None, parameters, out, check)
 
     @direct
-    def bias(self, q, qd, *, method=None, gravity=None, external_forces=None, out=None, check=True) -> np.ndarray:
+    def bias(
+        self, q, qd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
+    ) -> np.ndarray:
         """C(q, qd) qd + G(q), the forces on the coordinates at zero acceleration, (..., nv). [N m]
 
         Example:
@@ -127,7 +136,20 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").bias([0.0] * 3, [0.1] * 3).shape
             (3,)
         """
-        return self.functions["bias", method]((q, qd), gravity, external_forces, None, out, check)
+        return self.functions["bias", method]((q, qd), gravity, external_forces, parameters, out, check)
+
+    @direct
+    def regressor(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> np.ndarray:
+        """K with Q = K Φ: the forces on the coordinates are linear in the inertial parameters, (..., nv, 10 bodies).
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> Q = wrist.regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
+            >>> bool(abs(Q - wrist.generalized_forces([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-14)
+            True
+        """
+        return self.functions["regressor", None]((q, qd, qdd), gravity, None, None, out, check)
 
     @direct
     def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
@@ -141,7 +163,7 @@ class SphericalFunctions:
         return self.functions["actuator_jacobian", None]((q,), None, None, None, out, check)
 
     @direct
-    def kinetic_energy(self, q, qd, *, out=None, check=True) -> np.ndarray:
+    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
         """T = qd^T M(q) qd / 2, (...,). [J]
 
         Example:
@@ -149,10 +171,10 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").kinetic_energy([0.0] * 3, [0.0] * 3).item()
             0.0
         """
-        return self.functions["kinetic_energy", None]((q, qd), None, None, None, out, check)
+        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
 
     @direct
-    def potential_energy(self, q, *, gravity=None, out=None, check=True) -> np.ndarray:
+    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """U = -Σ m g · r, zero with all mass at the centre, (...,). [J]
 
         Example:
@@ -160,10 +182,10 @@ class SphericalFunctions:
             >>> round(appell.load("agile_wrist").potential_energy([0.0] * 3).item(), 4)
             0.1471
         """
-        return self.functions["potential_energy", None]((q,), gravity, None, None, out, check)
+        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
 
     @direct
-    def gibbs_function(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> np.ndarray:
+    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
         """Gibbs function S, the energy of acceleration, (...,): ∂S/∂qdd = Q and ∂²S/∂qdd² = M. [J/s²]
 
         Example:
@@ -171,7 +193,7 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").gibbs_function([0.0] * 3, [0.0] * 3, [0.0] * 3).item()
             0.0
         """
-        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, None, out, check)
+        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
     @direct
     def joint_angles(self, q, *, out=None, check=True) -> np.ndarray:

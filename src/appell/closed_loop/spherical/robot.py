@@ -159,6 +159,11 @@ class SphericalRobot(SphericalFunctions):
         """Names of all bodies, which are also the names of the frames."""
         return tuple(body.name for body in self.bodies)
 
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters, ten a body as in `Robot.parameters`, about the centre; the platform first, then the legs."""
+        return self.functions.parameters.copy()
+
     def with_gravity(self, gravity: Sequence[float]) -> SphericalRobot:
         """The same robot under another gravity vector [m/s²]."""
         x, y, z = (float(value) for value in gravity)

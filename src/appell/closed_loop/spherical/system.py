@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.algebra import Inertia, Rotation, Scalar, Sym3, Turn, Vec3
+from appell.algebra import IDENTITY, Inertia, Rotation, Scalar, Sym3, Turn, Vec3
 from appell.algorithms.registry import Quantity
 from appell.closed_loop.spherical import dynamics, jacobians, kinematics
 from appell.closed_loop.spherical.leg import Leg, turn
 from appell.closed_loop.spherical.posture import CLOSED
 from appell.compiler.system import System
+from appell.model.parameters import PER_LINK, inertia_of
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot
@@ -72,6 +73,7 @@ QUANTITIES = {
             "coriolis_matrix", "q qd", ("v", "v"),
             christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.printed_coriolis_matrix,
         ),
+        _quantity("regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=dynamics.regressor),
         _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
         _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
         _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
@@ -148,6 +150,7 @@ class SphericalSystem(System):
         return {
             "q": nv, "qd": nv, "qdd": nv, "forces": nv, "v": nv, "torques": actuators, "a": actuators,
             "j": sum(leg.joints for leg in self.legs), "m": 2 * len(self.legs) + 2 + nv,
+            "p": PER_LINK * (1 + sum(len(leg.inertias) for leg in self.legs)),
         }  # fmt: skip
 
     @property
@@ -160,8 +163,7 @@ class SphericalSystem(System):
         return dict(self.names)
 
     def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> SphericalSystem:
-        system = super().given(replace(request, gravity=False, forces=()), entries)
-        assert isinstance(system, SphericalSystem)
+        system = self.with_parameters(entries["parameters"]) if request.parameters else self
         if request.gravity:
             system = replace(system, gravity=Vec3(*entries["gravity"]))
         wrenches = entries.get("external_forces", ())
@@ -170,6 +172,25 @@ class SphericalSystem(System):
             place, moment = self.frames[name], Vec3(*wrenches[6 * k + 3 : 6 * k + 6])
             external[place] = external[place] + moment if place in external else moment
         return replace(system, external=external)
+
+    @property
+    def parameters(self) -> list[Scalar]:
+        """Ten numbers a body about the centre, the platform first, as `appell.model.parameters` orders them."""
+        found: list[Scalar] = []
+        for mass, gamma, J in (self.platform, *(each for leg in self.legs for each in leg.inertias)):
+            tensor = J.complement()
+            found += [mass, *gamma, tensor.xx, tensor.xy, tensor.yy, tensor.xz, tensor.yz, tensor.zz]
+        return found
+
+    def with_parameters(self, entries: Sequence[Scalar]) -> SphericalSystem:
+        """The same robot with these parameters, which may be symbols."""
+        bodies = [inertia_of(entries[k : k + PER_LINK], IDENTITY) for k in range(0, len(entries), PER_LINK)]
+        platform, *rest = bodies
+        legs = []
+        for leg in self.legs:
+            own, rest = rest[: len(leg.inertias)], rest[len(leg.inertias) :]
+            legs.append(replace(leg, inertias=tuple(own)))
+        return replace(self, platform=platform, legs=tuple(legs))
 
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         from appell.closed_loop.spherical.singularities import refuse
