@@ -7,7 +7,7 @@ do no harm; it is limited in length and halved until the residual shrinks. All s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ EXACT = 1e-14
 """Newton's method goes on to this, if it can."""
 LONGEST = 0.5
 """Longest step of one joint. [rad, m]"""
+STRIDE = 0.2
+"""Longest step of a joint that is led to its goal. [rad, m]"""
 PATIENCE, HALVINGS = 100, 12
 RCOND = 1e-9
 
@@ -96,6 +98,22 @@ def close(robot: ClosedLoopRobot, q: np.ndarray, held: Iterable[int]) -> Closing
     names = tuple(loop.name for loop in robot.tree.loops for _ in range(loop.kind.count))
     shape = (*lead, robot.tree.rows)
     return Closing(states.reshape(q.shape), _size(left).reshape(lead), iterations, names, left.reshape(shape))
+
+
+def lead(robot: ClosedLoopRobot, start: np.ndarray, goal: np.ndarray, held: Sequence[int]) -> Closing:
+    """Close the loops with the coordinates of held joints at the goal, which they reach from the start in small steps."""
+    tree, q = robot.open_tree, np.broadcast_to(start, goal.shape)
+
+    def step(q: np.ndarray, left: int) -> Closing:
+        """One of so many steps that are left."""
+        away = np.zeros((*goal.shape[:-1], tree.nv))
+        away[..., list(held)] = tree.difference(q, goal)[..., list(held)] / left
+        return close(robot, tree.integrate(q, away), held)
+
+    farthest = float(np.abs(tree.difference(q, goal)).max(initial=0.0))
+    for left in range(math.ceil(farthest / STRIDE), 1, -1):
+        q = step(q, left).nearest
+    return step(q, 1)
 
 
 def residuals(robot: ClosedLoopRobot, q: np.ndarray) -> np.ndarray:

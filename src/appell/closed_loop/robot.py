@@ -134,8 +134,8 @@ class ClosedLoopRobot(LoopDynamics):
         """Coordinates that close all loops, by Newton's method.
 
         Args:
-            q: where to start, (..., nq), or coordinates of some joints by name, which are then held; the rest starts at
-                `near`.
+            q: where to start, (..., nq), or coordinates of some joints by name: these joints are led there from `near` in
+                small steps, and the others follow, so that the mechanism keeps its assembly.
             hold: names of joints that must not move.
             near: (nq,), the reference configuration by default.
 
@@ -152,18 +152,16 @@ class ClosedLoopRobot(LoopDynamics):
             >>> robot.close({"crank": 0.3}, near=found.q).closed.item()
             True
         """
-        from appell.closed_loop.closing import close
+        from appell.closed_loop.closing import close, lead
 
         start = np.array(self.reference if near is None else near, dtype=float)
-        held = list(hold)
-        if isinstance(q, Mapping):
-            held += q
-            start = self._with_joints(start, q)
-        elif q is not None:
+        if q is not None and not isinstance(q, Mapping):
             start = np.asarray(q, dtype=float)
         if start.shape[-1:] != (self.nq,):
             raise ArgumentError(f"q has shape {start.shape}, expected (..., {self.nq}).")
-        return close(self, start, speeds_of(self.open_tree, held))
+        if isinstance(q, Mapping):
+            return lead(self, start, self._with_joints(start, q), speeds_of(self.open_tree, [*hold, *q]))
+        return close(self, start, speeds_of(self.open_tree, hold))
 
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():

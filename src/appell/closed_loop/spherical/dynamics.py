@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics of a spherical parallel robot, and its energies, from the Gibbs function's gradient.
+"""Inverse and forward dynamics of a spherical parallel robot from the gradient of its Gibbs function.
 
 Source: Abedloo 2014, eqs (12) to (16), (49) and (51), with the corrections of docs/theory/abedloo2014.md.
     (15)  ∂S/∂q̈ = Σ J^T (I α + ω x I ω - m ρ x σ)        (51)  Q = Jact^T τ
@@ -37,10 +37,6 @@ from appell.model.parameters import inertia_of
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
 
-SMALLEST_SINE = 1e-6
-"""Actuators are singular where a column of their Jacobian is nearer [rad] than this to the span of those before it."""
-
-
 class BodyMotion(NamedTuple):
     """A body along its own axes: angular velocity, angular acceleration, free fall."""
 
@@ -60,7 +56,7 @@ def inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
 def printed_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
     """The same as the paper writes it: τ = Jact^-T (M q̈ + C q̇ + G), (19), (21) and (51).  [N m]"""
     M, C, G = mass_matrix(system, q), printed(system, q, qd), gravity(system, q)
-    Q = [_dot(M[k], qdd) + _dot(C[k], qd) + G[k] for k in range(system.nv)]
+    Q = [dot(M[k], qdd) + dot(C[k], qd) + G[k] for k in range(system.nv)]
     placed = posture(system, q)
     return actuator_torques(system, actuated_rows(system, placed, coordinate_speeds(system, placed)), Q)
 
@@ -84,7 +80,7 @@ def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
     still = rates if system.guide is not None else rates._replace(Omegad=ZERO)
     b = gradient(system, placed, speeds, still)
     Jact = actuated_rows(system, placed, speeds)
-    Q = [_dot([row[k] for row in Jact], torques) - b[k] for k in range(system.nv)]
+    Q = [dot([row[k] for row in Jact], torques) - b[k] for k in range(system.nv)]
     found = solve(inertia_matrix(system, placed, speeds), Q, range(system.nv))
     return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
 
@@ -115,8 +111,7 @@ def euler_chain(placed: Posture) -> LegPosture:
 
 def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[Scalar]:
     """∂S/∂q̈, eq. (15): forces on the speeds, from the moments of all bodies."""
-    R = placed.R.T
-    body = BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity)
+    body = platform_motion(system, placed, rates)
     N = placed.R @ moment(system.platform, body, system.external.get(system.platform_place))
     Q = [N @ column for column in speeds.E]
     for i, (numbers, leg, free, given) in enumerate(
@@ -129,25 +124,10 @@ def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Ra
     return Q
 
 
-def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
-    """K with Q = K Φ over the ten parameters of every body: (15) for bodies with one unit parameter and no other."""
-    placed = posture(system, q)
-    speeds, rates = coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd)
-    rows: list[list[Scalar]] = [[] for _ in range(system.nv)]
-
-    def add(body: BodyMotion, J: Sequence[Vec3]) -> None:
-        for unit in UNITS:
-            N = moment(inertia_of(unit, IDENTITY), body, None)
-            for row, column in zip(rows, J, strict=True):
-                row.append(column @ N)
-
-    bodies = still_jacobians(system, placed, speeds)
+def platform_motion(system: SphericalSystem, placed: Posture, rates: Rates) -> BodyMotion:
+    """Motion of the platform, (44) and (45)."""
     R = placed.R.T
-    add(BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity), next(bodies).J)
-    for leg, given in zip(placed.legs, rates.free, strict=True):
-        for body in leg_motions(system, leg, joint_motion(leg, rates, given)):
-            add(body, next(bodies).J)
-    return rows
+    return BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity)
 
 
 def leg_moments(
@@ -185,103 +165,3 @@ def moment(inertia: Inertia, body: BodyMotion, external: Vec3 | None) -> Vec3:
     about = inertia.at_origin
     N = about @ body.alpha + body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
     return N if external is None else N - external
-
-
-def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], Q: Sequence[Scalar]) -> list[Scalar]:
-    """τ of smallest norm with Jact^T τ = Q, (51), by the orthogonal columns of Jact = U T."""
-    if len(Jact) < system.nv:
-        raise ArgumentError(
-            f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics is not "
-            "defined. Actuate more joints, or use generalized_forces."
-        )
-    columns = orthogonal_columns(Jact, system.nv)
-    y: list[Scalar] = []
-    for k, column in enumerate(columns):
-        value = Q[k]
-        for part, share in zip(column.parts, y, strict=True):
-            value = value - part * share
-        y.append(value * column.scale)
-    return [_dot([column.direction[i] for column in columns], y) for i in range(len(Jact))]
-
-
-class Column(NamedTuple):
-    """A column of a matrix by those before it: their `parts` times the earlier directions, the rest along a new one.
-
-    `length` and `left` are the squared lengths of the column and of that rest, `scale` is 1/√left.
-    """
-
-    direction: list[Scalar]
-    parts: list[Scalar]
-    length: Scalar
-    left: Scalar
-    scale: Scalar
-
-
-def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[Column]:
-    """The columns by Gram and Schmidt's method; not a number from where they are dependent."""
-    found: list[Column] = []
-    for k in range(count):
-        rest = [row[k] for row in matrix]
-        length, parts = _dot(rest, rest), []
-        for column in found:
-            part = _dot(column.direction, rest)
-            rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
-            parts.append(part)
-        left = _dot(rest, rest)
-        scale = reciprocal(sqrt(left), left, length * SMALLEST_SINE**2)
-        found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
-    return found
-
-
-def kinetic_energy(system: SphericalSystem, q, qd) -> Scalar:
-    """T = Σ ω · I ω / 2.  [J]"""
-    return _total(system, q, qd, None, lambda inertia, body: body.omega @ (inertia.at_origin @ body.omega) * 0.5)
-
-
-def potential_energy(system: SphericalSystem, q) -> Scalar:
-    """U = -Σ m ρ · σ, zero with all mass at the centre.  [J]"""
-    placed = posture(system, q)
-    total = -(system.platform.gamma @ (placed.R.T @ system.gravity))
-    for numbers, leg in zip(system.legs, placed.legs, strict=True):
-        sigma = system.gravity
-        for inertia, step in zip(numbers.inertias, leg.steps, strict=True):
-            sigma = step.T @ sigma
-            total = total - inertia.gamma @ sigma
-    return total
-
-
-def gibbs_function(system: SphericalSystem, q, qd, qdd) -> Scalar:
-    """S of (3) with (12), without what does not depend on q̈: its gradient is Q, its Hessian M.  [J/s²]"""
-
-    def energy(inertia: Inertia, body: BodyMotion) -> Scalar:
-        about = inertia.at_origin
-        rest = body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
-        return body.alpha @ (about @ body.alpha * 0.5 + rest)
-
-    return _total(system, q, qd, qdd, energy)
-
-
-def _total(system: SphericalSystem, q, qd, qdd, energy) -> Scalar:
-    """Σ energy(inertia, motion) over all bodies."""
-    placed = posture(system, q)
-    rates = platform_rates(system, placed, qd, qdd)
-    R = placed.R.T
-    total = energy(system.platform, BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity))
-    for numbers, leg, given in zip(system.legs, placed.legs, rates.free, strict=True):
-        motions = leg_motions(system, leg, joint_motion(leg, rates, given))
-        for inertia, body in zip(numbers.inertias, motions, strict=True):
-            total = total + energy(inertia, body)
-    return total
-
-
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
-
-
-__all__ = [
-    "bias", "coriolis_matrix", "forward_dynamics", "generalized_forces", "gibbs_function", "gradient", "gravity",
-    "inverse_dynamics", "kinetic_energy", "mass_matrix", "potential_energy", "printed_inverse_dynamics", "regressor",
-]  # fmt: skip

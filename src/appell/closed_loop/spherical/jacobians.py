@@ -191,9 +191,3 @@ def actuated_rows(system: SphericalSystem, placed: Posture, speeds: Speeds) -> M
         own = joint_rows(leg, speeds.E, free)
         rows += [own[k] for k in numbers.actuated]
     return rows
-
-
-__all__ = [
-    "actuated_rows", "actuator_jacobian", "coriolis_matrix", "gravity", "inertia_of", "mass_matrix", "moving_jacobians",
-    "printed_coriolis_matrix", "quasi_speeds", "still_jacobians",
-]  # fmt: skip

@@ -1,0 +1,103 @@
+"""Every way to call a robot with closed loops: batches, precision, layouts, options, copies, simulation."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from helpers import assert_close
+from loop_robots import built_in, states
+
+import appell
+
+
+@pytest.fixture(scope="module")
+def five_bar():
+    return built_in("five_bar")
+
+
+def test_batches_are_what_single_states_are(five_bar):
+    dyn = appell.compile(five_bar, threads=2)
+    q, qd, qdd = states(five_bar, 37)
+    batch = dyn.inverse_dynamics(q, qd, qdd)
+    assert_close(batch[5], dyn.inverse_dynamics(q[5], qd[5], qdd[5]), tolerance=1e-12, scale=np.abs(batch).max())
+    assert_close(batch, five_bar.inverse_dynamics(q, qd, qdd), tolerance=1e-12, scale=np.abs(batch).max())
+    shaped = dyn.inverse_dynamics(q[:36].reshape(4, 9, -1), qd[0], qdd[:36].reshape(4, 9, -1))
+    assert shaped.shape == (4, 9, 2)
+    out = np.empty((37, 2))
+    assert dyn.forward_dynamics(q, qd, batch, out=out) is out
+    assert_close(out, qdd, tolerance=1e-10, scale=np.abs(qdd).max())
+
+
+def test_columns_and_float32(five_bar):
+    q, qd, qdd = states(five_bar, 16)
+    expected = five_bar.inverse_dynamics(q, qd, qdd)
+    columns = appell.compile(five_bar, layout="columns")
+    assert_close(columns.inverse_dynamics(q.T, qd.T, qdd.T), expected.T, tolerance=1e-12, scale=np.abs(expected).max())
+    single = appell.compile(five_bar, dtype="float32").inverse_dynamics(q, qd, qdd)
+    assert single.dtype == np.float32
+    assert np.abs(single - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+def test_gravity_external_forces_and_parameters(five_bar):
+    q, qd, qdd = (array[0] for array in states(five_bar, 1))
+    other = five_bar.with_gravity((1.0, 2.0, 3.0))
+    assert_close(five_bar.bias(q, qd, gravity=(1.0, 2.0, 3.0)), other.bias(q, qd), tolerance=1e-12)
+    wrench = np.array([1.0, 2.0, 0.0, 0.0, 0.0, 0.5])
+    pushed = five_bar.generalized_forces(q, qd, qdd, external_forces={"tip": wrench})
+    expected = five_bar.generalized_forces(q, qd, qdd) - five_bar.jacobian(q, "tip", "LOCAL").T @ wrench
+    assert_close(pushed, expected, tolerance=1e-12, scale=np.abs(expected).max())
+    heavier = five_bar.inverse_dynamics(q, qd, qdd, parameters=2.0 * five_bar.parameters)
+    assert_close(heavier, 2.0 * five_bar.inverse_dynamics(q, qd, qdd), tolerance=1e-12, scale=np.abs(heavier).max())
+
+
+def test_wrong_arguments_are_told(five_bar):
+    q, qd, qdd = (array[0] for array in states(five_bar, 1))
+    with pytest.raises(appell.ArgumentError, match=r"torques has shape \(3,\), expected \(..., 2\)"):
+        five_bar.forward_dynamics(q, qd, [1.0, 2.0, 3.0])
+    with pytest.raises(appell.ArgumentError, match=r"q\[0\] is nan"):
+        five_bar.inverse_dynamics(q * np.nan, qd, qdd)
+    with pytest.raises(appell.ArgumentError, match=r"unknown frame 'hand'"):
+        five_bar.pose(q, "hand")
+
+
+def test_copies_answer_alike(five_bar):
+    q, qd, qdd = (array[0] for array in states(five_bar, 1))
+    copy = pickle.loads(pickle.dumps(five_bar))
+    assert copy == five_bar
+    assert_close(copy.inverse_dynamics(q, qd, qdd), five_bar.inverse_dynamics(q, qd, qdd), tolerance=1e-13)
+    dyn = pickle.loads(pickle.dumps(appell.compile(five_bar)))
+    assert repr(dyn) == "CompiledClosedLoopRobot('five_bar', nq=4, nv=2)"
+
+
+def test_operations_are_counted(five_bar):
+    counts = appell.count_operations(five_bar, "inverse_dynamics", compiled=True)
+    assert 0 < counts.mul < 1500
+
+
+def test_a_turning_linkage_stays_closed_for_ten_seconds():
+    """Ten seconds of a free four-bar, with its energy: nothing drives it, nothing brakes it."""
+    robot = built_in("four_bar")
+    motion = appell.simulate(robot, robot.reference, [6.0], 10.0, sample=0.02)
+    assert motion.status == "finished"
+    assert robot.closure_error(motion.q).max() < 1e-9
+    assert np.ptp(motion.energy) < 1e-6 * np.abs(motion.energy).max()
+    assert np.ptp(motion.q[:, 0]) > 2 * np.pi
+
+
+def test_a_driven_robot_stays_closed_and_balances_its_energy(five_bar):
+    rest = np.array(five_bar.reference)
+    hold = five_bar.inverse_dynamics(rest, [0.0, 0.0], [0.0, 0.0])
+
+    def springs(t, q, qd):
+        return hold - 0.5 * (q[[0, 2]] - rest[[0, 2]])
+
+    motion = appell.simulate(five_bar, rest, [1.0, -1.0], 2.0, tau=springs, sample=0.01)
+    assert five_bar.closure_error(motion.q).max() < 1e-9
+    assert np.ptp(motion.energy - motion.work.drives) < 1e-8
+
+
+def test_a_simulation_that_meets_a_singularity_names_it(five_bar):
+    with pytest.raises(appell.SimulationError, match="singular speeds: with left_motor, right_motor held"):
+        appell.simulate(five_bar, five_bar.reference, [0.0, 0.0], 5.0)
