@@ -106,3 +106,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert main(["sweep", "planar2r", "--states", str(out), "--functions", "gravity"]) == 0
     assert "50 states" in capsys.readouterr().out
+
+
+def test_robots_with_closed_loops_are_refused_by_name() -> None:
+    with pytest.raises(appell.ArgumentError, match="four_bar has closed loops"):
+        random_states(appell.load("four_bar"), 10)

@@ -93,6 +93,13 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def rest_of(robot: Any) -> np.ndarray:
+    """Coordinates of the rest pose; zeros where a robot has no other."""
+    import numpy as np
+
+    return robot.neutral_configuration() if hasattr(robot, "neutral_configuration") else np.zeros(robot.nq)
+
+
 def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Coordinates, speeds and constant forces of the command line."""
     import numpy as np
@@ -100,7 +107,7 @@ def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, n
     from appell.cli.words import numbers
     from appell.simulation.mechanism import mechanism_of
 
-    own = robot.initial_state or (robot.neutral_configuration(), np.zeros(robot.nv))
+    own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
     q_names, qd_names = mechanism_of(robot).q_names, mechanism_of(robot).qd_names
     q0, qd0 = (np.array(each, dtype=float) for each in own)
     q0 = q0 if arguments.q0 is None else numbers(arguments.q0, q_names, q0, "--q0")
@@ -132,17 +139,12 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
 
 def write(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
     """Write the files that were asked for."""
-    from appell.errors import ArgumentError
-
     if arguments.out:
         motion.save(arguments.out)
     if arguments.csv:
         motion.to_csv(arguments.csv)
     if arguments.plot:
-        try:
-            motion.plot(arguments.plot)
-        except ValueError as error:  # a kind of file that matplotlib does not write
-            raise ArgumentError(f"{arguments.plot}: {error}. Name a .png, .svg or .pdf file.") from None
+        motion.plot(arguments.plot)
     return [file for file in (arguments.out, arguments.csv, arguments.plot) if file]
 
 

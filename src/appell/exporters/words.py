@@ -26,7 +26,7 @@ def robot_words(robot: Robot) -> list[str]:
     """What the robot is and what the entries of its vectors mean."""
     gravity = ", ".join(f"{x:g}" for x in robot.gravity_vector)
     return [
-        f"Robot with {len(robot.bodies)} bodies; q has {robot.nq} entries, qd, qdd and tau have {robot.nv}. SI units.",
+        f"Robot with {len(robot.body_names)} bodies; q has {robot.nq} entries, qd, qdd and tau have {robot.nv}. SI units.",
         f"Gravity is ({gravity}) m/s^2 in the world frame. The joints, in order:",
         "",
         *(f"    {line}" for line in joint_lines(robot)),

@@ -33,8 +33,7 @@ def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[s
     for panel in panels:
         mark_impacts(panel, trajectory)
     panels[0].set_title(_title(trajectory), loc="left", fontsize=11)
-    if path is not None:
-        figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
@@ -70,6 +69,16 @@ def new_figure(width: float, height: float) -> Any:
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
+
+
+def save_figure(figure: Any, path: str | PathLike | None) -> None:
+    """Write a figure to a file, its kind taken from the name; nothing where there is no path."""
+    if path is None:
+        return
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:
+        raise ArgumentError(f"{path}: {error}. Name a .png, .svg or .pdf file.") from None
 
 
 def lines(panel: Any, t: np.ndarray, values: dict[str, np.ndarray], label: str) -> None:

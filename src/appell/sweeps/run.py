@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import ArgumentError, choices
-from appell.sweeps.states import States
+from appell.sweeps.states import States, require_tree
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Sweep:
 
     def plot(self, path: str | PathLike | None = None) -> Any:
         """Histograms of all results, one panel for each function. Needs matplotlib; returns the figure."""
-        from appell.simulation.plot import COLOURS, new_figure, tidy
+        from appell.simulation.plot import COLOURS, new_figure, save_figure, tidy
 
         figure = new_figure(8.0, 2.4 * len(self.results))
         panels = np.atleast_1d(figure.subplots(len(self.results), 1))
@@ -68,8 +68,7 @@ class Sweep:
             panel.hist(values.ravel(), bins=100, color=COLOURS[i % len(COLOURS)])
             panel.set(xlabel=f"entries of {name} [SI]", ylabel="count", yscale="log")
             tidy(panel)
-        if path is not None:
-            figure.savefig(path, dpi=150)
+        save_figure(figure, path)
         return figure
 
     def _write_npz(self, path: Path) -> None:
@@ -119,6 +118,7 @@ def sweep(
     """
     import appell
 
+    require_tree(robot)
     compiled = appell.compile(robot, dtype=dtype, threads=threads)
     calls = {name: call_of(compiled, name) for name in functions}
     if not calls:

@@ -38,6 +38,12 @@ class States:
         return len(self.q)
 
 
+def require_tree(robot: Robot) -> None:
+    """Refuse robots whose coordinates depend on each other."""
+    if hasattr(robot, "open_tree"):
+        raise ArgumentError(f"{robot.name} has closed loops; a sweep is of a tree. Call its functions with batches.")
+
+
 def random_states(robot: Robot, count: int, seed: int = 0, speed: float = 1.0, drive: float = 1.0) -> States:
     """Coordinates drawn evenly within the limits (half a turn, 1 m without), the rest evenly from ± speed and ± drive.
 
@@ -46,6 +52,7 @@ def random_states(robot: Robot, count: int, seed: int = 0, speed: float = 1.0, d
         >>> random_states(appell.load("puma560"), 1000).q.shape
         (1000, 6)
     """
+    require_tree(robot)
     if not 0 < count <= MOST:
         raise ArgumentError(f"{count} random states, expected 1 to {MOST}.")
     rng = np.random.default_rng(seed)
@@ -65,6 +72,7 @@ def grid_states(robot: Robot, points: int) -> States:
         >>> grid_states(appell.load("planar2r"), 5).q.shape
         (25, 2)
     """
+    require_tree(robot)
     if _quaternions(robot):
         raise ArgumentError(f"{robot.name} has joints with quaternions, which have no grid. Draw states at random.")
     if points < 2 or points**robot.nq > MOST:
@@ -83,6 +91,7 @@ def read_states(robot: Robot, path: str | PathLike) -> States:
 
     The first line of a text may name its columns. What the file leaves out is zero.
     """
+    require_tree(robot)
     path = Path(path)
     return _from_arrays(robot, path) if path.suffix == ".npz" else _from_text(robot, path)
 

@@ -49,7 +49,7 @@ def draw(
         >>> appell.draw(appell.load("delta")).axes[0].get_xlabel()
         'x [m]'
     """
-    from appell.simulation.plot import new_figure
+    from appell.simulation.plot import new_figure, save_figure
     from appell.view.subjects import subject_of
     from appell.view.timeline import Timeline
     from appell.view.walls import wall_shapes
@@ -69,8 +69,7 @@ def draw(
         panel.plot(*way.T, color=PATH, linewidth=1.3)
     places = np.array([pose[:3, 3] for moment in moments for pose in subject.poses(moment).values()])
     _frame(panel, subject, np.concatenate([t.reshape(-1, 3) for t in triangles]), places)
-    if path is not None:
-        figure.savefig(path, dpi=150)
+    save_figure(figure, path)
     return figure
 
 
