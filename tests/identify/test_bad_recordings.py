@@ -45,7 +45,7 @@ def backwards(t):
         ({"q": with_nan}, r"q of 'joint3' is nan at sample 700: 21 numbers are missing, 2 gaps .* Fill the gaps"),
         ({"tau": lambda tau: np.where(np.arange(6) == 4, np.inf, tau)}, r"tau of 'joint5' is inf at sample 0"),
         ({"q": stuck}, r"encoder of 'joint2' is stuck: it reads .* from t = 4 s to 4.596 s .* moves fast"),
-        ({"q": np.rad2deg}, r"joint 'joint1' reaches .* at up to .* rad/s: these are degrees, or angles of the motor. Pass np.deg2rad\(q\)"),
+        ({"q": np.rad2deg}, r"joint 'joint1' reaches .* at up to .* rad/s: these are degrees.* Pass np.deg2rad\(q\)"),
         ({"q": lambda q: q[:-7]}, r"differ in length: t has 7500, q has 7493, tau has 7500 samples"),
         ({"q": lambda q: q.T}, r"q has shape \(6, 7500\), expected \(N, 6\).* It is transposed"),
         ({"tau": lambda tau: tau[:, :5]}, r"tau has shape \(7500, 5\), expected \(N, 6\)"),

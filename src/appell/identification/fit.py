@@ -98,8 +98,8 @@ def refuse_unexcited(data: Triangles, base: BaseParameters, still: Sequence[str]
     stuck = f"Joints that stand still, or whose encoders are stuck: {', '.join(still)}. " if still else ""
     raise IdentificationError(
         f"the motion does not excite {len(unknown) + len(combined)} of {len(names)} base parameters. It says nothing about: "
-        f"{alone}. It says only combinations of: {mixed}. {stuck}Record a motion of appell.excitation, in which every joint turns "
-        "both ways and accelerates, or fit with physical=True, which keeps the prior where the motion says nothing."
+        f"{alone}. It says only combinations of: {mixed}. {stuck}Record a motion of appell.excitation, in which every joint "
+        "turns both ways and accelerates, or fit with physical=True, which keeps the prior where the motion says nothing."
     )
 
 
