@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z, sqrt
+from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z
 from appell.algorithms.linear import solve
-from appell.algorithms.regressor import UNITS
-from appell.closed_loop.spherical.jacobians import actuated_rows, coriolis_matrix, gravity, mass_matrix, still_jacobians
-from appell.closed_loop.spherical.jacobians import inertia_of as inertia_matrix
-from appell.closed_loop.spherical.jacobians import printed_coriolis_matrix as printed
+from appell.closed_loop.spherical.actuation import actuator_torques, dot
+from appell.closed_loop.spherical.jacobians import (
+    actuated_rows,
+    gravity,
+    inertia_matrix,
+    mass_matrix,
+    printed_coriolis_matrix,
+)
 from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
 from appell.closed_loop.spherical.rates import (
     Rates,
@@ -29,13 +33,11 @@ from appell.closed_loop.spherical.rates import (
     normals,
     platform_rates,
     quasi_speeds,
-    reciprocal,
 )
-from appell.errors import ArgumentError
-from appell.model.parameters import inertia_of
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+
 
 class BodyMotion(NamedTuple):
     """A body along its own axes: angular velocity, angular acceleration, free fall."""
@@ -55,7 +57,7 @@ def inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
 
 def printed_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
     """The same as the paper writes it: τ = Jact^-T (M q̈ + C q̇ + G), (19), (21) and (51).  [N m]"""
-    M, C, G = mass_matrix(system, q), printed(system, q, qd), gravity(system, q)
+    M, C, G = mass_matrix(system, q), printed_coriolis_matrix(system, q, qd), gravity(system, q)
     Q = [dot(M[k], qdd) + dot(C[k], qd) + G[k] for k in range(system.nv)]
     placed = posture(system, q)
     return actuator_torques(system, actuated_rows(system, placed, coordinate_speeds(system, placed)), Q)

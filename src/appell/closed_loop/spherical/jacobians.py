@@ -24,7 +24,6 @@ from appell.closed_loop.spherical.rates import (
     joint_row_rates,
     joint_rows,
     platform_rates,
-    quasi_speeds,
 )
 
 if TYPE_CHECKING:
@@ -120,10 +119,10 @@ def leg_jacobians(
 def mass_matrix(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
     """M(q) in the coordinates, (21).  [kg m²]"""
     placed = posture(system, q)
-    return inertia_of(system, placed, coordinate_speeds(system, placed))
+    return inertia_matrix(system, placed, coordinate_speeds(system, placed))
 
 
-def inertia_of(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
+def inertia_matrix(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
     """Σ J^T I J over all bodies."""
     M: Matrix = [[0.0] * system.nv for _ in range(system.nv)]
     for body in still_jacobians(system, placed, speeds):

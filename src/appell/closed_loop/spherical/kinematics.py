@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import Rotation, Scalar, Vec3, X
 from appell.algebra.scalar import atan2
-from appell.closed_loop.spherical.dynamics import euler_chain, orthogonal_columns
+from appell.closed_loop.spherical.actuation import orthogonal_columns
+from appell.closed_loop.spherical.dynamics import euler_chain
 from appell.closed_loop.spherical.jacobians import actuated_rows
 from appell.closed_loop.spherical.posture import Posture, carried, posture
 from appell.closed_loop.spherical.rates import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.closed_loop.spherical.dynamics import SMALLEST_SINE
+from appell.closed_loop.spherical.actuation import SMALLEST_SINE
 from appell.closed_loop.spherical.kinematics import margins
 from appell.closed_loop.spherical.rates import SMALLEST_H
 from appell.errors import ClosureError

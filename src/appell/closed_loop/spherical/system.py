@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.algebra import IDENTITY, Inertia, Rotation, Scalar, Sym3, Turn, Vec3
 from appell.algorithms.registry import Quantity
-from appell.closed_loop.spherical import dynamics, jacobians, kinematics
+from appell.closed_loop.spherical import dynamics, energy, jacobians, kinematics, regressor
 from appell.closed_loop.spherical.leg import Leg, turn
 from appell.closed_loop.spherical.posture import CLOSED
 from appell.compiler.system import System
@@ -73,11 +73,11 @@ QUANTITIES = {
             "coriolis_matrix", "q qd", ("v", "v"),
             christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.printed_coriolis_matrix,
         ),
-        _quantity("regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=dynamics.regressor),
+        _quantity("regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=regressor.regressor),
         _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
-        _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
-        _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
-        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
+        _quantity("kinetic_energy", "q qd", (), gibbs=energy.kinetic_energy),
+        _quantity("potential_energy", "q", (), gravity=True, gibbs=energy.potential_energy),
+        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=energy.gibbs_function),
         _quantity("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
         _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
         _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),

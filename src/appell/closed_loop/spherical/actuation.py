@@ -1,0 +1,75 @@
+"""Torques of the actuators of a spherical parallel robot from the forces on its speeds: Abedloo 2014, eqs (49) to (51).
+
+    (51)  Q = Jact^T τ
+Where there are more actuators than speeds, the torques of smallest norm: with the orthogonal columns Jact = U T, solve
+T^T y = Q, and τ = U y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from appell.algebra import Scalar, sqrt
+from appell.closed_loop.spherical.rates import reciprocal
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.system import SphericalSystem
+
+SMALLEST_SINE = 1e-6
+"""Actuators are singular where a column of their Jacobian is nearer [rad] than this to the span of those before it."""
+
+
+def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], Q: Sequence[Scalar]) -> list[Scalar]:
+    """τ of smallest norm with Jact^T τ = Q, (51), by the orthogonal columns of Jact = U T."""
+    if len(Jact) < system.nv:
+        raise ArgumentError(
+            f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics is not "
+            "defined. Actuate more joints, or use generalized_forces."
+        )
+    columns = orthogonal_columns(Jact, system.nv)
+    y: list[Scalar] = []
+    for k, column in enumerate(columns):
+        value = Q[k]
+        for part, share in zip(column.parts, y, strict=True):
+            value = value - part * share
+        y.append(value * column.scale)
+    return [dot([column.direction[i] for column in columns], y) for i in range(len(Jact))]
+
+
+class Column(NamedTuple):
+    """A column of a matrix by those before it: their `parts` times the earlier directions, the rest along a new one.
+
+    `length` and `left` are the squared lengths of the column and of that rest, `scale` is 1/√left.
+    """
+
+    direction: list[Scalar]
+    parts: list[Scalar]
+    length: Scalar
+    left: Scalar
+    scale: Scalar
+
+
+def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[Column]:
+    """The columns by Gram and Schmidt's method; not a number from where they are dependent."""
+    found: list[Column] = []
+    for k in range(count):
+        rest = [row[k] for row in matrix]
+        length, parts = dot(rest, rest), []
+        for column in found:
+            part = dot(column.direction, rest)
+            rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
+            parts.append(part)
+        left = dot(rest, rest)
+        scale = reciprocal(sqrt(left), left, length * SMALLEST_SINE**2)
+        found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
+    return found
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The product of two rows."""
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
