@@ -2,8 +2,8 @@
 
 Numbers are written so that they are read back exactly. URDF has no word for infinity: unlimited revolute and prismatic
 joints get the greatest number there is, as other programs insist on limits. Rotor inertias are written in Drake's tags, a
-gravity other than the default and an initial state in a tag of our own; other programs ignore what they do not know. Joints that URDF does not
-have are refused. `coupled` is not written: it is the argument `mimic` of `appell.load`.
+gravity other than the default and an initial state in a tag of our own; other programs ignore what they do not know.
+Joints that URDF does not have are refused. `coupled` is not written: it is the argument `mimic` of `appell.load`.
 """
 
 from __future__ import annotations
