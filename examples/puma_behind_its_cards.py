@@ -8,8 +8,7 @@ move = appell.tasks.joint_line(robot, here, there, duration=1.5)
 controller = appell.control.Tracking(robot, move, kp=400.0, kd=40.0, period=2e-3)
 
 for faults in ([], ["overheat:2@3.5"]):
-    options = appell.control.plant_options(rate=500.0, faults=faults)  # virtual time: as fast as it goes
-    card = appell.control.SimulatedCard(robot.nv, options)
+    card = appell.control.SimulatedCard(rate=500.0, faults=faults)  # virtual time: as fast as it goes
     run = appell.control.run(controller, card, clock=appell.control.StepClock())
     print(run.table())
     print("outputs:", set(run.outputs.codes), "(2048 is 0 V); the plant says:", card.ended["by"], "\n")

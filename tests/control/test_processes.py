@@ -11,7 +11,7 @@ import pytest
 from control_rigs import PUMA, START, LocalCard, driven, short_task
 
 import appell
-from appell.control import Commands, SimulatedCard, plant_options
+from appell.control import Commands, SimulatedCard
 from appell.errors import HardwareError
 
 RATE = 1000.0
@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "appell", "control", "plant"]
 
 
 def card(patience: float = 60.0, **options) -> SimulatedCard:
-    return SimulatedCard(6, plant_options(start=START, rate=RATE, **{"watchdog": 60.0, **options}), patience)
+    return SimulatedCard(start=START, rate=RATE, patience=patience, watchdog=60.0, **options)
 
 
 def line_controller():
@@ -80,7 +80,7 @@ def test_a_plant_that_is_killed():
 CONTROLLER = """
 import sys
 from appell.control import Commands, SimulatedCard
-card = SimulatedCard(6, port=int(sys.argv[1]))
+card = SimulatedCard(port=int(sys.argv[1]))
 while True:
     card.read()
     card.write(Commands((2100,) * 6))
@@ -115,7 +115,7 @@ def test_a_controller_that_is_killed():
 def test_a_controller_that_falls_silent(time):
     """It stays connected, but sets no outputs: the watchdog does."""
     plant, port = started(*time, "--watchdog", "0.3")
-    silent = SimulatedCard(6, port=port)
+    silent = SimulatedCard(port=port)
     silent.read()
     silent.write(Commands((2100,) * 6))
     said = last_words(plant)
@@ -129,7 +129,7 @@ def test_a_controller_that_falls_silent(time):
 
 def test_the_clock_keeps_the_rate():
     """In real time at 100 Hz, with room for a busy machine: periods are there, and none is skipped to keep up."""
-    rig = SimulatedCard(6, plant_options(start=START, watchdog=30.0), 30.0)
+    rig = SimulatedCard(start=START, watchdog=30.0, patience=30.0)
     limits = appell.control.Limits(late=20.0, error=10.0, disagreement=10.0)
     run = driven(rig, short_task(0.1, period=0.01), clock=appell.control.RealClock(), limits=limits)
     assert run.ok
@@ -140,4 +140,4 @@ def test_the_clock_keeps_the_rate():
 
 def test_a_plant_that_cannot_start_says_why():
     with pytest.raises(HardwareError, match="not there"):
-        SimulatedCard(6, ["--start", "1,2,3"])
+        SimulatedCard(start=[1.0, 2.0, 3.0])

@@ -103,15 +103,14 @@ def run_controller(arguments: argparse.Namespace) -> int:
     compensated = arguments.law not in ("pd", "pd_gravity")
     inertia = 1.0 if compensated else model.mass_matrix(reference(0.0).q).diagonal()
     controller = make_controller(arguments, model, reference, inertia)
-    options = appell.control.plant_options(
-        start=REST, rate=arguments.rate if arguments.virtual else None, faults=arguments.fault
-    )
     if arguments.priority and not take_priority(arguments.priority):
         print("appell: warning: the system does not grant real-time priority.", file=sys.stderr)
     live = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
     result = appell.control.run(
         controller,
-        appell.control.SimulatedCard(robot.nv, options, port=arguments.port),
+        appell.control.SimulatedCard(
+            rate=arguments.rate if arguments.virtual else None, faults=arguments.fault, port=arguments.port
+        ),
         duration=arguments.duration,
         clock=StepClock() if arguments.virtual else RealClock(),
         limits=appell.control.Limits(late=1e-3 * arguments.late),

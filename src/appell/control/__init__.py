@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from appell.control.controller import PD, Controller, IntegralTracking, PDGravity, PointToPoint, Tracking
     from appell.control.hardware.axes import PUMA, Axes
     from appell.control.hardware.card import Card
-    from appell.control.hardware.client import SimulatedCard, plant_options
+    from appell.control.hardware.client import SimulatedCard
     from appell.control.hardware.clock import RealClock, StepClock
     from appell.control.hardware.record import Run
     from appell.control.hardware.runtime import run
     from appell.control.hardware.safety import Limits
     from appell.control.hardware.signals import Commands, Readings
     from appell.control.models import scaled_masses
-    from appell.control.references import Hold, Reference
+    from appell.control.references import Hold
     from appell.exporters.controller import export
 
 _HOME = {
     **dict.fromkeys(
         ("PD", "PDGravity", "PointToPoint", "Tracking", "IntegralTracking", "Controller"), "appell.control.controller"
     ),
-    **dict.fromkeys(("Hold", "Reference"), "appell.control.references"),
+    "Hold": "appell.control.references",
     "scaled_masses": "appell.control.models",
     "run": "appell.control.hardware.runtime",
     "Run": "appell.control.hardware.record",
@@ -38,7 +38,6 @@ _HOME = {
     "PUMA": "appell.control.hardware.axes",
     "Card": "appell.control.hardware.card",
     "SimulatedCard": "appell.control.hardware.client",
-    "plant_options": "appell.control.hardware.client",
     **dict.fromkeys(("Readings", "Commands"), "appell.control.hardware.signals"),
     **dict.fromkeys(("RealClock", "StepClock"), "appell.control.hardware.clock"),
     "export": "appell.exporters.controller",
@@ -47,8 +46,8 @@ _HOME = {
 
 __all__ = [
     "PD", "PUMA", "Axes", "Card", "Commands", "Controller", "Hold", "IntegralTracking", "Limits", "PDGravity",
-    "PointToPoint", "Readings", "RealClock", "Reference", "Run", "SimulatedCard", "StepClock", "Tracking", "export",
-    "plant_options", "run", "scaled_masses",
+    "PointToPoint", "Readings", "RealClock", "Run", "SimulatedCard", "StepClock", "Tracking", "export",
+    "run", "scaled_masses",
 ]  # fmt: skip
 
 

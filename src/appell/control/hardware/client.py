@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
+from appell.control.hardware.axes import PUMA
 from appell.control.hardware.signals import Commands, Readings
 from appell.control.hardware.wire import QUIT, READ, WRITE, Codec, receive, send
 from appell.errors import HardwareError
@@ -20,25 +21,42 @@ START = 60.0
 
 
 class SimulatedCard:
-    """A `Card` whose robot is `appell control plant`, a process of its own on this machine.
+    """A `Card` whose robot is `appell control plant`, a simulated PUMA in a process of its own on this machine.
+
+    Args:
+        rate: virtual time, one period at this rate for every reading; None for the clock's time. [Hz]
+        start: joint angles when it is switched on, the plant's own by default. [rad]
+        faults: what shall go wrong, such as `"overheat:2@1.5"` (`appell control plant --help`).
+        robot: what is simulated, a file or a built-in name, with the axes of the PUMA.
+        watchdog: how long the plant waits for outputs before it takes its controller for dead. [s]
+        patience: how long the plant may take to answer before it counts as dead. [s]
+        truth: file for its true motion (.npz), written when it ends.
+        port: where a plant waits that was started by hand; then none is started.
 
     Attributes:
         plant: the process, None where it was started by hand.
         ended: what it said at its end; empty before, and where it ended without a word.
+
+    Example:
+        >>> import appell
+        >>> with appell.control.SimulatedCard(rate=1000.0) as card:
+        ...     readings = card.read()
+        >>> len(readings.potentiometers), readings.counts, card.ended["by"]
+        (6, (0, 0, 0, 0, 0, 0), 'controller ended')
     """
 
-    def __init__(self, n: int = 6, options: Sequence[str] = (), patience: float = 5.0, port: int | None = None) -> None:
-        """Start the plant with these options of the command, or find the one at a port, and connect.
-
-        Args:
-            n: joints of the robot.
-            options: such as `appell.control.plant_options` writes them.
-            patience: how long it may take to answer before it counts as dead. [s]
-            port: where a plant waits that was started by hand; then none is started.
-        """
-        self.codec, self.patience, self.ended = Codec(n), patience, dict[str, Any]()
+    def __init__(
+        self, *, rate: float | None = None, start: Sequence[float] = (), faults: Sequence[str] = (),
+        robot: str = "puma560", watchdog: float = 5.0, patience: float = 5.0, truth: str | PathLike | None = None,
+        port: int | None = None,
+    ) -> None:  # fmt: skip
+        self.codec, self.patience, self.ended = Codec(len(PUMA)), patience, dict[str, Any]()
         self.plant: subprocess.Popen[str] | None = None
         if port is None:
+            options = ["--robot", robot, "--watchdog", str(watchdog), *(f"--fault={fault}" for fault in faults)]
+            options += [f"--virtual={rate}"] if rate else []
+            options += ["--start=" + ",".join(str(float(x)) for x in start)] if len(start) else []
+            options += [f"--truth={truth}"] if truth else []
             command = [sys.executable, "-m", "appell", "control", "plant", *options]
             self.plant = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
@@ -88,15 +106,3 @@ class SimulatedCard:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def plant_options(
-    *, robot: str = "puma560", rate: float | None = None, watchdog: float = 5.0, start: Sequence[float] = (),
-    faults: Sequence[str] = (), truth: Path | None = None,
-) -> list[str]:  # fmt: skip
-    """Options of `appell control plant`: virtual time at a rate [Hz], or the clock's without one."""
-    options = ["--robot", robot, "--watchdog", str(watchdog)]
-    options += ["--virtual", str(rate)] if rate else []
-    options += ["--start=" + ",".join(map(repr, map(float, start)))] if len(start) else []
-    options += [word for fault in faults for word in ("--fault", fault)]
-    return options + (["--truth", str(truth)] if truth else [])
