@@ -71,8 +71,8 @@ class Function:
             for (name, _), value in zip(named, values, strict=True):
                 refuse_non_finite(name, np.asarray(value, dtype=dtype))
             if self.evaluator.system is not None:
-                inputs = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
-                self.evaluator.system.explain(request.function, inputs)
+                given = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
+                self.evaluator.system.explain(request.function, given)
             refuse_bad_result(request.function, result)
         return result if shape or out is not None else result[()]
 
