@@ -20,7 +20,8 @@ suppress_warnings = ["ref.python"]  # attributes of the same name in several cla
 
 html_theme = "furo"
 html_title = f"appell {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_show_copyright = html_show_sphinx = False
 html_theme_options = {
     "light_css_variables": {
