@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.algebra import ZERO, is_zero
 from appell.algorithms.registry import find
+from appell.compiler.system import System
 from appell.errors import AppellError, ArgumentError
 from appell.model.tree import Link, Tree
 from appell.symbolic.harmonic import Space
@@ -84,6 +85,10 @@ def equations(robot: Robot, symbols: bool = False, *, force: bool = False) -> Eq
     """
     _require_sympy()
     tree = robot.tree
+    if isinstance(tree, System):
+        raise ArgumentError(
+            f"{robot.name} has closed loops; closed equations are written for trees. Take its `open_tree`."
+        )
     if tree.nv > LARGEST and not force:
         raise ArgumentError(
             f"{robot.name} has {tree.nv} degrees of freedom; closed equations of more than {LARGEST} are long and slow. "

@@ -225,3 +225,10 @@ def test_c_for_a_controller_computes_the_same(tmp_path):
         arguments = [*(each[k].copy() for each in states), found[k]]
         function(*(array.ctypes.data_as(ctypes.c_void_p) for array in arguments))
     assert_close(found, robot.inverse_dynamics(*states), tolerance=1e-12)
+
+
+@pytest.mark.parametrize("name", ["agile_wrist", "four_bar"])
+def test_closed_equations_are_for_trees(name):
+    pytest.importorskip("sympy")
+    with pytest.raises(appell.ArgumentError, match="has closed loops"):
+        appell.equations(appell.load(name))

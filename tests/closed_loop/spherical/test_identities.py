@@ -58,6 +58,8 @@ def test_forward_dynamics_undoes_inverse_dynamics(name):
     robot = ROBOTS[name]
     q, qd, qdd = regular_states(robot)
     assert_close(robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd)), qdd, tolerance=2e-12)
+    forces = robot.generalized_forces(q, qd, qdd)
+    assert_close(robot.functions["accelerations", None]((q, qd, forces)), qdd, tolerance=2e-12)
 
 
 @over_robots

@@ -183,3 +183,15 @@ def test_maps_refuse_what_has_no_meaning(options, text):
 def test_a_map_needs_two_coordinates():
     with pytest.raises(appell.ArgumentError, match="a map needs two"):
         ROBOTS["four-bar"].workspace_map()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_is_not_a_number_by_rounding_is_explained_too(dtype):
+    """On both sides of the bound kernels and explanations may round differently."""
+    robot, dyn = wrist(), appell.compile(wrist(), dtype=dtype)
+    reached, _ = border(robot, np.zeros(3), OUT)
+    steps = np.linspace(-2.0, 2.0, 201) * (1e-8 if dtype == "float64" else 1e-6)
+    for q in reached - (reached - OUT) * steps[:, None]:
+        if np.isnan(dyn.gravity(q, check=False)).any():
+            with pytest.raises(appell.ClosureError, match="leg 'leg1'"):
+                dyn.gravity(q)

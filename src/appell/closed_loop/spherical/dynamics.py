@@ -77,23 +77,28 @@ def bias(system: SphericalSystem, q, qd) -> list[Scalar]:
 def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
     """Accelerations of the coordinates under torques of the actuators.  [rad/s²]"""
     placed = posture(system, q)
-    speeds = quasi_speeds(system, placed)
-    rates = platform_rates(system, placed, qd)
-    still = rates if system.guide is not None else rates._replace(Omegad=ZERO)
-    b = gradient(system, placed, speeds, still)
-    Jact = actuated_rows(system, placed, speeds)
-    Q = [dot([row[k] for row in Jact], torques) - b[k] for k in range(system.nv)]
-    found = solve(inertia_matrix(system, placed, speeds), Q, range(system.nv))
-    return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
+    Jact = actuated_rows(system, placed, quasi_speeds(system, placed))
+    return accelerated(system, placed, qd, [dot([row[k] for row in Jact], torques) for k in range(system.nv)])
 
 
 def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:
-    """Accelerations of the coordinates under forces Q on them, M(q)⁻¹ (Q - bias).  [rad/s²]"""
+    """Accelerations of the coordinates under forces on them, M(q)⁻¹ (Q - bias).  [rad/s²]"""
     placed = posture(system, q)
-    speeds = coordinate_speeds(system, placed)
-    b = gradient(system, placed, speeds, platform_rates(system, placed, qd))
-    rest = [force - own for force, own in zip(forces, b, strict=True)]
-    return solve(inertia_matrix(system, placed, speeds), rest, range(system.nv))
+    if system.guide is not None:
+        return accelerated(system, placed, qd, forces)
+    moved = ZERO  # E^-T Q, the moment on the platform
+    for p, force in zip(normals(euler_chain(placed)), forces[:3], strict=True):
+        moved = moved + p * force
+    return accelerated(system, placed, qd, [*moved, *forces[3:]])
+
+
+def accelerated(system: SphericalSystem, placed: Posture, qd: Sequence[Scalar], Q: Sequence[Scalar]) -> list[Scalar]:
+    """Accelerations of the coordinates under forces on the quasi-velocities."""
+    speeds, rates = quasi_speeds(system, placed), platform_rates(system, placed, qd)
+    b = gradient(system, placed, speeds, rates if system.guide is not None else rates._replace(Omegad=ZERO))
+    rest = [force - own for force, own in zip(Q, b, strict=True)]
+    found = solve(inertia_matrix(system, placed, speeds), rest, range(system.nv))
+    return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
 
 
 def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:

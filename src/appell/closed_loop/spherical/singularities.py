@@ -41,12 +41,16 @@ class Singularities(NamedTuple):
     def status(self) -> np.ndarray:
         """The first name that fits, (...,): `"unreachable"`, `"leg singularity"`, `"actuator singularity"`, `"gimbal lock"` or
         `"regular"`."""
+        return self.named()
+
+    def named(self, rounding: float = 0.0) -> np.ndarray:
+        """The status, with bounds that are wider by so much: where the numbers that decided were rounded otherwise."""
         nearest = self.discriminant.min(axis=-1)
         faults = [
             nearest < 0.0,
-            nearest < SMALLEST_H**2,
-            ~(self.actuators >= SMALLEST_SINE),
-            np.abs(self.euler) < SMALLEST_H,
+            nearest < SMALLEST_H**2 + rounding,
+            ~(self.actuators**2 >= SMALLEST_SINE**2 + rounding),
+            self.euler**2 < SMALLEST_H**2 + rounding,
         ]
         return np.select(faults, STATUSES[1:], REGULAR)
 
@@ -74,7 +78,7 @@ def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
     Gimbal lock stops forward dynamics alone, an actuator singularity inverse dynamics.
     """
     found = measured(system, q)
-    status = found.status
+    status = found.named(rounding=64.0 * float(np.finfo(q.dtype).eps))
     if function != "forward_dynamics":
         status = np.where(status == GIMBAL, REGULAR, status)
     if function != "inverse_dynamics":
