@@ -161,7 +161,7 @@ class LoopDynamics:
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.potential_energy(robot.reference, gravity=(0, 0, 0)).item()
+            >>> abs(robot.potential_energy(robot.reference, gravity=(0, 0, 0)).item())
             0.0
         """
         return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)

@@ -45,7 +45,7 @@ class ClosedLoopRobot(LoopDynamics):
     Example:
         >>> import appell
         >>> appell.load("four_bar")
-        ClosedLoopRobot('four_bar', 4 bodies, nq=3, nv=1, speeds: crank; actuators: crank; closures: knee)
+        ClosedLoopRobot('four_bar', 5 bodies, nq=3, nv=1, speeds: crank; actuators: crank; closures: knee)
     """
 
     open_tree: Robot
@@ -220,7 +220,7 @@ class ClosedLoopRobot(LoopDynamics):
     def __repr__(self) -> str:
         return (
             f"ClosedLoopRobot({self.name!r}, {len(self.open_tree.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
-            f"speeds: {', '.join(self.speeds) or 'none'}; actuators: {', '.join(self.actuator_names) or 'none'}; "
+            f"speeds: {_listed(self.speeds)}; actuators: {_listed(self.actuator_names)}; "
             f"closures: {', '.join(closure.name for closure in self.closures)})"
         )
 
@@ -236,6 +236,11 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
 
     def _require_actuators(self) -> None:
         self.robot._require_actuators()
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of joints, without the numbers of their speeds."""
+    return ", ".join(dict.fromkeys(name.partition("[")[0] for name in names)) or "none"
 
 
 def speed_names(robot: Robot) -> tuple[str, ...]:
