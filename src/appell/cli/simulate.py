@@ -108,11 +108,15 @@ def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, n
     from appell.simulation.mechanism import mechanism_of
 
     own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
-    q_names, qd_names = mechanism_of(robot).q_names, mechanism_of(robot).qd_names
+    mechanism = mechanism_of(robot)
     q0, qd0 = (np.array(each, dtype=float) for each in own)
-    q0 = q0 if arguments.q0 is None else numbers(arguments.q0, q_names, q0, "--q0")
-    qd0 = qd0 if arguments.qd0 is None else numbers(arguments.qd0, qd_names, qd0, "--qd0")
-    tau = None if arguments.tau is None else numbers(arguments.tau, qd_names, np.zeros(robot.nv), "--tau")
+    q0 = q0 if arguments.q0 is None else numbers(arguments.q0, mechanism.q_names, q0, "--q0")
+    qd0 = qd0 if arguments.qd0 is None else numbers(arguments.qd0, mechanism.qd_names, qd0, "--qd0")
+    tau = (
+        None
+        if arguments.tau is None
+        else numbers(arguments.tau, mechanism.drive_names, np.zeros(len(mechanism.drive_names)), "--tau")
+    )
     return q0, qd0, tau
 
 

@@ -42,6 +42,7 @@ def all_tables(motion: Trajectory) -> list[Table]:
     tables = [
         coordinate_table(motion),
         speed_table(motion),
+        drive_table(motion),
         impact_table(motion),
         contact_table(motion),
         excess_table(motion),
@@ -57,15 +58,20 @@ def coordinate_table(motion: Trajectory) -> Table:
 
 
 def speed_table(motion: Trajectory) -> Table:
-    """Every speed, and its drive if any drive acts."""
-    qd, tau = motion.qd, motion.tau
-    columns = {"start": qd[0], "end": qd[-1], "greatest |qd|": np.abs(qd).max(axis=0)}
-    if tau.any():
-        columns |= {"greatest |tau|": np.abs(tau).max(axis=0), "tau at the end": tau[-1]}
+    """Every speed from start to end."""
+    columns = {"start": motion.qd[0], "end": motion.qd[-1], "greatest size": np.abs(motion.qd).max(axis=0)}
+    rows = zip(motion.qd_names, *(each.tolist() for each in columns.values()), strict=True)
+    return Table("Speeds [rad/s, m/s]", ("qd", *columns), tuple(rows))
+
+
+def drive_table(motion: Trajectory) -> Table:
+    """Every drive, if any of them acts."""
+    tau = motion.tau
+    columns = {"start": tau[0], "end": tau[-1], "greatest size": np.abs(tau).max(axis=0)}
     if motion.saturated.any():
         columns |= {"at its limit [% of samples]": 100.0 * motion.saturated.mean(axis=0)}
-    rows = zip(motion.qd_names, *(each.tolist() for each in columns.values()), strict=True)
-    return Table("Speeds [rad/s, m/s] and drives [N m, N]", ("qd", *columns), tuple(rows))
+    rows = zip(motion.drive_names, *(each.tolist() for each in columns.values()), strict=True) if tau.any() else ()
+    return Table("Drives [N m, N]", ("tau", *columns), tuple(rows))
 
 
 def impact_table(motion: Trajectory) -> Table:

@@ -17,7 +17,7 @@ from appell.impact.walls import Walls
 from appell.simulation.drive import Controller, Torque, drive_of, vector
 from appell.simulation.events import EventFunction, Watch
 from appell.simulation.loop import DRIFT, Loop
-from appell.simulation.mechanism import Mechanism, mechanism_of
+from appell.simulation.mechanism import Mechanism, TreeMechanism, mechanism_of
 from appell.simulation.methods import DT, METHODS, Method, Options, method_named
 from appell.simulation.phase import Environment, Free
 from appell.simulation.plant import Plant
@@ -68,13 +68,13 @@ def simulate(
         q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
             comes first; a point that is behind a wall is an error.
         duration: [s]
-        tau: forces of the drives (nv,), constant, or a function of (t, q, qd) that returns them; none by default.
-            Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb friction stick and
-            slide. [N m, N]
+        tau: forces of the drives (nu,), of a tree one for each speed: constant, or a function of (t, q, qd) that returns
+            them; none by default. Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb
+            friction stick and slide. [N m, N]
         control: a controller instead: an object with `period` [s], `start(t, q, qd)` and `step(t, q, qd, memory)`, as
             `appell.control` makes them. With a period it is asked exactly at its multiples, and its forces are held in
             between; with the period None it acts continuously.
-        limits: greatest forces of the drives, a number or (nv,), or `"robot"` for the effort limits of the joints; by
+        limits: greatest forces of the drives, a number or (nu,), or `"robot"` for the effort limits of the joints; by
             default those of the controller, if it has `limits`. Forces are cut off there, and `Trajectory.saturated` says
             when. [N m, N]
         walls: surfaces such as `appell.Circle(radius=2.5)`.
@@ -115,7 +115,7 @@ def simulate(
     plant = Plant(mechanism, drive_of(len(mechanism.drive_names), tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
     if len(walls):
-        pairs = _contacts(robot, q, walls, restitution, points)
+        pairs = _contacts(mechanism, q, walls, restitution, points)
         window = 100.0 * options.rtol if simultaneous is None else _positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
     recorder, watch = Recorder(plant, _sample_times(sample, end)), Watch(plant, events)
@@ -171,7 +171,12 @@ def _closed(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> tuple[np.nda
     return mechanism.tidied(q, qd) if drift > DRIFT else (q, qd)
 
 
-def _contacts(robot: Robot, q: np.ndarray, walls, restitution: float | None, points: Sequence[str] | None) -> Contacts:
+def _contacts(
+    mechanism: Mechanism, q: np.ndarray, walls, restitution: float | None, points: Sequence[str] | None
+) -> Contacts:
+    if not isinstance(mechanism, TreeMechanism):
+        raise ArgumentError(f"{mechanism.name!r} has closed loops: only trees can touch walls.")
+    robot = mechanism.robot
     for wall in walls:
         if not isinstance(wall, Surface):
             raise ArgumentError(
