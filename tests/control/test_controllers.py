@@ -52,6 +52,31 @@ def test_a_state_that_is_not_finite_is_an_error():
     assert caught.value.time == 0.5
 
 
+def test_states_of_any_kind_are_taken_and_wrong_sizes_named():
+    controller = Tracking(ARM, [0.4, 0.1], kp=25.0, kd=10.0)
+    memory = controller.start(0.0, REST, REST)
+    expected = controller.step(0.0, np.array([0.5, 0.25]), REST, memory)[0]
+    for q in ([0.5, 0.25], np.array([0.5, 0.25], np.float32), np.array([0.5, 9.0, 0.25])[::2]):
+        assert (controller.step(0.0, q, REST, memory)[0] == expected).all()
+    with pytest.raises(appell.ArgumentError, match=r"qd has shape \(3,\), expected \(2,\)"):
+        controller.step(0.0, REST, np.zeros(3), memory)
+    with pytest.raises(appell.ArgumentError, match=r"the reference has shape \(9,\), expected \(6,\)"):
+        Tracking(ARM, lambda t: (np.zeros(3),) * 3, kp=1.0, kd=1.0).step(0.0, REST, REST, memory)
+    with pytest.raises(appell.ArgumentError, match="the reference gives a ndarray, expected the three arrays"):
+        Tracking(ARM, lambda t: np.zeros(2), kp=1.0, kd=1.0).step(0.0, REST, REST, memory)
+
+
+def test_without_a_compiler_the_steps_are_the_same(monkeypatch):
+    compiled = IntegralTracking(ARM, [0.3, 0.1], kp=9.0, kd=6.0, ki=1.0, limit=5.0)
+    monkeypatch.setenv("APPELL_NATIVE", "0")
+    interpreted = IntegralTracking(ARM, [0.3, 0.1], kp=9.0, kd=6.0, ki=1.0, limit=5.0)
+    memory = np.array([0.2, -0.1])
+    for mine, theirs in zip(
+        compiled.step(0.0, REST, REST, memory), interpreted.step(0.0, [0, 0], REST, memory), strict=True
+    ):
+        assert_close(mine, theirs)
+
+
 def test_controllers_are_frozen_and_can_be_sent_elsewhere():
     controller = IntegralTracking(ARM, [0.3, 0.1], kp=9.0, kd=6.0, ki=1.0, limit=5.0)
     with pytest.raises(AttributeError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+import appell._native as native
 from appell.control.laws import LAWS, Law
 from appell.control.references import Motion, Reference, as_reference
 from appell.control.sampled import UNLIMITED, Controlled
@@ -22,6 +23,7 @@ from appell.model.tree import Tree
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from appell.compiler.evaluate import Ready
     from appell.model.robot import Robot
 
 NO_MEMORY = np.zeros(0)
@@ -103,7 +105,13 @@ class Controller:
         self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
     ) -> tuple[np.ndarray, np.ndarray]:
         """The step with the reference already looked up."""
-        n, result = self.robot.nv, self.native_step(q, qd, signals, memory)
+        n = self.robot.nv
+        try:
+            result = self.native_step(q, qd, signals, memory)
+        except ValueError:  # lists, other types, wrong sizes
+            sizes = {"q": n, "qd": n, "the reference": n * len(self.law.signals), "memory": n * len(self.law.memory)}
+            given = zip(sizes.items(), (q, qd, signals, memory), strict=True)
+            result = self.native_step(*(as_vector(name, value, size) for (name, size), value in given))
         if result is None:
             raise SimulationError(
                 f"{type(self).__name__}: a torque at t = {t:g} s is not finite. Look at the state and the reference.",
@@ -115,15 +123,16 @@ class Controller:
     def native_step(self) -> Callable[..., np.ndarray | None]:
         """The compiled period, for loops that count microseconds: (q, qd, signals, memory) to torques and new memory.
 
-        It takes contiguous arrays of 64-bit floats and gives one array (n + memory,), None where a number is not finite.
+        It takes contiguous arrays of 64-bit floats (others are a `ValueError`) and gives one array (n + memory,), None where
+        a number is not finite.
         """
         from appell.compiler.evaluate import Evaluator
         from appell.compiler.options import Options
         from appell.compiler.request import Request
 
         evaluator = Evaluator(Controlled(self.law, self.robot.tree), Options(threads=1))
-        kernel = evaluator.kernel(Request("step")).kernel
-        run, empty, size = kernel.run, np.empty, self.robot.nv * (1 + len(self.law.memory))
+        ready = evaluator.kernel(Request("step"))
+        run, empty, size = strict(ready), np.empty, ready.signature.entries
         gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.limits, UNLIMITED)
         period = np.array([self.period or 0.0])
 
@@ -215,9 +224,34 @@ CONTROLLERS: Mapping[str, type[Controller]] = {
 
 def signals_of(law: Law, reference: Callable[[Any], Motion], t: Any) -> np.ndarray:
     """What a law reads of a reference, (..., k n): the vectors of `law.signals` side by side."""
-    q, qd, qdd = reference(t)
-    known = {"q": q, "qd": qd, "qdd": qdd}
+    motion = reference(t)
+    if not (isinstance(motion, (tuple, list)) and len(motion) == 3):
+        raise ArgumentError(f"the reference gives a {type(motion).__name__}, expected the three arrays (q, qd, qdd).")
+    known: dict[str, np.ndarray] = dict(zip(("q", "qd", "qdd"), map(np.asarray, motion), strict=True))
     return np.concatenate([known[name] for name in law.signals], axis=-1, dtype=float)
+
+
+def strict(ready: Ready) -> Callable[[tuple[np.ndarray, ...], np.ndarray], bool]:
+    """A kernel's call that refuses arrays which do not fit, as native ones do by themselves."""
+    kernel, sizes = ready.kernel, [size for _, size in ready.signature.inputs]
+    if native.Kernel is not None and isinstance(kernel, native.Kernel):
+        return kernel.run
+
+    def run(inputs: tuple[np.ndarray, ...], out: np.ndarray) -> bool:
+        fits = all(isinstance(x, np.ndarray) and x.dtype == float and x.flags.c_contiguous for x in inputs)
+        if not fits or [x.shape for x in inputs] != [(size,) for size in sizes]:
+            raise ValueError("arrays do not have the shapes and types of this kernel")
+        return kernel.run(inputs, out)
+
+    return run
+
+
+def as_vector(name: str, value: ArrayLike, size: int) -> np.ndarray:
+    """Numbers as a contiguous vector, or an error that says what they are of."""
+    array = np.ascontiguousarray(value, dtype=float)
+    if array.shape != (size,):
+        raise ArgumentError(f"{name} has shape {np.shape(value)}, expected ({size},).")
+    return array
 
 
 def vector(name: str, value: float | ArrayLike, n: int) -> tuple[float, ...]:
