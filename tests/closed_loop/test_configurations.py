@@ -97,6 +97,20 @@ def test_singular_configurations_have_a_name():
     assert np.isfinite(robot.mass_matrix(near)).all()
 
 
+def test_open_loops_are_refused_by_closure():
+    robot = built_in("delta")
+    q, qd, qdd = states(robot, 3)
+    q[1, 3] += 0.1
+    with pytest.raises(
+        appell.ClosureError, match=r"q\[1\] does not close the loops: closure 'wrist1' is open by"
+    ) as error:
+        robot.inverse_dynamics(q, qd, qdd)
+    assert (error.value.status, error.value.where, error.value.index) == ("open", "wrist1", (1,))
+    found = robot.inverse_dynamics(q, qd, qdd, check=False)
+    assert np.isfinite(found[[0, 2]]).all()
+    assert not np.isfinite(found[1]).any()
+
+
 def test_actuators_that_hold_nothing_have_a_name():
     """The crank of a four-bar in line with its coupler: the rocker's motor cannot hold it."""
     robot = parallelogram(actuated=["c"], speeds=["a"])

@@ -41,13 +41,23 @@ def minus(a: Column, factor: Scalar, b: Column) -> list[Scalar]:
     return [x if is_zero(y) else x - factor * y for x, y in zip(a, b, strict=True)]
 
 
-def guarded_inverse(square: Scalar, whole: Scalar) -> Scalar:
-    """1 / |q|², infinite where |q|² is below SINE² of the square of the whole column: a singular state gives no number."""
-    above = square - SINE**2 * (whole + NOTHING**2)
-    if isinstance(above, (float, int)):
-        return 1.0 / square if above > 0.0 else float("inf")
-    sign = above.sign() if hasattr(above, "sign") else np.sign(above)
-    return 1.0 / (square * (sign * (sign + 1.0) * 0.5))  # sign (sign + 1) / 2 is 1 above, 0 at and below the bound
+def positive(x: Scalar) -> Scalar:
+    """1 where x > 0, else 0, also where x is no number: sign (sign + 1) / 2."""
+    if isinstance(x, (float, int)):
+        return float(x > 0.0)
+    sign = x.sign() if hasattr(x, "sign") else np.sign(np.nan_to_num(x))
+    return sign * (sign + 1.0) * 0.5
+
+
+def guarded_inverse(square: Scalar, whole: Scalar, valid: Scalar = 1.0) -> Scalar:
+    """1 / |q|², infinite where |q|² is below SINE² of the square of the whole column, or where `valid` is 0.
+
+    A singular state gives no number.
+    """
+    guarded = square * (positive(square - SINE**2 * (whole + NOTHING**2)) * valid)
+    if isinstance(guarded, (float, int)):
+        return 1.0 / guarded if guarded else float("inf")
+    return 1.0 / guarded
 
 
 @dataclass(frozen=True)
@@ -60,14 +70,14 @@ class Elimination:
     """R[j][k] for k > j; zero elsewhere."""
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Elimination:
-        """Orthogonalise the columns in their order."""
+    def of(cls, columns: Sequence[Column], valid: Scalar = 1.0) -> Elimination:
+        """Orthogonalise the columns in their order. Where `valid` is 0 instead of 1, no solution will be a number."""
         rest = [list(column) for column in columns]
         wholes = [dot(column, column) for column in columns]
         inverses: list[Scalar] = []
         R: list[list[Scalar]] = [[0.0] * len(rest) for _ in rest]
         for j, own in enumerate(rest):
-            inverses.append(guarded_inverse(dot(own, own), wholes[j]))
+            inverses.append(guarded_inverse(dot(own, own), wholes[j], valid))
             for k in range(j + 1, len(rest)):
                 share = dot(own, rest[k])
                 if not is_zero(share):

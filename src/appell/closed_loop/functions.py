@@ -21,8 +21,9 @@ class LoopDynamics:
 
     The state is q, the coordinates of **all** joints (..., nq), which must close the loops (`close` finds such), and qd, the
     **independent** speeds (..., nv) that `speed_names` lists. Leading dimensions are a batch. Options are those of a plain
-    robot: `gravity`, `external_forces`, `parameters`, `out`, `check` (`appell.dynamics.Dynamics`). In a singular
-    configuration `check=True` raises a `ClosureError` that names it; with `check=False` the result is not finite there.
+    robot: `gravity`, `external_forces`, `parameters`, `out`, `check` (`appell.dynamics.Dynamics`). Where the
+    loops are open by more than 1e-4, or the configuration is singular, `check=True` raises a `ClosureError` that names it;
+    with `check=False` the result is not finite there.
     """
 
     __slots__ = ()

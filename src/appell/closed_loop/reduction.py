@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 from appell.algebra import Scalar, is_zero
 from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
-from appell.closed_loop.elimination import Elimination, dot, minus
+from appell.closed_loop.elimination import Elimination, dot, minus, positive
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem
+
+OPEN = 1e-4
+"""Beyond this norm of the residual a configuration is not one of the robot's, and has no speeds. [m, rad]"""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class Reduction:
 
     @classmethod
     def at(cls, system: LoopSystem, q: Sequence[Scalar]) -> Reduction:
-        K = constraints.columns(system, q)
-        return cls(system, q, K, Elimination.of([K[k] for k in system.dependent]))
+        K, left = constraints.columns(system, q), constraints.residual(system, q)
+        closed = positive(OPEN**2 - dot(left, left))
+        return cls(system, q, K, Elimination.of([K[k] for k in system.dependent], closed))
 
     def completed(self, independent: Sequence[Scalar], extra: Sequence[Scalar] | None = None) -> list[Scalar]:
         """All speeds of the tree with these independent ones: K v + extra = 0."""

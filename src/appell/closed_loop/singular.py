@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.closed_loop.choice import jacobian_at, sines
+from appell.closed_loop.constraints import residual
 from appell.closed_loop.elimination import SINE
 from appell.closed_loop.kinematics import actuator_jacobian
+from appell.closed_loop.reduction import OPEN
 from appell.errors import ClosureError
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def singularity_at(system: LoopSystem, q: np.ndarray, actuators: bool = True) ->
 
 
 def refuse_singular(system: LoopSystem, function: str, q: np.ndarray) -> None:
-    """Raise for the first singular configuration of (N, nq)."""
+    """Raise for the first configuration of (N, nq) that is not closed or singular."""
     for i, state in enumerate(q):
+        _refuse_open(system, function, state, (i,) if len(q) > 1 else ())
         found = singularity_at(system, state, function in DRIVEN)
         if found is not None:
             at = f" of state {i}" if len(q) > 1 else ""
@@ -58,6 +61,19 @@ def refuse_singular(system: LoopSystem, function: str, q: np.ndarray) -> None:
                 f"{function}: {in_words(system, found)} in the configuration{at} (sine {found.sine:.2g}, bound {SINE:g}).",
                 status=found.status, where=found.where, value=found.sine, index=(i,) if len(q) > 1 else (),
             )  # fmt: skip
+
+
+def _refuse_open(system: LoopSystem, function: str, q: np.ndarray, index: tuple[int, ...]) -> None:
+    left = np.array(residual(system, [float(x) for x in q]), dtype=float)
+    if float(np.linalg.norm(left)) < OPEN:
+        return
+    names = [loop.name for loop in system.loops for _ in range(loop.kind.count)]
+    worst = int(np.argmax(np.abs(left)))
+    raise ClosureError(
+        f"{function}: q{list(index) if index else ''} does not close the loops: closure {names[worst]!r} is open by "
+        f"{left[worst]:.3g} m (rad). Take q from robot.close(q).q.",
+        status="open", where=names[worst], value=float(left[worst]), index=index,
+    )  # fmt: skip
 
 
 def in_words(system: LoopSystem, found: Singularity) -> str:
