@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from html import escape
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -94,7 +96,8 @@ class Page:
         """Stop playing and serving."""
         if self.player:
             self.player.close()
-        self.server.stop()
+        with redirect_stdout(StringIO()):  # viser says so on stdout, which belongs to the caller
+            self.server.stop()
 
     def _show_time(self, t: float) -> None:
         assert self._timeline is not None
