@@ -294,5 +294,5 @@ def test_a_picture_of_a_motion_shows_its_moments_and_its_way() -> None:
     motion = appell.simulate(robot, [0.5, 0.0], [0.0, 0.0], duration=0.3, sample=0.05)
     (panel,) = appell.draw(robot, motion=motion, walls=[appell.Circle(radius=2.5)]).axes
     assert len(panel.lines) == 1
-    one = len(appell.draw(robot).axes[0].collections[0].get_facecolor())
-    assert len(panel.collections[0].get_facecolor()) > 5 * one
+    links = sum(len(shape.mesh.faces) for shape in subject_of(robot).shapes if shape.layer == "links")
+    assert len(panel.collections[0].get_facecolor()) > 0.7 * 6 * links

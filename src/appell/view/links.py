@@ -57,7 +57,7 @@ def inertia_shapes(bodies: Sequence[Body], size: float) -> tuple[Shape, ...]:
             pose = np.eye(4)
             pose[:3, :3], pose[:3, 3] = turn, body.com
             mesh = sphere(1.0).scaled(np.maximum(axes, 0.02 * axes.max())).moved(pose)
-            shapes.append(Shape("inertia", body.name, mesh, INERTIA, 0.35, "inertia"))
+            shapes.append(Shape("inertia", body.name, mesh, INERTIA, 0.25, "inertia"))
     return tuple(shapes)
 
 

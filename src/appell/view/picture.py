@@ -78,7 +78,7 @@ def _triangles(
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
     layers = {shape.layer for shape in subject.shapes}
-    hidden = ("links", "inertia") if "meshes" in layers else ()
+    hidden = ("links", "inertia") if "meshes" in layers else ("inertia",) if len(moments) > 1 else ()
     triangles, colours = [], []
     for number, q in enumerate(moments):
         poses = subject.poses(q)
@@ -119,7 +119,7 @@ def _way(subject: Subject, line: Any) -> np.ndarray:
         if shape.frame != WORLD and shape.layer != "inertia":
             tip = shape.mesh.vertices[np.linalg.norm(shape.mesh.vertices, axis=1).argmax()]
             tips[shape.frame] = max(tip, tips.get(shape.frame, tip), key=np.linalg.norm)
-    times = np.linspace(line.start, line.end, 200)
+    times = np.linspace(line.start, line.end, 500)
     poses = [subject.poses(line.moment(t).q) for t in times]
     ways = [np.array([pose[name] @ [*tip, 1.0] for pose in poses])[:, :3] for name, tip in tips.items()]
     return max(ways, key=lambda way: float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum()))
