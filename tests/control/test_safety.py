@@ -179,8 +179,10 @@ def test_an_unexpected_error_still_leaves_outputs_at_zero():
 
 
 def test_what_does_not_fit_is_refused():
+    card = LocalCard()
     with pytest.raises(appell.ArgumentError, match="one with a period"):
-        driven(LocalCard(), short_task(period=None))
+        driven(card, short_task(period=None))
+    assert card.closed
     with pytest.raises(appell.ArgumentError, match="expected a positive number of seconds"):
         driven(LocalCard(), appell.control.PDGravity(appell.load("puma560"), [0.0] * 6, kp=1.0, kd=1.0))
     arm = appell.load("planar2r")

@@ -24,6 +24,10 @@ OVERLAP = 1.05
 """Turns of the motor that a search moves: one pulse comes for sure."""
 
 
+class HomingError(HardwareError):
+    """The robot does not find out where it is."""
+
+
 def coarse_offset(axes: Axes, readings: Readings) -> np.ndarray:
     """Absolute count minus the card's count, as the potentiometers see it, (n,)."""
     return axes.counts(axes.coarse_angles(np.array(readings.potentiometers))) - np.array(readings.counts)
@@ -52,20 +56,20 @@ def home(axes: Axes, start: Readings, now: Readings) -> Homed:
     """The offsets after a search that began with the first readings.
 
     Raises:
-        HardwareError: an index pulse is missing, or a potentiometer disagrees with it.
+        HomingError: an index pulse is missing, or a potentiometer disagrees with it.
     """
     missing = [i + 1 for i, (before, after) in enumerate(zip(start.pulses, now.pulses, strict=True)) if after == before]
     if missing:
-        raise HardwareError(
-            f"homing: no index pulse on joints {missing} within a turn of the motor. Look at their encoders' index wires."
+        raise HomingError(
+            f"no index pulse on joints {missing} within a turn of the motor. Look at their encoders' index wires."
         )
     seen = 0.5 * (coarse_offset(axes, start) + coarse_offset(axes, now))
     turns = (seen + np.array(now.latches)) / axes.turn
     doubt = turns - np.rint(turns)
     if (np.abs(doubt) > MARGIN).any():
         joint = int(np.argmax(np.abs(doubt)))
-        raise HardwareError(
-            f"homing: potentiometer and index of joint {joint + 1} disagree by {doubt[joint]:+.2f} turns of the motor, expected "
+        raise HomingError(
+            f"potentiometer and index of joint {joint + 1} disagree by {doubt[joint]:+.2f} turns of the motor, expected "
             f"at most {MARGIN}. Calibrate the potentiometer's range."
         )
     return Homed(np.rint(turns).astype(int) * axes.turn - np.array(now.latches), doubt)

@@ -14,7 +14,7 @@ import gc
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from appell.control.controller import Controller, signals_of
 from appell.control.hardware.axes import PUMA, Axes
 from appell.control.hardware.card import Card
 from appell.control.hardware.clock import Clock, RealClock
-from appell.control.hardware.homing import coarse_offset, home, search_end
+from appell.control.hardware.homing import HomingError, coarse_offset, home, search_end
 from appell.control.hardware.observer import Estimate, Observer
 from appell.control.hardware.record import Cycle, Recorder, Run
 from appell.control.hardware.safety import Limits, Situation, Stop, find_danger
@@ -87,7 +87,6 @@ class Runtime:
         self.estimate: Estimate
 
     def run(self, reference: Reference, duration: float) -> Run:
-        n = len(self.axes)
         stop: Stop | None = None
         try:
             task = self.stage(TASK, reference, duration)
@@ -99,13 +98,16 @@ class Runtime:
                 self.follow(task)
         except Danger as danger:
             stop = Stop(danger.reason, danger.detail, self.time)
+        except HomingError as error:
+            stop = Stop("homing", str(error), self.time)
         except HardwareError as error:
-            stop = Stop("homing" if str(error).startswith("homing") else "dead plant", str(error), self.time)
+            stop = Stop("dead plant", str(error), self.time)
         except KeyboardInterrupt:
             stop = Stop("interrupted", "stopped from the keyboard.", self.time)
         finally:
-            zero = Commands.zero(n)
-            self.shut_down(zero)
+            zero = Commands.zero(len(self.axes))
+            with suppress(HardwareError):  # there may be nobody left to tell
+                self.card.write(zero)
         return self.recorder.run(self.controller, self.axes, self.clock.real, stop, zero, self.homed)
 
     @property
@@ -141,15 +143,15 @@ class Runtime:
         return Stage(name, np.ascontiguousarray(signals_of(self.controller.law, reference, times)), q, qdd)
 
     def follow(self, stage: Stage) -> None:
-        """One stage, period by period."""
-        memory = self.controller.start(self.time, self.estimate.q, self.estimate.qd)
+        """One stage, period by period; what the controller remembers stays from stage to stage."""
         if not self.tick:
+            self.memory = self.controller.start(self.time, self.estimate.q, self.estimate.qd)
             self.clock.start()
         for k in range(len(stage.q)):
-            memory = self.cycle(stage, k, memory)
+            self.cycle(stage, k)
 
-    def cycle(self, stage: Stage, k: int, memory: np.ndarray) -> np.ndarray:
-        """One period: the memory of the controller at the next one."""
+    def cycle(self, stage: Stage, k: int) -> None:
+        """One period."""
         self.tick += 1
         late = self.clock.wait(self.tick, self.period)
         begun = time.perf_counter()
@@ -164,13 +166,13 @@ class Runtime:
         danger = find_danger(situation)
         if danger:
             raise Danger(*danger)
-        (q, qd), signals, step = self.estimate, stage.signals[k], self.step
+        (q, qd), signals, memory, step = self.estimate, stage.signals[k], self.memory, self.step
         asked = time.perf_counter()
         result = step(q, qd, signals, memory)
         computed = time.perf_counter()
         if result is None:
             raise Danger("bad torque", "a torque is not finite. Look at the reference.")
-        tau, memory = result[: len(self.axes)], result[len(self.axes) :]
+        tau, self.memory = result[: len(self.axes)], result[len(self.axes) :]
         codes, self.residue = self.axes.outputs(tau, self.residue)
         tool = self.tool(k * self.period) if stage.name == TASK else (False, False)
         self.card.write(Commands(tuple(codes.tolist()), tool))
@@ -181,16 +183,6 @@ class Runtime:
         self.recorder.add(cycle)
         if self.watch:
             self.watch(cycle)
-        return memory
-
-    def shut_down(self, zero: Commands) -> None:
-        """Outputs to zero, as long as there is somebody to tell, and the card closed in any case."""
-        try:
-            self.card.write(zero)
-        except HardwareError:
-            pass
-        finally:
-            self.card.close()
 
 
 def tool_off(t: float) -> tuple[bool, bool]:
@@ -225,7 +217,7 @@ def run(
 
     Args:
         controller: one of `appell.control` with a period.
-        card: the hardware, such as `appell.control.SimulatedCard`.
+        card: the hardware, such as `appell.control.SimulatedCard`; it is closed in the end, whatever happens.
         axes: gears, encoders, potentiometers and amplifiers of the robot.
         duration: of the last part; the reference's by default. [s]
         clock: what keeps the period; the computer's clock by default.
@@ -234,14 +226,24 @@ def run(
         tool: the tool's two outputs from the time along the reference [s]; both off without it, and before and after.
         watch: called after every period with what happened in it.
 
+    Example:
+        >>> import appell
+        >>> robot = appell.load("puma560")
+        >>> move = appell.tasks.joint_line(robot, [0.0, -1.2, 2.9, 2.3, 1.0, -0.9], [0.1, -1.1, 3, 2.4, 1, -0.9], duration=0.5)
+        >>> controller = appell.control.Tracking(robot, move, kp=400.0, kd=40.0, period=4e-3)
+        >>> card = appell.control.SimulatedCard(rate=250.0)
+        >>> result = appell.control.run(controller, card, clock=appell.control.StepClock())
+        >>> result.ok, bool((abs(result.following()) < 3 * result.resolution).all())
+        (True, True)
+
     Returns:
         What happened, also where the run was stopped: `Run.stop` says why. Outputs are at zero in either case.
     """
-    reference: Reference = controller.reference  # type: ignore[assignment]
-    length = reference.duration if duration is None else duration
-    if not (math.isfinite(length) and length > 0.0):
-        raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
-    runtime = Runtime(
-        controller, card, axes, clock or RealClock(), limits or Limits(), bandwidth, watch, tool or tool_off
-    )
-    return runtime.run(reference, length)
+    with closing(card):
+        reference: Reference = controller.reference  # type: ignore[assignment]
+        length = getattr(reference, "duration", math.inf) if duration is None else duration
+        if not (math.isfinite(length) and length > 0.0):
+            raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
+        keeper, allowed = clock or RealClock(), limits or Limits()
+        runtime = Runtime(controller, card, axes, keeper, allowed, bandwidth, watch, tool or tool_off)
+        return runtime.run(reference, length)
