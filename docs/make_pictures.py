@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 MADE = {
     "pictures_of_robots.py": ("delta.png", "stewart.png", "agile_wrist.png", "falling_arm.png"),
+    "puma_behind_its_cards.py": ("stopped.png",),
     "torques_over_the_workspace.py": ("torques.png",),
     "tree_in_its_wall.py": ("tree_in_its_wall.png",),
 }

@@ -12,4 +12,4 @@ for faults in ([], ["overheat:2@3.5"]):
     run = appell.control.run(controller, card, clock=appell.control.StepClock())
     print(run.table())
     print("outputs:", set(run.outputs.codes), "(2048 is 0 V); the plant says:", card.ended["by"], "\n")
-run.plot("stopped.png")
+run.plot().savefig("stopped.png", dpi=90)

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 def plot(run: Run, path: str | PathLike | None) -> Any:
     """Error, outputs and timing over the time of a run; documented at `Run.plot`."""
     figure = new_figure(9.0, 9.0)
+    end = run.stop.time if run.stop else run.nominal + run.t.max(initial=0.0)
     errors, outputs, timing = figure.subplots(3, 1, sharex=True)
     for i, (name, colour) in enumerate(zip(run.joint_names, np.resize(COLOURS, len(run.joint_names)), strict=True)):
         errors.plot(run.t, run.error[:, i] / run.resolution[i], color=colour, linewidth=0.8, label=name)
-        outputs.plot(run.t, output_volts(run.codes[:, i]), color=colour, linewidth=0.8)
-    timing.semilogy(
-        run.t[1:], 1e6 * np.maximum(run.jitter, 1e-8), ".", markersize=1.5, color=COLOURS[0], label="jitter"
-    )
+        codes = np.append(run.codes[:, i], run.outputs.codes[i])
+        outputs.plot(np.append(run.t, end), output_volts(codes), color=colour, linewidth=0.8)
+    if run.timed:
+        jitter = np.maximum(run.jitter, 1e-8)
+        timing.semilogy(run.t[1:], 1e6 * jitter, ".", markersize=1.5, color=COLOURS[0], label="jitter")
     timing.semilogy(run.t, 1e6 * run.answering, ".", markersize=1.5, color=COLOURS[1], label="readings to outputs")
     timing.semilogy(run.t, 1e6 * run.computing, ".", markersize=1.5, color=COLOURS[2], label="control law")
     errors.set(ylabel="error [counts]", ylim=_span(run))
