@@ -78,6 +78,16 @@ def test_a_fast_controller_tends_to_a_continuous_one():
     assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1), "the error of holding is proportional to the period"
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "midpoint", "dt": 2e-3}, {"method": "LSODA"}])
+def test_controlled_runs_with_friction_give_the_same_bits(options):
+    robot = with_losses(ARM, damping=0.1, friction=0.4)
+    first, second = (
+        appell.simulate(robot, *START, 0.3, control=Log(0.01, []), limits=20.0, **options) for _ in range(2)
+    )
+    for name in ("t", "q", "qd", "qdd", "tau", "saturated", "balance"):
+        assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
+
+
 def test_controllers_of_the_library():
     controller = appell.control.Tracking(ARM, [0.2, 0.4], kp=400.0, kd=40.0, period=1e-3, limit=40.0)
     motion = appell.simulate(ARM, *START, 1.0, control=controller, sample=0.01, method="rk4", dt=1e-3)

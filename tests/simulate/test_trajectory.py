@@ -142,3 +142,15 @@ def test_plot_draws_coordinates_speeds_and_energy(tmp_path):
     assert len(energy.lines) == 2 + len(motion.impacts)
     with pytest.raises(appell.ArgumentError, match="unknown joint 'w'"):
         motion.plot(joints=["w"])
+
+
+def test_of_many_curves_those_that_move_most_are_named(tmp_path):
+    pytest.importorskip("matplotlib")
+    chain = appell.robots.random_chain(15, seed=1)
+    motion = appell.simulate(chain, np.zeros(15), np.linspace(0, 1, 15), 0.05)
+    panel = motion.plot().axes[0]
+    assert len(panel.lines) == 15 + 1
+    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    spans = np.ptp(motion.q, axis=0)
+    busiest = [chain.joint_names[i] for i in sorted(np.argsort(spans)[-12:])]
+    assert names == [*busiest, "3 others"]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#44aa99", "#999933", "#555555")
 
+LEGEND = 12
+"""So many curves of a panel are told apart."""
+
 
 def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[str] | None) -> Any:
     """Coordinates, speeds, forces and energy over time; documented at `Trajectory.plot`."""
@@ -82,10 +85,17 @@ def save_figure(figure: Any, path: str | PathLike | None) -> None:
 
 
 def lines(panel: Any, t: np.ndarray, values: dict[str, np.ndarray], label: str) -> None:
-    """Named curves over time, with a legend beside them."""
-    for i, (name, curve) in enumerate(values.items()):
-        style = ("-", "--", ":")[i // len(COLOURS) % 3]
-        panel.plot(t, curve, style, color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=name)
+    """Named curves over time, with a legend beside them; of many curves those that move most, the others in grey."""
+    busiest = sorted(values, key=lambda name: -float(np.ptp(values[name])))[:LEGEND]
+    named = [name for name in values if name in busiest]
+    for name in values:
+        if name not in named:
+            panel.plot(t, values[name], color="0.8", linewidth=0.8)
+    for i, name in enumerate(named):
+        style = ("-", "--")[i // len(COLOURS)]
+        panel.plot(t, values[name], style, color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=name)
+    if len(named) < len(values):
+        panel.plot([], [], color="0.8", label=f"{len(values) - len(named)} others")
     panel.set_ylabel(label)
     panel.set_xlim(t[0], t[-1])
     panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
