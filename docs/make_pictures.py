@@ -20,6 +20,7 @@ MADE = {
     "puma_behind_its_cards.py": ("stopped.png",),
     "torques_over_the_workspace.py": ("torques.png",),
     "tree_in_its_wall.py": ("tree_in_its_wall.png",),
+    "wrist.py": ("wrist_workspace.png",),
 }
 """Pictures that the documentation shows, by the example that writes them."""
 
