@@ -82,6 +82,11 @@ class ClosedLoopRobot(LoopDynamics):
         """Names of all joints that carry coordinates, in the order of q."""
         return self.open_tree.joint_names
 
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for every coordinate: the joint's, with a number where it has several."""
+        return _numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
+
     @property
     def speed_names(self) -> tuple[str, ...]:
         """Names of the independent speeds, in the order of qd."""
@@ -245,7 +250,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def speed_names(robot: Robot) -> tuple[str, ...]:
     """A name for every speed of a tree: the joint's, with a number where it has several."""
-    sizes = [(joint.name, KINDS[joint.kind].nv) for joint in robot.moving_joints]
+    return _numbered([(joint.name, KINDS[joint.kind].nv) for joint in robot.moving_joints])
+
+
+def _numbered(sizes: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from appell.compiler.forms import StraightLine
 from appell.model.joints import KINDS
@@ -25,14 +25,30 @@ PROMISE = (
 def robot_words(robot: Robot) -> list[str]:
     """What the robot is and what the entries of its vectors mean."""
     gravity = ", ".join(f"{x:g}" for x in robot.gravity_vector)
+    loops = hasattr(robot, "actuator_names")
+    sizes = f"q has {robot.nq} entries, qd, qdd and tau have {robot.nv}. SI units."
     return [
-        f"Robot with {len(robot.body_names)} bodies; q has {robot.nq} entries, qd, qdd and tau have {robot.nv}. SI units.",
-        f"Gravity is ({gravity}) m/s^2 in the world frame. The joints, in order:",
+        f"Robot with {len(robot.body_names)} bodies{' in closed loops' if loops else ''}; {sizes if not loops else 'SI units.'}",
+        f"Gravity is ({gravity}) m/s^2 in the world frame. {'Entries' if loops else 'The joints'}, in order:",
         "",
-        *(f"    {line}" for line in joint_lines(robot)),
+        *(f"    {line}" for line in (loop_lines(robot) if loops else joint_lines(robot))),
         "",
         *wrap(PROMISE, WIDTH),
         "",
+    ]
+
+
+def loop_lines(robot: Any) -> list[str]:
+    """What the vectors of a robot with closed loops hold: coordinates, independent speeds, forces of the actuators."""
+    names = {
+        "q": getattr(robot, "coordinate_names", robot.joint_names),
+        "qd, qdd": getattr(robot, "speed_names", robot.joint_names),
+        "forces of actuators": robot.actuator_names,
+    }
+    return [
+        line
+        for vector, own in names.items()
+        for line in wrap(f"{vector} ({len(own)}): {', '.join(map(plain, own))}", WIDTH - 4, subsequent_indent="    ")
     ]
 
 
