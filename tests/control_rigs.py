@@ -21,9 +21,14 @@ class LocalCard:
     """A card whose robot is in this process; `spoil` may change what is read."""
 
     def __init__(
-        self, start=START, faults=(), period: float = 1e-3, spoil: Callable[[Readings], Readings] = lambda x: x
+        self,
+        start=START,
+        faults=(),
+        period: float = 1e-3,
+        spoil: Callable[[Readings], Readings] = lambda x: x,
+        **options,
     ):
-        self.arm = Arm(PUMA, AXES, np.array(start), [parse_fault(text, 6) for text in faults])
+        self.arm = Arm(PUMA, AXES, np.array(start), [parse_fault(text, 6) for text in faults], **options)
         self.period, self.spoil = period, spoil
         self.truth: list[np.ndarray] = []
         self.closed = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,28 @@ def test_over_temperature():
     assert "joints [2]" in run.stop.detail
     assert run.stop.time == pytest.approx(0.5, abs=2e-3)
     assert_safe(card, run)
+
+
+def heat_of(run, joint: int, continuous: float, thermal: float) -> float:
+    """∫ (τ/τ_c)² exp(-(T - t)/T_th) dt / T_th over the torques that were put out."""
+    load = AXES.torques(run.codes)[:, joint] / continuous
+    fading = np.exp(-(run.t[-1] - run.t) / thermal)
+    return float((load**2 * fading).sum() * run.nominal / thermal)
+
+
+def test_a_motor_that_works_too_hard_gets_too_hot():
+    """Joint 2 holds up the arm with 55 N m: good for ever where the motor stands 93 N m, too much where it stands 40."""
+    card = LocalCard(thermal=0.5)
+    run = driven(card)
+    assert run.ok
+    assert card.arm.heat[1] == pytest.approx(heat_of(run, 1, 93.2, 0.5), rel=0.01)
+    weak = LocalCard(thermal=0.5)
+    weak.arm.axes = replace(AXES, continuous=(48.8, 40.0, 44.7, 12.1, 10.05, 10.65))
+    run = driven(weak)
+    assert run.stop.reason == "over-temperature"
+    assert "joints [2]" in run.stop.detail
+    assert heat_of(run, 1, 40.0, 0.5) == pytest.approx(1.0, rel=0.01)
+    assert_safe(weak, run)
 
 
 @pytest.mark.parametrize("joint", [1, 3, 6])

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST = 1e-3
 """Longest step of the integration. [s]"""
+THERMAL = 600.0
+"""Time in which a motor takes on 63 % of a new temperature; assumed. [s]"""
 
 
 class Arm:
@@ -32,10 +34,15 @@ class Arm:
         q, qd: the true state, which no controller sees. [rad, rad/s]
         commands: the outputs that act now.
         powered: whether the drives are on.
+        heat: rise of the motors' temperatures over the one at which their switches open, (n,). Losses go with the square of
+            the torque: d heat/dt = ((tau / continuous)² - heat) / thermal.
     """
 
-    def __init__(self, robot: Robot, axes: Axes, q: ArrayLike, faults: Sequence[Fault] = ()) -> None:
-        self.robot, self.axes, self.faults = robot, axes, tuple(faults)
+    def __init__(
+        self, robot: Robot, axes: Axes, q: ArrayLike, faults: Sequence[Fault] = (), thermal: float = THERMAL
+    ) -> None:
+        self.robot, self.axes, self.faults, self.thermal = robot, axes, tuple(faults), thermal
+        self.heat = np.zeros(len(axes))
         self.dynamics = compile(robot, threads=1)
         self.time, self.tick = 0.0, 0
         self.q, self.qd = np.array(q, dtype=float), np.zeros(len(axes))
@@ -61,6 +68,8 @@ class Arm:
             if self.powered:
                 self.q, self.qd = self.moved(seconds / steps)
             self.time += seconds / steps
+            load = self.axes.torques(np.array(self.commands.codes)) / np.array(self.axes.continuous)
+            self.heat = self.heat + (load**2 - self.heat) * seconds / steps / self.thermal
             self.turn_encoders()
 
     def moved(self, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -106,5 +115,5 @@ class Arm:
             tuple(counter.count for counter in self.counters),
             tuple(counter.latch for counter in self.counters),
             tuple(counter.pulses for counter in self.counters),
-            tuple(self.has_failed("overheat", i) for i in range(len(self.axes))),
+            tuple(bool(heat > 1.0) or self.has_failed("overheat", i) for i, heat in enumerate(self.heat)),
         )

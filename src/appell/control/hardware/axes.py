@@ -30,12 +30,14 @@ class Axes:
         lines: of the encoder on the motor's shaft, a turn.
         gear: turns of the motor for one of the joint, negative where it turns the other way.
         torque: at the joint with 10 V at the amplifier. [N m]
+        continuous: at the joint, that the motor can give for ever without its thermal switch opening. [N m]
         lower, upper: joint angles at which the potentiometer gives 0 V and 5 V. [rad]
     """
 
     lines: tuple[int, ...]
     gear: tuple[float, ...]
     torque: tuple[float, ...]
+    continuous: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
 
@@ -103,10 +105,12 @@ PUMA = Axes(
     lines=(200, 200, 250, 250, 250, 250),
     gear=(-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686),
     torque=(97.6, 186.4, 89.4, 24.2, 20.1, 21.3),
+    continuous=(48.8, 93.2, 44.7, 12.1, 10.05, 10.65),
     lower=(-1.5 * math.pi,) * 6,
     upper=(1.5 * math.pi,) * 6,
 )
 """A PUMA. Lines: Valera et al. 2003, section 3. Gear ratios: Corke and Armstrong-Hélouvry, A search for consensus among model
 parameters reported for the PUMA 560 robot, 1994 (couplings within the wrist are left out). Torques at full output: the largest
 joint torques in Armstrong, Khatib and Burdick, The explicit dynamic model and inertial parameters of the PUMA 560 arm, 1986.
-Assumed, as no source gives it: potentiometers turn with the joint and span three quarters of a turn to each side."""
+Assumed, as no source gives it: motors stand half of that for ever; potentiometers turn with the joint and span three quarters of
+a turn to each side."""
