@@ -18,6 +18,9 @@ PICTURES = ROOT / "docs" / "pictures"
 MADE = {
     "pictures_of_robots.py": ("delta.png", "stewart.png", "agile_wrist.png", "falling_arm.png"),
     "puma_behind_its_cards.py": ("stopped.png",),
+    "stewart_platform.py": ("stewart_legs.png",),
+    "stick_and_slip.py": ("stick_and_slip.png",),
+    "through_via_points.py": ("through_via_points.png",),
     "torques_over_the_workspace.py": ("torques.png",),
     "tree_in_its_wall.py": ("tree_in_its_wall.png",),
     "wrist.py": ("wrist_workspace.png",),
