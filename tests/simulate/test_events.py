@@ -51,6 +51,16 @@ def test_a_terminal_event_stops_the_run():
     assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-12)
 
 
+def test_the_state_where_a_run_stops_is_a_sample():
+    def stop(t, q, qd):
+        return q[0] - 0.5
+
+    stop.terminal = True
+    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, events=[stop], sample=[4.0, 5.0])
+    assert motion.t.tolist() == [motion.events[0].time]
+    assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-12)
+
+
 def test_an_impact_can_be_the_zero_of_a_function_of_speed():
     def speed(t, q, qd):
         return qd[0]

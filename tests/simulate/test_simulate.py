@@ -166,6 +166,7 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"q0": [0.0]}, r"q0 has shape \(1,\), expected \(2,\)"),
         ({"qd0": [0.0, math.nan]}, r"qd0\[1\] is nan, expected a finite number"),
         ({"duration": 0.0}, "duration is 0.0, expected a positive number"),
+        ({"duration": math.inf}, "duration is inf, expected a positive number"),
         ({"rtol": -1e-9}, "rtol is -1e-09"),
         ({"method": "RK46"}, "unknown method 'RK46'.*Did you mean 'RK45'"),
         ({"tau": [1.0]}, r"tau has shape \(1,\), expected \(2,\)"),

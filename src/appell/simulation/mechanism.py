@@ -72,7 +72,7 @@ class Mechanism(Protocol):
 
     @property
     def losses(self) -> Losses:
-        """Damping and Coulomb friction at each speed."""
+        """Damping and Coulomb friction at each speed. Damping is only looked at for whether there is any."""
         ...
 
     @property
@@ -86,6 +86,10 @@ class Mechanism(Protocol):
 
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Forces of the drives tau (nu,) as forces on the speeds, (nv,)."""
+        ...
+
+    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Forces of damping on the speeds, (nv,)."""
         ...
 
     def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -129,6 +133,7 @@ class TreeMechanism:
         self.coordinates = Coordinates(robot)
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.losses = losses(robot)
+        self.damping = np.array(self.losses.damping)
         kinds = [(joint.name, KINDS[joint.kind]) for joint in robot.moving_joints]
         self.q_names = _numbered([(name, kind.nq) for name, kind in kinds])
         self.qd_names = _numbered([(name, kind.nv) for name, kind in kinds])
@@ -139,6 +144,9 @@ class TreeMechanism:
 
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return tau
+
+    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return -self.damping * qd
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.mass_matrix(q, check=False)

@@ -34,7 +34,7 @@ class Plant:
     Attributes:
         mechanism: what moves.
         effort: what the drives can give at most, (nu,). [N m, N]
-        damping, friction: of each speed, (nv,).
+        friction: of each speed, (nv,).
         works: whether work is counted.
         bad: the last number that was not finite although the state was, in words, with its time.
     """
@@ -43,8 +43,8 @@ class Plant:
         self, mechanism: Mechanism, drive: Drive, effort: np.ndarray | None = None, works: bool = True
     ) -> None:
         self.mechanism, self.drive, self.effort = mechanism, drive, effort
-        self.damping, self.friction = np.array(mechanism.losses.damping), np.array(mechanism.losses.friction)
-        self.passive = bool(self.damping.any() or self.friction.any())
+        self.friction = np.array(mechanism.losses.friction)
+        self.passive = any(mechanism.losses.damping) or bool(self.friction.any())
         self.works = works or self.passive
         self.bad: tuple[float, str] | None = None
 
@@ -89,7 +89,7 @@ class Plant:
         forces = driven = self.mechanism.driven(q, tau)
         lost = 0.0
         if self.passive:
-            passive = -self.friction * grip.way - self.damping * qd
+            passive = self.mechanism.damped(q, qd) - self.friction * grip.way
             forces, lost = driven + passive, float(passive @ qd)
         qdd = self.mechanism.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():

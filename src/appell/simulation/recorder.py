@@ -76,10 +76,8 @@ class Recorder:
 
     def finish(self, t: float, y: np.ndarray, phase: Phase) -> None:
         """The motion ends in this state."""
-        if self.times is None:
-            if t > self.samples[-1].t:
-                self.samples.append(self._sample(t, y, phase))
-        elif self._next < len(self.times) and self.times[self._next] == t:
+        missing = t > self.samples[-1].t if self.times is None else self._next < len(self.times)
+        if missing:
             self.samples.append(self._sample(t, y, phase))
         self._touch(t, ())
 

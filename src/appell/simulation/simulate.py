@@ -14,11 +14,12 @@ from appell.impact.points import Points, chosen_points
 from appell.impact.surfaces import Surface
 from appell.impact.surfaces.surface import check_restitution
 from appell.impact.walls import Walls
-from appell.simulation.drive import Controller, Torque, drive_of, vector
+from appell.simulation.arguments import effort_of, options_of, positive, sample_times, start_of, surfaces_of
+from appell.simulation.drive import Controller, Torque, drive_of
 from appell.simulation.events import EventFunction, Watch
-from appell.simulation.loop import DRIFT, Loop
+from appell.simulation.loop import Loop
 from appell.simulation.mechanism import Mechanism, TreeMechanism, mechanism_of
-from appell.simulation.methods import DT, METHODS, Method, Options, method_named
+from appell.simulation.methods import method_named
 from appell.simulation.phase import Environment, Free
 from appell.simulation.plant import Plant
 from appell.simulation.progress import Progress
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.model.robot import Robot
-
-CLOSED = 1e-6
-"""How far an initial state may be from the mechanism's constraints; it is brought onto them."""
 
 
 def simulate(
@@ -91,7 +89,7 @@ def simulate(
         max_step: their longest step. [s]
         dt: step of the fixed ones, 1e-3 by default. [s]
         sample: period [s], or increasing times, of the samples; without it every step of the integrator is one, and both
-            sides of every impact.
+            sides of every impact. The last state of a run that ends early is one in any case.
         progress: whether to show how far a long run is; by default where stderr is a terminal.
 
     Raises:
@@ -106,19 +104,18 @@ def simulate(
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
     mechanism = mechanism_of(robot)
-    q, qd = _state("q0", q0, mechanism.nq), _state("qd0", qd0, mechanism.nv)
-    q, qd = _closed(mechanism, q, qd)
-    end, how = _positive("duration", duration), method_named(method)
-    options = _options(how, rtol, atol, max_step, dt)
-    works = tau is not None or control is not None or any(wall.friction for wall in walls if isinstance(wall, Surface))
-    effort = _effort(getattr(control, "limits", None) if limits is None else limits, mechanism)
+    q, qd = start_of(mechanism, q0, qd0)
+    end, how, surfaces = positive("duration", duration), method_named(method), surfaces_of(walls)
+    options = options_of(how, rtol, atol, max_step, dt)
+    works = tau is not None or control is not None or any(wall.friction for wall in surfaces)
+    effort = effort_of(mechanism, getattr(control, "limits", None) if limits is None else limits)
     plant = Plant(mechanism, drive_of(len(mechanism.drive_names), tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
-    if len(walls):
-        pairs = _contacts(mechanism, q, walls, restitution, points)
-        window = 100.0 * options.rtol if simultaneous is None else _positive("simultaneous", simultaneous)
+    if surfaces:
+        pairs = _contacts(mechanism, q, surfaces, restitution, points)
+        window = 100.0 * options.rtol if simultaneous is None else positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
-    recorder, watch = Recorder(plant, _sample_times(sample, end)), Watch(plant, events)
+    recorder, watch = Recorder(plant, sample_times(sample, end)), Watch(plant, events)
     line = Progress(mechanism.name, end, progress)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and named
@@ -128,98 +125,24 @@ def simulate(
     return _trajectory(plant, recorder, watch, status)
 
 
-def _options(method: Method, rtol: float, atol: float | None, max_step: float, dt: float | None) -> Options:
-    if dt is not None and not method.fixed:
-        fixed = ", ".join(name for name, each in METHODS.items() if each.fixed)
-        raise ArgumentError(
-            f"dt is given, but {method.name} chooses its steps itself. Give max_step or sample, or one of the methods {fixed}."
-        )
-    rtol = _positive("rtol", rtol)
-    return Options(
-        rtol, rtol if atol is None else _positive("atol", atol), _positive("max_step", max_step),
-        DT if dt is None else _positive("dt", dt),
-    )  # fmt: skip
-
-
-def _effort(limits: ArrayLike | str | None, mechanism: Mechanism) -> np.ndarray | None:
-    """Greatest forces of the drives, or None where no drive has a limit."""
-    if limits is None:
-        return None
-    if isinstance(limits, str):
-        if limits != "robot":
-            raise ArgumentError(
-                f"limits is {limits!r}, expected numbers, or 'robot' for the joints' own effort limits."
-            )
-        effort = mechanism.bounds.effort
-    else:
-        drives = len(mechanism.drive_names)
-        every = np.full(drives, limits) if np.ndim(limits) == 0 else limits
-        effort = vector(every, drives, "limits")
-    if not (effort >= 0.0).all():
-        raise ArgumentError(f"limits are {effort.tolist()}, expected numbers from 0 up.")
-    return effort if np.isfinite(effort).any() else None
-
-
-def _closed(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The state on the mechanism's constraints; one that is far from them is refused."""
-    drift = mechanism.drift(q, qd)
-    if drift > CLOSED:
-        raise ArgumentError(
-            f"q0, qd0 miss the constraints of {mechanism.name!r} (unit quaternions, closed loops) by {drift:.3g}, "
-            f"expected at most {CLOSED:g}."
-        )
-    return mechanism.tidied(q, qd) if drift > DRIFT else (q, qd)
-
-
 def _contacts(
-    mechanism: Mechanism, q: np.ndarray, walls, restitution: float | None, points: Sequence[str] | None
+    mechanism: Mechanism,
+    q: np.ndarray,
+    walls: tuple[Surface, ...],
+    restitution: float | None,
+    points: Sequence[str] | None,
 ) -> Contacts:
     if not isinstance(mechanism, TreeMechanism):
         raise ArgumentError(f"{mechanism.name!r} has closed loops: only trees can touch walls.")
     robot = mechanism.robot
-    for wall in walls:
-        if not isinstance(wall, Surface):
-            raise ArgumentError(
-                f"walls has a {type(wall).__name__}, expected surfaces such as appell.Circle(radius=2.5)."
-            )
     default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     names = chosen_points(robot, points)
     if not names:
         raise ArgumentError(f"robot {robot.name!r} has no moving points to touch the walls. Name some as `points`.")
     e = tuple(default if wall.restitution is None else wall.restitution for wall in walls)
-    contacts = Contacts(Points(robot, names), tuple(walls), e)
+    contacts = Contacts(Points(robot, names), walls, e)
     contacts.verify(q)
     return contacts
-
-
-def _state(name: str, values: ArrayLike, size: int) -> np.ndarray:
-    array = np.array(values, dtype=float)
-    if array.shape != (size,):
-        raise ArgumentError(f"{name} has shape {array.shape}, expected ({size},).")
-    if not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ArgumentError(f"{name}[{bad}] is {array[bad]}, expected a finite number.")
-    return array
-
-
-def _positive(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0.0:
-        raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
-    return float(value)
-
-
-def _sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | None:
-    """Times of the samples; a period gives 0, period, 2 period, ... and the end if it is a multiple of it."""
-    if sample is None:
-        return None
-    if isinstance(sample, (int, float)):
-        period = _positive("sample", sample)
-        count = math.floor(end / period * (1.0 + 1e-12))
-        return np.minimum(period * np.arange(count + 1), end)
-    times = np.asarray(sample, dtype=float)
-    if times.ndim != 1 or not len(times) or (np.diff(times) <= 0.0).any() or times[0] < 0.0 or times[-1] > end:
-        raise ArgumentError(f"sample must be a period or increasing times from 0 to the duration of {end:g} s.")
-    return times
 
 
 def _trajectory(plant: Plant, recorder: Recorder, watch: Watch, status: str) -> Trajectory:

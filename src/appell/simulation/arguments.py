@@ -1,0 +1,110 @@
+"""What `appell.simulate` is given, looked at and made ready: wrong arguments are refused here, by name."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.errors import ArgumentError
+from appell.impact.surfaces import Surface
+from appell.simulation.drive import vector
+from appell.simulation.loop import DRIFT
+from appell.simulation.methods import DT, METHODS, Method, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from appell.simulation.mechanism import Mechanism
+
+CLOSED = 1e-6
+"""How far an initial state may be from the mechanism's constraints; it is brought onto them."""
+
+
+def start_of(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The initial state, on the mechanism's constraints; one that is far from them is refused."""
+    q, qd = _state("q0", q0, mechanism.nq), _state("qd0", qd0, mechanism.nv)
+    drift = mechanism.drift(q, qd)
+    if drift > CLOSED:
+        raise ArgumentError(
+            f"q0, qd0 miss the constraints of {mechanism.name!r} (unit quaternions, closed loops) by {drift:.3g}, "
+            f"expected at most {CLOSED:g}."
+        )
+    return mechanism.tidied(q, qd) if drift > DRIFT else (q, qd)
+
+
+def options_of(method: Method, rtol: float, atol: float | None, max_step: float, dt: float | None) -> Options:
+    """What the integrator is told."""
+    if dt is not None and not method.fixed:
+        fixed = ", ".join(name for name, each in METHODS.items() if each.fixed)
+        raise ArgumentError(
+            f"dt is given, but {method.name} chooses its steps itself. Give max_step or sample, or one of the methods {fixed}."
+        )
+    rtol = positive("rtol", rtol)
+    return Options(
+        rtol, rtol if atol is None else positive("atol", atol), positive("max_step", max_step, most=math.inf),
+        DT if dt is None else positive("dt", dt),
+    )  # fmt: skip
+
+
+def effort_of(mechanism: Mechanism, limits: ArrayLike | str | None) -> np.ndarray | None:
+    """Greatest forces of the drives, or None where no drive has a limit."""
+    if limits is None:
+        return None
+    if isinstance(limits, str):
+        if limits != "robot":
+            raise ArgumentError(
+                f"limits is {limits!r}, expected numbers, or 'robot' for the joints' own effort limits."
+            )
+        effort = mechanism.bounds.effort
+    else:
+        drives = len(mechanism.drive_names)
+        every = np.full(drives, limits) if np.ndim(limits) == 0 else limits
+        effort = vector(every, drives, "limits")
+    if not (effort >= 0.0).all():
+        raise ArgumentError(f"limits are {effort.tolist()}, expected numbers from 0 up.")
+    return effort if np.isfinite(effort).any() else None
+
+
+def surfaces_of(walls: Sequence[Surface]) -> tuple[Surface, ...]:
+    """The walls, if all of them are."""
+    for wall in walls:
+        if not isinstance(wall, Surface):
+            raise ArgumentError(
+                f"walls has a {type(wall).__name__}, expected surfaces such as appell.Circle(radius=2.5)."
+            )
+    return tuple(walls)
+
+
+def sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | None:
+    """Times of the samples; a period gives 0, period, 2 period, ... and the end if it is a multiple of it."""
+    if sample is None:
+        return None
+    if np.ndim(sample) == 0:
+        period = positive("sample", sample)  # type: ignore[arg-type]
+        count = math.floor(end / period * (1.0 + 1e-12))
+        return np.minimum(period * np.arange(count + 1), end)
+    times = np.asarray(sample, dtype=float)
+    if times.ndim != 1 or not len(times) or (np.diff(times) <= 0.0).any() or times[0] < 0.0 or times[-1] > end:
+        raise ArgumentError(f"sample must be a period or increasing times from 0 to the duration of {end:g} s.")
+    return times
+
+
+def positive(name: str, value: float, most: float = np.finfo(float).max) -> float:
+    """A number above zero, finite unless more is allowed."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value <= most:
+        raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
+    return float(value)
+
+
+def _state(name: str, values: ArrayLike, size: int) -> np.ndarray:
+    array = np.array(values, dtype=float)
+    if array.shape != (size,):
+        raise ArgumentError(f"{name} has shape {array.shape}, expected ({size},).")
+    if not np.isfinite(array).all():
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ArgumentError(f"{name}[{bad}] is {array[bad]}, expected a finite number.")
+    return array
