@@ -36,7 +36,7 @@ def main() -> None:
             print(f"{error.status}: {error}")
 
     try:
-        wrist.workspace_map(span=(-1.7, 1.7), points=121).plot("wrist_workspace.png")
+        wrist.workspace_map(span=(-1.7, 1.7), points=201).plot("wrist_workspace.png")
     except appell.AppellError as error:
         print(error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.command import OK, Command, add_json, answer
@@ -29,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
         return OK
     robot = load_robot(arguments)
     tree = tree_of(robot)
-    tables = (body_table(tree), joint_table(tree), *loop_tables(robot), count_table(robot))
+    first = getattr(robot, "first_coordinates", tree.first_coordinates)
+    tables = (body_table(tree), joint_table(tree, first), *loop_tables(robot), count_table(robot))
     mass = sum(body.mass for body in tree.bodies)
     head = (
         f"{robot.name}: {len(tree.bodies)} bodies, {len(tree.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
@@ -81,11 +83,10 @@ def body_table(robot: Robot) -> Table:
     return Table("Bodies", columns, tuple(rows))
 
 
-def joint_table(robot: Robot) -> Table:
-    """Every joint; columns that no joint fills are left out."""
-    first = {name: q for name, (q, _) in robot.first_coordinates.items()}
+def joint_table(robot: Robot, first: Mapping[str, tuple[int, int]]) -> Table:
+    """Every joint, with where its coordinates begin; columns that no joint fills are left out."""
     columns = {
-        "q": [first.get(joint.name) for joint in robot.joints],
+        "q": [first[joint.name][0] if joint.name in first else None for joint in robot.joints],
         "joint": [joint.name for joint in robot.joints],
         "kind": [joint.kind for joint in robot.joints],
         "parent -> child": [f"{joint.parent} -> {joint.child}" for joint in robot.joints],

@@ -38,6 +38,9 @@ class SphericalMechanism:
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
 
+    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.zeros_like(qd)
+
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 

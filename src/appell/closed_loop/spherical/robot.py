@@ -116,6 +116,11 @@ class SphericalRobot(SphericalFunctions):
         return (*guided, *free)
 
     @cached_property
+    def first_coordinates(self) -> dict[str, tuple[int, int]]:
+        """Where each coordinate and its rate are in q and qd."""
+        return {name: (k, k) for k, name in enumerate(self.joint_names)}
+
+    @cached_property
     def leg_joint_names(self) -> tuple[str, ...]:
         """Names of all joints of all legs, as `joint_angles` orders them."""
         return tuple(name for leg in self.legs for name in leg.joint_names)
