@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -123,8 +123,16 @@ class Observations:
         number = np.floor((self.t - self.motion.t[0]) / self.block).astype(int)
         return number % self.hold_out == self.hold_out - 1
 
-    def pieces(self) -> Iterator[Rows]:
-        """All kept samples in order."""
+    def pieces(self) -> Iterable[Rows]:
+        """All kept samples in order; kept for the next time where they are few."""
+        few = len(self.t) * self.robot.nv * len(self.base) <= 2 * PIECE
+        return self._stored if few else self._computed()
+
+    @cached_property
+    def _stored(self) -> tuple[Rows, ...]:
+        return tuple(self._computed())
+
+    def _computed(self) -> Iterator[Rows]:
         robot, factor = self.robot, self.decimation
         kernel = signals.decimator(factor)
         count = max(1, PIECE // (robot.nv * len(self.base.names) * factor))
