@@ -41,10 +41,11 @@ def show(
         folder: where mesh files of the robot's description are looked for.
 
     Example:
-        ```python
-        page = appell.show(appell.load("puma560"))
-        page.close()
-        ```
+        >>> import appell
+        >>> page = appell.show(appell.load("planar2r"), port=8700)
+        >>> page.server.get_host()  # open http://127.0.0.1:8700 in a browser
+        '127.0.0.1'
+        >>> page.close()
     """
     from appell.view.page import Page
     from appell.view.subjects import subject_of
