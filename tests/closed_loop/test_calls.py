@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,3 +102,75 @@ def test_a_driven_robot_stays_closed_and_balances_its_energy(five_bar):
 def test_a_simulation_that_meets_a_singularity_names_it(five_bar):
     with pytest.raises(appell.SimulationError, match="singular speeds: with left_motor, right_motor held"):
         appell.simulate(five_bar, five_bar.reference, [0.0, 0.0], 5.0)
+
+
+def test_damping_of_passive_joints_takes_what_the_energy_loses():
+    """Every joint of a linkage is damped; what they take is counted, and friction of a passive joint is refused by name."""
+    robot = built_in("four_bar")
+
+    def with_losses(**losses):
+        joints = tuple(replace(joint, **losses) if joint.kind != "fixed" else joint for joint in robot.open_tree.joints)
+        return replace(robot, open_tree=replace(robot.open_tree, joints=joints))
+
+    damped = with_losses(damping=0.05)
+    q, qd, _ = (array[0] for array in states(robot, 1))
+    v = robot.joint_speeds(q, qd)
+    assert_close(qd @ damped.mechanism().damped(q, qd), np.float64(-0.05 * v @ v), tolerance=1e-12)
+    motion = appell.simulate(damped, damped.reference, [4.0], 1.0, sample=0.02)
+    assert np.ptp(motion.energy) > 0.05
+    assert np.ptp(motion.energy - motion.work.joints) < 1e-7
+    with pytest.raises(appell.ModelError, match="joint coupler has Coulomb friction and no speed of its own"):
+        appell.simulate(with_losses(friction=0.1), robot.reference, [4.0], 1.0)
+
+
+def test_cuda_threads_compute_the_same(five_bar, tmp_path):
+    """The CUDA text as ordinary C++; open loops are not finite there, too."""
+    from cuda_as_cpp import compiler, run
+
+    from appell.compiler.forms import choose
+    from appell.compiler.request import Request
+    from appell.gpu.source import BLOCK, kernel_source
+
+    if compiler() is None:
+        pytest.skip("no C++ compiler")
+    inputs = [each.copy() for each in states(five_bar, 9)]
+    expected = five_bar.inverse_dynamics(*inputs)
+    inputs[0][4, 0] += 0.1
+    source = kernel_source(choose(five_bar.tree, Request("inverse_dynamics")), "float64", "test")
+    result = run(source, tmp_path, "float64", BLOCK, inputs, 2)
+    assert not np.isfinite(result[4]).any()
+    rest = np.delete(np.arange(9), 4)
+    assert_close(result[rest], expected[rest], tolerance=1e-12, scale=np.abs(expected).max())
+
+
+def test_exported_c_computes_the_same(five_bar, tmp_path):
+    from exported_c import C99, compiled, run, write_main
+
+    appell.export(five_bar, ["inverse_dynamics", "forward_dynamics"], tmp_path)
+    assert "forces of actuators (2): left_motor, right_motor" in (tmp_path / "five_bar.h").read_text()
+    functions = write_main(tmp_path, "five_bar", "double")
+    program = compiled((*C99, "-O1"), tmp_path, "five_bar.c", "main.c")
+    q, qd, qdd = states(five_bar, 5)
+    torques = five_bar.inverse_dynamics(q, qd, qdd)
+    found = run(program, functions, [[q, qd, qdd], [q, qd, torques]], "float64")
+    assert_close(found[0], torques, tolerance=1e-12, scale=np.abs(torques).max())
+    assert_close(found[1], qdd, tolerance=1e-9, scale=np.abs(qdd).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["five_bar", "planar_3rrr", "delta", "stewart"])
+def test_parallel_robots_on_springs_stay_closed_for_ten_seconds(name):
+    robot = built_in(name)
+    rest = np.array(robot.reference)
+    hold = robot.inverse_dynamics(rest, np.zeros(robot.nv), np.zeros(robot.nv))
+    J = robot.actuator_jacobian(rest)
+    stiffness = 400.0 * np.diag(np.linalg.inv(J @ np.linalg.inv(robot.mass_matrix(rest)) @ J.T))
+    driven = [robot.open_tree.first_coordinates[joint][0] for joint in robot.actuated]
+
+    def springs(t, q, qd):
+        return hold - stiffness * (q[driven] - rest[driven])
+
+    motion = appell.simulate(robot, rest, np.full(robot.nv, 0.2), 10.0, tau=springs, sample=0.01)
+    assert motion.status == "finished"
+    assert robot.closure_error(motion.q).max() < 1e-9
+    assert np.ptp(motion.energy - motion.work.drives) < 1e-6 * np.ptp(motion.energy)

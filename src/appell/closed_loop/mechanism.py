@@ -38,10 +38,15 @@ class LoopMechanism:
         independent, actuated = list(system.independent), list(system.actuated)
         lower, upper, speed, effort = tree.bounds
         self.bounds = Bounds(lower, upper, speed[independent], effort[actuated])
-        self.losses = _losses(robot)
+        self.losses, self.damping = _losses(robot), tree.damping
 
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
+
+    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """-G^T D G u with the damping D of all joints of the tree."""
+        G = self.dynamics.speed_map(q, check=False)
+        return -(G.T @ (self.damping * (G @ qd)))
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
@@ -97,12 +102,13 @@ def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
 
 
 def _losses(robot: ClosedLoopRobot) -> Losses:
-    """Damping and friction of the joints of the independent speeds; other joints must have none."""
+    """Damping of all joints, felt at the speeds in the reference configuration, and friction of independent speeds."""
     all_, names, own = losses(robot.open_tree), speed_names(robot.open_tree), list(robot.tree.independent)
     for k in robot.tree.dependent:
-        if all_.damping[k] or all_.friction[k]:
+        if all_.friction[k]:
             raise ModelError(
-                f"{robot.name}: joint {names[k]} has damping or friction and no speed of its own. A simulation knows losses of "
-                f"independent speeds only ({', '.join(robot.speed_names)}): choose it as one of `speeds`, or set its losses to 0."
+                f"{robot.name}: joint {names[k]} has Coulomb friction and no speed of its own. A simulation knows friction of "
+                f"independent speeds only ({', '.join(robot.speed_names)}): name it in `speeds`, or set its friction to 0."
             )
-    return Losses(tuple(all_.damping[k] for k in own), tuple(all_.friction[k] for k in own))
+    felt = robot.speed_map(robot.reference).T ** 2 @ np.array(all_.damping)
+    return Losses(tuple(felt.tolist()), tuple(all_.friction[k] for k in own))
