@@ -21,7 +21,7 @@ from appell.compiler.archive import container
 from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.request import Request
-from appell.compiler.targets import STRETCH
+from appell.compiler.targets import gpu_form
 from appell.compiler.trace import signature
 
 INPUTS = {
@@ -85,11 +85,11 @@ def test_operations_come_back_exactly(robot, file, request):
     """So every target writes the same code from a file as from the robot."""
     store = appell.load_compiled(request.getfixturevalue(file)).store
     for stored in store.functions:
-        _, expected, form = store.provide(stored.request)
-        assert expected == signature(robot.tree, stored.request)
-        assert form() == choose(robot.tree, stored.request)
-        _, _, longer = store.provide(stored.request, STRETCH["float32"])
-        assert longer() == choose(robot.tree, stored.request, STRETCH["float32"])
+        assert stored.form == choose(robot.tree, stored.request)
+        for dtype in ("float32", "float64"):
+            _, expected, form = store.provide(stored.request, dtype)
+            assert expected == signature(robot.tree, stored.request)
+            assert form() == gpu_form(robot.tree, stored.request, dtype)
 
 
 def test_what_is_known_of_the_robot(puma_file):

@@ -18,8 +18,20 @@ if TYPE_CHECKING:
     from appell.model.tree import Tree
 
 
-STRETCH = {"float32": 2.5, "float64": 1.0}
-"""How much longer straight-line code may be on a GPU: measured on a floating humanoid (docs/decisions/0005)."""
+STRETCH: dict[str | tuple[str, str], float] = {
+    "inverse_dynamics": 2.5,
+    "bias": 2.5,
+    "gravity": 2.5,
+    ("forward_dynamics", "float64"): 0.5,
+}
+"""How much longer straight-line code may be on a GPU, by function, or by function and precision: measured on a floating
+humanoid (docs/decisions/0005)."""
+
+
+def gpu_form(tree: Tree | System, request: Request, dtype: str) -> Form:
+    """The form of a function for a GPU."""
+    name = request.function
+    return choose(tree, request, STRETCH.get(name, STRETCH.get((name, dtype), 1.0)))
 
 
 def on_gpu(tree: Tree | System, options: Options) -> Any:
@@ -29,13 +41,12 @@ def on_gpu(tree: Tree | System, options: Options) -> Any:
     from appell.gpu.evaluate import CudaEvaluator
 
     robot = tree_digest(tree)
-    stretch = STRETCH[options.dtype]
 
     def provide(request: Request) -> tuple[str, Signature, Callable[[], Form]]:
         return (
             digest(robot, request_digest(tree, request)),
             signature(tree, request),
-            lambda: choose(tree, request, stretch),
+            lambda: gpu_form(tree, request, options.dtype),
         )
 
     own = tree.parameters if isinstance(tree, System) else parameters(tree)

@@ -21,7 +21,7 @@ from appell.gpu.sincos import sincos_text
 BLOCK = 64
 """Threads of a block. Measured with 64, 128 and 256 on an H200: small blocks leave fewer registers idle."""
 
-LONG = 5000
+LONG = 2000
 """Operations beyond which a kernel that spills is told to care for its registers alone: ptxas otherwise leaves a thread 32 of
 255 registers and spills thrice as much (docs/decisions/0008)."""
 

@@ -46,7 +46,7 @@ def save(
     """Write a compiled robot; documented at `CompiledRobot.save`."""
     from appell.algorithms.registry import find_for
     from appell.compiler.forms import choose
-    from appell.compiler.targets import STRETCH
+    from appell.compiler.targets import gpu_form
     from appell.compiler.trace import signature
     from appell.exporters.selection import as_request
 
@@ -58,9 +58,10 @@ def save(
     for request in dict.fromkeys(wanted):
         signature(robot.tree, request)
         _, method, _ = find_for(robot.tree, request.function, request.method)
-        form, longer = choose(robot.tree, request), choose(robot.tree, request, STRETCH["float32"])
-        entry = {"request": request_data(request), "method": method, "form": form_data(form)}
-        stored.append(entry if type(longer) is type(form) else {**entry, "longer": form_data(longer)})
+        form = choose(robot.tree, request)
+        others = {dtype: gpu_form(robot.tree, request, dtype) for dtype in CHOICES["dtype"]}
+        gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
+        stored.append({"request": request_data(request), "method": method, "form": form_data(form), "gpu": gpu})
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
         tuple(float(x) for x in robot.parameters), *dyn.losses, dyn.free_joints,
@@ -176,11 +177,13 @@ def read_choice(data: Any, name: str) -> str:
 def read_function(data: Any, facts: RobotFacts) -> Stored:
     """A function whose operations take and give what its name promises."""
     request, expected = read_request(field(data, "request"), facts)
-    forms = [read_form(field(data, "form")), *(read_form(data[name]) for name in ("longer",) if name in data)]
+    form, other = read_form(field(data, "form")), field(data, "gpu")
+    require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
+    gpu = {dtype: read_form(given) for dtype, given in other.items()}
     sizes = tuple(size for _, size in expected.inputs)
-    for form in forms:
-        require(form.sizes == sizes, f"{request.function} takes inputs of {form.sizes} entries, not {sizes}")
-        fits = form.size_out == expected.entries
-        require(fits, f"{request.function} gives {form.size_out} numbers, not {expected.entries}")
+    for each in (form, *gpu.values()):
+        require(each.sizes == sizes, f"{request.function} takes inputs of {each.sizes} entries, not {sizes}")
+        fits = each.size_out == expected.entries
+        require(fits, f"{request.function} gives {each.size_out} numbers, not {expected.entries}")
     method = text(field(data, "method"), "method")
-    return Stored(request, method, expected, forms[0], forms[-1], digest(json.dumps(data["form"])))
+    return Stored(request, method, expected, form, gpu, digest(json.dumps([data["form"], other])))

@@ -62,7 +62,8 @@ class Stored:
     Attributes:
         method: the one that was chosen where the request names none.
         signature: what it takes and gives.
-        form, longer: its operations, and those for targets that bear longer straight-line code (often the same).
+        form: its operations.
+        gpu: other forms of them for a GPU, by precision, where it bears longer or shorter straight-line code.
         key: a name of the operations.
     """
 
@@ -70,7 +71,7 @@ class Stored:
     method: str
     signature: Signature
     form: Form
-    longer: Form
+    gpu: Mapping[str, Form]
     key: str
 
 
@@ -97,10 +98,10 @@ class Store:
             "Save the robot again with `functions` or `frames` that include it."
         )
 
-    def provide(self, request: Request, stretch: float = 1.0) -> tuple[str, Signature, Callable[[], Form]]:
-        """What the GPU's evaluator asks for; `stretch` as in `appell.compiler.forms.choose`."""
+    def provide(self, request: Request, dtype: str) -> tuple[str, Signature, Callable[[], Form]]:
+        """What the GPU's evaluator asks for."""
         found = self[request]
-        return found.key, found.signature, lambda: found.longer if stretch > 1.0 else found.form
+        return found.key, found.signature, lambda: found.gpu.get(dtype, found.form)
 
 
 def describe(request: Request) -> str:
@@ -150,10 +151,9 @@ class StoreEvaluator(Evaluator):
 
 def on_gpu(store: Store, options: Options, facts: RobotFacts) -> Any:
     """The functions of a file on a GPU."""
-    from appell.compiler.targets import STRETCH
     from appell.gpu.evaluate import CudaEvaluator
 
-    provide, own = partial(store.provide, stretch=STRETCH[options.dtype]), np.array(facts.parameters, options.dtype)
+    provide, own = partial(store.provide, dtype=options.dtype), np.array(facts.parameters, options.dtype)
     return CudaEvaluator(provide, options, own, quaternions(facts.free))
 
 
