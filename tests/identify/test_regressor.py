@@ -90,3 +90,22 @@ def test_gravity_is_an_option():
     state = random_states(robot, 3)
     g = (1.0, 2.0, 3.0)
     assert_close(robot.regressor(*state, gravity=g) @ robot.parameters, robot.inverse_dynamics(*state, gravity=g))
+
+
+def test_closed_loops():
+    """G^T K: every column against generalised forces with those parameters."""
+    robot = appell.load("five_bar")
+    rng = np.random.default_rng(0)
+    speeds, parameters = rng.normal(size=(2, robot.nv)), rng.normal(size=len(robot.parameters))
+    expected = robot.generalized_forces(robot.reference, *speeds, parameters=parameters)
+    assert_close(robot.regressor(robot.reference, *speeds) @ parameters, expected, tolerance=1e-12)
+    assert robot.regressor(robot.reference, *speeds, columns=["viscous"]).shape == (2, len(parameters) + 2)
+    base = appell.base_parameters(robot, ["viscous"])
+    assert 0 < len(base) < len(parameters)
+    assert base.certificate.gap > 1e9
+
+
+def test_columns_need_states_as_rows():
+    dyn = appell.compile(appell.load("planar2r"), layout="columns")
+    with pytest.raises(appell.ArgumentError, match="need states as rows"):
+        dyn.regressor(*np.zeros((3, 2, 5)), columns=["offset"])

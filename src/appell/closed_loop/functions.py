@@ -83,8 +83,11 @@ class LoopDynamics:
         )
 
     @direct
-    def regressor(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> np.ndarray:
+    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K with generalized_forces = K Φ for the inertial parameters Φ = `parameters`, rotors left out. (..., nv, 10 links)
+
+        Args:
+            columns: added behind, as in `Robot.regressor`; friction and rotors are then those of the independent speeds.
 
         Example:
             >>> import appell
@@ -93,7 +96,12 @@ class LoopDynamics:
             >>> bool(abs(tau - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
             True
         """
-        return self.functions["regressor", None]((q, qd, qdd), gravity, None, None, out, check)
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside
+
+        return beside(K, columns, q, qd, qdd, out)
 
     @direct
     def mass_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:

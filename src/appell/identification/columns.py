@@ -192,6 +192,10 @@ def beside(K, columns: Sequence[str | Block], q, qd, qdd, out: np.ndarray | None
             f"columns= need NumPy arrays, got {type(K).__name__}. Leave columns out and add them yourself."
         )
     *lead, nv, _ = K.shape
+    if np.shape(qd)[-1] != nv:
+        raise ArgumentError(
+            "columns= need states as rows, got columns. Compile with layout='rows', or add them yourself."
+        )
     states = [np.broadcast_to(np.asarray(x, dtype=K.dtype), (*lead, np.shape(x)[-1])) for x in (q, qd, qdd)]
     flat = [x.reshape(-1, x.shape[-1]) for x in states]
     added = [block.columns(*flat) for block in blocks(columns)]

@@ -108,7 +108,7 @@ def identify(
     given = weights if isinstance(weights, str) else np.asarray(weights, dtype=float)
     if physical:
         return _physical(seen, data, own, given, spread, frequency)
-    still = [name for name, moves in zip(speed_names(robot), motion.qd.any(axis=0), strict=True) if not moves]
+    still = [name for name, moves in zip(speed_names(robot), np.abs(motion.qd).max(axis=0), strict=True) if not moves]
     found = fit(data, base, solver, given, still)
     times = correlation_times((seen.forces - seen.predict(found.values))[~seen.held])
     parameters = nearest(prior_of(robot, added, base, found.values, own), base.B, found.values)

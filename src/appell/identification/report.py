@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appell.errors import AppellError
@@ -24,7 +25,7 @@ def report(found: Identification) -> Report:
         )
     except AppellError as error:  # matplotlib is not there
         pictures, notes = (), (*notes, f"Pictures are left out: {error}")
-    tables = (found.error_table(), found.table(), links_table(found), found.base.table())
+    tables = (found.error_table(), replace(found.table(), notes=()), links_table(found), found.base.table())
     return Report(f"{found.source.name}: identified parameters", "", notes, tables, pictures)
 
 

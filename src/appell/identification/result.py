@@ -41,6 +41,16 @@ class Identification:
         physical: whether every link is a body that can exist.
         cutoff: of the filter, None for no filter. [Hz]
         t, measured, predicted, held: times (n,), forces (n, nv) and which samples were held out of the fit.
+
+    Example:
+        >>> import appell, numpy as np
+        >>> arm = appell.load("planar2r")
+        >>> t = np.arange(0.0, 10.0, 0.005)
+        >>> q, qd, qdd = appell.excitation(arm, 5.0, 3, iterations=0)(t)
+        >>> found = appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd) + 0.3 * qd)
+        >>> value, error = found.value("fv[joint1]")
+        >>> bool(abs(value - 0.3) < 1e-3), found.relative_error.total < 1e-3
+        (True, True)
     """
 
     source: Robot
