@@ -29,11 +29,13 @@ def main() -> None:
     for attitude, assembly in wrist.forward_kinematics(theta):
         print(f"  {np.degrees(attitude).round(1)} deg, legs {' '.join(assembly)}")
 
-    for pose in ([0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]):
-        try:
-            wrist.forward_dynamics(pose, [0.0] * 3, [0.0] * 3)
-        except appell.ClosureError as error:
-            print(f"{error.status}: {error}")
+    print(
+        "status of three poses:", wrist.singularities([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
+    )
+    try:
+        wrist.forward_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
+    except appell.ClosureError as error:
+        print(error)
 
     try:
         wrist.workspace_map(span=(-1.7, 1.7), points=201).plot("wrist_workspace.png")
