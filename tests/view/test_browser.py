@@ -68,17 +68,17 @@ def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
         keep(browser, "view_robot.png")
         page.rest(page.subject.start)
         shows(browser, f"{robot.gravity(page.subject.start)[1]:.4g}")
-        before = page.subject.poses(page._q)["fore"]
+        before = page.subject.poses(page.q)["fore"]
         browser.evaluate(f"{SLIDERS}[1].focus()")
         browser.press(*ARROW_RIGHT, times=20)
         step = page.subject.sliders[1].step
         deadline = time.monotonic() + PATIENCE
-        while abs(page._q[1] - 20 * step) > 1e-9 and time.monotonic() < deadline:
+        while abs(page.q[1] - 20 * step) > 1e-9 and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert page._q[1] == pytest.approx(20 * step)
-        assert np.linalg.norm(page.subject.poses(page._q)["fore"][:3, 3] - before[:3, 3]) > 0.005
-        shows(browser, f"{robot.potential_energy(page._q):.4g} J")
-        shows(browser, f"{robot.gravity(page._q)[1]:.4g}")
+        assert page.q[1] == pytest.approx(20 * step)
+        assert np.linalg.norm(page.subject.poses(page.q)["fore"][:3, 3] - before[:3, 3]) > 0.005
+        shows(browser, f"{robot.potential_energy(page.q):.4g} J")
+        shows(browser, f"{robot.gravity(page.q)[1]:.4g}")
         outside = [address for address in browser.requests if not address.startswith(("data:", "blob:"))]
         assert outside
         assert all("//127.0.0.1:" in address for address in outside), outside
@@ -102,7 +102,7 @@ def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
             time.sleep(0.05)
         assert page.player.time == pytest.approx(motion.t[-1])
         browser.wait_for("[...document.querySelectorAll('button')].some(b => b.innerText == 'Play')")
-        np.testing.assert_allclose(page._q, motion.q[-1], atol=1e-12)
+        np.testing.assert_allclose(page.q, motion.q[-1], atol=1e-12)
         page.player.go_to(0.65)
         keep(browser, "view_motion.png")
         assert browser.errors == []

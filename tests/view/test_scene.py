@@ -20,7 +20,7 @@ from appell.view.meshes import candidates, visual_shapes
 from appell.view.numbers import force_html, matrix_html, state_html
 from appell.view.poses import body_poses, quaternion_of
 from appell.view.sliders import coordinates, joint_sliders, values_of
-from appell.view.subject import RobotSubject, Subject
+from appell.view.subject import RobotSubject, Subject, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.timeline import Timeline
 from appell.view.walls import wall_shapes
@@ -159,6 +159,7 @@ def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
     shapes, notes = visual_shapes(robot, tmp_path)
     assert [shape.name for shape in shapes] == ["visual1"]
     assert notes == ("base: mesh 'package://nowhere/cube.stl' was not found",)
+    assert hidden_layers(RobotSubject.of(robot, tmp_path)) == (), "links stand in for what is missing"
     (tmp_path / "broken.stl").write_text("not a mesh")
     pytest.importorskip("trimesh")
     _, notes = visual_shapes(appell.load(MESHED.format("broken.stl")), tmp_path)

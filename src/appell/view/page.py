@@ -18,7 +18,7 @@ from appell.view.player import Player
 from appell.view.shape import LAYERS
 from appell.view.sliders import Slider
 from appell.view.stage import Stage
-from appell.view.subject import Subject
+from appell.view.subject import Subject, hidden_layers
 from appell.view.timeline import Moment, Timeline
 from appell.view.walls import wall_shapes
 
@@ -27,11 +27,16 @@ FASTEST = 5.0
 
 
 class Page:
-    """A served page. Close it with `close()`; `player` is None where there is no motion to play."""
+    """A served page. Close it with `close()`.
+
+    Attributes:
+        q: coordinates that are shown, (nq,).
+        player: plays the motion; None where there is none.
+    """
 
     def __init__(self, server: Any, subject: Subject, timeline: Timeline | None, walls: Sequence[Surface]) -> None:
         self.server, self.subject = server, subject
-        self._q = subject.start
+        self.q = subject.start
         self._n = len(subject.sliders)
         self._labels = [slider.label for slider in subject.sliders]
         self._lock = threading.RLock()
@@ -52,15 +57,15 @@ class Page:
             self._matrix = server.gui.add_html("")
         with server.gui.add_folder("Speeds", expand_by_default=False):
             self._speeds = [self._speed(each) for each in subject.sliders]
-            server.gui.add_button("Stop").on_click(lambda _: self.rest(self._q))
+            server.gui.add_button("Stop").on_click(lambda _: self.rest(self.q))
         with server.gui.add_folder("What is shown", expand_by_default=False):
             self._switches()
-        self._timeline = timeline
-        self.player = Player(server, timeline, self._show_time) if timeline else None
-        if self.player:
-            self.player.go_to(timeline.start)  # type: ignore[union-attr]
+        self.player: Player | None = None
+        if timeline is None:
+            self.rest(self.q)
         else:
-            self.rest(self._q)
+            self.player = Player(server, timeline, lambda t: self._show_time(timeline, t))
+            self.player.go_to(timeline.start)
 
     def rest(self, q: np.ndarray) -> None:
         """Show the subject at rest in a state, and set the sliders to it."""
@@ -73,7 +78,7 @@ class Page:
     def show(self, moment: Moment, drive: bool = False, move_sliders: bool = True) -> None:
         """Show a state: its poses, its numbers and, unless they were moved by hand, its slider values."""
         with self._lock, self.server.atomic():
-            self._q = moment.q
+            self.q = moment.q
             self._stage.move(self.subject.poses(moment.q))
             try:
                 self._read(moment, drive)
@@ -99,13 +104,12 @@ class Page:
         with redirect_stdout(StringIO()):  # viser says so on stdout, which belongs to the caller
             self.server.stop()
 
-    def _show_time(self, t: float) -> None:
-        assert self._timeline is not None
-        self.show(self._timeline.moment(t), drive=True)
+    def _show_time(self, timeline: Timeline, t: float) -> None:
+        self.show(timeline.moment(t), drive=True)
         self._stage.show_marks(t)
 
     def _values(self) -> np.ndarray:
-        return self.subject.values(self._q)
+        return self.subject.values(self.q)
 
     def _slider(self, slider: Slider, value: float) -> Any:
         label, value = f"{slider.label} [{slider.unit}]", shown_value(slider, value)
@@ -126,12 +130,12 @@ class Page:
         with self._lock:
             values = np.array([handle.value for handle in self._sliders])
             qd = np.array([handle.value for handle in self._speeds])
-            q = self.subject.coordinates(values, near=self._q)
+            q = self.subject.coordinates(values, near=self.q)
             self.show(Moment(q, qd, np.zeros(self._n), np.zeros(self._n)), move_sliders=False)
 
     def _switches(self) -> None:
-        """A check box for each layer. What is drawn from links and inertia is hidden where the description has shapes."""
-        hidden = ("links", "inertia") if "meshes" in self._stage.layers else ()
+        """A check box for each layer."""
+        hidden = hidden_layers(self.subject)
         for layer in self._stage.layers:
             on = layer not in hidden
             box = self.server.gui.add_checkbox(layer, on, hint=LAYERS[layer])

@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.view.camera import camera_for
 from appell.view.shape import WORLD, Shape
-from appell.view.subject import Subject
+from appell.view.subject import Subject, hidden_layers
 
 if TYPE_CHECKING:
     from appell.impact.surfaces import Surface
@@ -77,8 +77,7 @@ def _triangles(
     subject: Subject, moments: Sequence[np.ndarray], walls: Sequence[Shape]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
-    layers = {shape.layer for shape in subject.shapes}
-    hidden = ("links", "inertia") if "meshes" in layers else ("inertia",) if len(moments) > 1 else ()
+    hidden = {*hidden_layers(subject), *(("inertia",) if len(moments) > 1 else ())}
     triangles, colours = [], []
     for number, q in enumerate(moments):
         poses = subject.poses(q)

@@ -91,6 +91,12 @@ class Subject(Protocol):
     def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings: ...
 
 
+def hidden_layers(subject: Subject) -> tuple[str, ...]:
+    """Layers that are not shown at first: what is drawn from links and inertia, if all shapes of a description are there."""
+    complete = any(shape.layer == "meshes" for shape in subject.shapes) and not subject.notes
+    return ("links", "inertia") if complete else ()
+
+
 @dataclass(frozen=True)
 class RobotSubject:
     """A tree of bodies; made by `of`.
