@@ -130,8 +130,6 @@ def test_an_inactive_equality_is_nothing():
 @pytest.mark.parametrize(
     ("equality", "kind"),
     [
-        ("<weld name='w' body1='a' body2='b'/>", "weld"),
-        ("<connect name='w' body1='a' body2='b' anchor='0 0 0'/>", "connect"),
         ("<joint name='w' joint1='follow' joint2='lead' polycoef='0 1 0.5 0 0'/>", "joint"),
         ("<joint name='w' joint1='follow'/>", "joint"),
     ],
@@ -139,6 +137,23 @@ def test_an_inactive_equality_is_nothing():
 def test_other_equalities_are_left_out_with_a_warning(equality, kind):
     with pytest.warns(appell.ModelWarning, match=f"equality 'w': the equality of type {kind} is not part of the model"):
         assert appell.load(with_equality(equality)).joint_names == ("lead", "follow")
+
+
+@pytest.mark.parametrize(
+    ("equality", "degrees"),
+    [
+        ("<weld name='w' body1='a' body2='b'/>", 1),
+        ("<connect name='w' body1='a' body2='b' anchor='1 0 0'/>", 1),
+        ("<connect name='w' body1='a' body2='b' anchor='0 0 0'/>", 2),  # on both axes: it holds nothing
+    ],
+)
+def test_connect_and_weld_close_loops(equality, degrees):
+    robot = appell.load(with_equality(equality))
+    assert isinstance(robot, appell.ClosedLoopRobot)
+    assert robot.nv == degrees
+    assert robot.mass_matrix(robot.reference).shape == (degrees, degrees)
+    assert robot.gravity(robot.reference).shape == (degrees,)
+    assert appell.load(with_equality(equality), loops="ignore").joint_names == ("lead", "follow")
 
 
 def test_springs_are_left_out_with_a_warning():

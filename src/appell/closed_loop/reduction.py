@@ -62,6 +62,8 @@ class Reduction:
 
     def multipliers(self, f: Sequence[Scalar]) -> list[Scalar]:
         """The shortest λ with K_D^T λ = f_D."""
+        if not self.system.dependent:  # closures that hold nothing
+            return [0.0] * self.system.rows
         return self.factors.solve_transposed([f[k] for k in self.system.dependent])
 
     def projected(self, f: Sequence[Scalar]) -> list[Scalar]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, ModelError, choices
+from appell.errors import AppellError, ArgumentError, ModelError, choices
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple
 
@@ -68,7 +68,11 @@ class Loops:
                     f"{self.label}: configuration of joint {name!r} has {len(values)} numbers, expected {count}."
                 )
             q[first : first + count] = values
-        return close_loops(robot, self.closures, self.actuated, speeds=self.speeds, q=q)
+        try:
+            return close_loops(robot, self.closures, self.actuated, speeds=self.speeds, q=q)
+        except AppellError as error:
+            place = f"{self.label}: " if self.label else ""
+            raise ModelError(f"{place}{error} With loops='ignore' the tree alone is loaded.") from error
 
 
 def find(loops: Any, path: Path | None) -> Loops | None:
