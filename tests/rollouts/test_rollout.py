@@ -66,6 +66,15 @@ def test_pd_with_gravity_settles_at_its_reference():
     assert_close(path.q[0], np.array([0.4, 0.2]), tolerance=1e-6)
 
 
+def test_gains_and_signals_go_by_their_names_in_any_order():
+    q0, speeds = np.array([0.5, -0.3]), np.array([0.2, 0.1])
+    options = {"law": "computed_torque", "steps": 100, "dt": 1e-3, "every": 100}
+    one = appell.rollout(DYN, q0, STILL, {"q": q0, "qd": speeds}, gains={"kp": 100.0, "kd": 20.0}, **options)
+    other = appell.rollout(DYN, q0, STILL, {"qd": speeds, "q": q0}, gains={"kd": 20.0, "kp": 100.0}, **options)
+    assert np.array_equal(one.q, other.q)
+    assert np.array_equal(one.qd, other.qd)
+
+
 def test_held_controls_change_when_they_should():
     torques = np.random.default_rng(0).normal(size=(3, 4, 2))
     q0 = np.zeros((3, 2))
@@ -85,6 +94,15 @@ def test_columns_are_the_transposed_rows():
     rows = appell.rollout(DYN, q0, 0 * q0, torques, hold=3, steps=12, dt=1e-3, every=4)
     turned = appell.rollout(columns, q0.T, 0 * q0.T, torques.T, hold=3, steps=12, dt=1e-3, every=4)
     assert_close(turned.q, np.ascontiguousarray(rows.q.T))
+
+
+def test_arrays_of_any_kind_are_read_right():
+    q0 = np.random.default_rng(0).normal(size=(6, 2))
+    expected = appell.rollout(DYN, q0, 0 * q0, steps=5, dt=1e-3)
+    packed = np.zeros(6, dtype=[("skip", "i1"), ("q", "f8", 2)])
+    packed["q"] = q0  # not aligned
+    for given in (q0.tolist(), np.asfortranarray(q0), q0[::-1][::-1], q0.astype(">f8"), packed["q"]):
+        assert np.array_equal(appell.rollout(DYN, given, 0 * q0, steps=5, dt=1e-3).q, expected.q)
 
 
 def test_same_input_same_bits():

@@ -95,7 +95,7 @@ def _numbers(name: str, value: Any, dtype: str) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.")
-    return array.astype(dtype, copy=False)
+    return np.require(array, dtype, ["ALIGNED"])
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:

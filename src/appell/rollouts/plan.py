@@ -115,7 +115,8 @@ def make_plan(
     signals = {
         name: named.get(name, zero if hold is None else np.zeros(_shape(n, times, columns))) for name in rule.signals
     }
-    spread = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in (gains or {}).items()}
+    given = {name: (gains or {})[name] for name in rule.gains}  # in the order that kernels read them
+    spread = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in given.items()}
     leads += [_lead(name, value, n, columns, times) for name, value in signals.items()]
     leads += [_lead(name, value, n, columns, 0) for name, value in spread.items()]
     if parameters is None and dyn.options.parameters == "runtime":
