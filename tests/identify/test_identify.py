@@ -52,6 +52,25 @@ def test_weights_move_the_answer_within_its_uncertainty(found, weights):
     assert (again.standard_errors > 0.9 * found.standard_errors).all()
 
 
+def test_outliers_hardly_move_a_robust_fit(found):
+    """One sample in twenty is off by ten times the noise."""
+    record = puma_recording()
+    rng = np.random.default_rng(7)
+    hit = rng.random(record.tau.shape) < 0.05
+    tau = record.tau + hit * 0.2 * np.abs(record.clean).max(axis=0)
+    truth = found.base.of(record.truth)
+    off = {
+        weights: np.abs(
+            appell.identify(
+                lossy_puma(), record.t, record.q, tau, columns=COLUMNS, weights=weights, decimation=1
+            ).base_parameters
+            - truth
+        )
+        for weights in ("iterated", "robust")
+    }
+    assert np.median(off["robust"] / off["iterated"]) < 0.5
+
+
 def test_physical_and_free_fit_agree_where_the_truth_is_physical(found):
     physical = appell.identify(lossy_puma(), *puma_recording()[:3], columns=COLUMNS, physical=True)
     assert physical.consistent.all()

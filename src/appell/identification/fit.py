@@ -13,8 +13,11 @@ from appell.identification.base import BaseParameters
 from appell.identification.solvers import SOLVERS
 from appell.identification.triangles import Triangles
 
-WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30}
-"""How often the weights are renewed from the residuals."""
+WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30, "robust": 30}
+"""How often the weights of the speeds are renewed from the residuals."""
+
+HUBER, ROUNDS = 1.345, 12
+"""Residuals beyond so many standard deviations count less in a robust fit, and how often it is repeated."""
 
 UNSEEN = 1e-7
 """A direction of parameters that the motion excites this much less than its best one is not excited."""
@@ -65,6 +68,15 @@ def fit(
         if np.allclose(found.sigma, before.sigma, rtol=1e-10, atol=0.0):
             break
     return found
+
+
+def robust_weights(residuals: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Weights of samples (n, nv) after P. Huber: 1 up to 1.345 standard deviations, then falling as 1 / |residual|.
+
+    The standard deviation of each column is taken from the median of the fitted residuals, which outliers do not move.
+    """
+    scale = np.maximum(np.median(np.abs(residuals[~held]), axis=0) / 0.6745, np.finfo(float).tiny)
+    return np.minimum(1.0, HUBER * scale / np.maximum(np.abs(residuals), np.finfo(float).tiny))
 
 
 def _solve(data: Triangles, solver: str, weights: np.ndarray) -> Fit:

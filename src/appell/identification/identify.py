@@ -13,7 +13,7 @@ from appell.identification.accuracy import RelativeError, correlation_times
 from appell.identification.base import base_parameters
 from appell.identification.columns import Block, Coulomb, Offset, Rotor, Viscous, blocks, speed_names
 from appell.identification.defects import refuse_defects
-from appell.identification.fit import Fit, fit
+from appell.identification.fit import ROUNDS, Fit, fit, robust_weights
 from appell.identification.naming import own_parameters
 from appell.identification.observations import Observations, motion_of
 from appell.identification.physical import nearest, physical_fit, prior_of
@@ -66,7 +66,8 @@ def identify(
             about five samples a period of the cut-off.
         solver: `"qr"`, `"svd"`, `"pinv"` or `"ridge"` (parameter by generalised cross-validation).
         weights: of the joints: `"equal"`, `"residual"` (1 / variance of a first fit's residuals), `"iterated"` (renewed
-            until they stay, default), or numbers (nv,).
+            until they stay, default), `"robust"` (also of the samples, by Huber's rule, for data with outliers), or
+            numbers (nv,).
         physical: fit all links at once among the bodies that can exist, from the prior's values on.
         prior: a robot of the same structure whose parameters decide what the motion does not tell; `robot` by default.
         spread: relative uncertainty of the prior's links in a physical fit.
@@ -103,17 +104,36 @@ def identify(
     base = base_parameters(robot, added)
     factor = _decimation(decimation, frequency, period)
     seen = Observations(robot, added, base, motion, factor, hold_out, block)
-    data = triangles(seen.pieces(), base.used, seen.held)
     own = own_parameters(prior or robot, added)
     given = weights if isinstance(weights, str) else np.asarray(weights, dtype=float)
-    if physical:
-        return _physical(seen, data, own, given, spread, frequency)
     still = [name for name, moves in zip(speed_names(robot), np.abs(motion.qd).max(axis=0), strict=True) if not moves]
-    found = fit(data, base, solver, given, still)
-    times = correlation_times((seen.forces - seen.predict(found.values))[~seen.held])
-    parameters = nearest(prior_of(robot, added, base, found.values, own), base.B, found.values)
-    covariance = found.covariance(data, times)
-    return _result(seen, data, found, parameters, found.values, covariance, times, own, False, frequency)
+    data, free = free_fit(seen, "svd" if physical else solver, given, None if physical else still)
+    times = correlation_times((seen.forces - seen.predict(free.values))[~seen.held])
+    before = prior_of(robot, added, base, free.values, own)
+    if physical:
+        A, z = data.stacked(1.0 / (free.sigma**2 * times))
+        Q, R = np.linalg.qr(A)
+        parameters, covariance = physical_fit(R, Q.T @ z, base.B, before, spread)
+        values = base.of(parameters)
+    else:
+        values, covariance = free.values, free.covariance(data, times)
+        parameters = nearest(before, base.B, values)
+    return _result(seen, data, free, parameters, values, covariance, times, own, physical, frequency)
+
+
+def free_fit(
+    seen: Observations, solver: str, weights: str | np.ndarray, still: Sequence[str] | None
+) -> tuple[Triangles, Fit]:
+    """Least squares without demands on the parameters; a robust one is repeated with samples weighted by their residuals."""
+    data = triangles(seen.pieces(), seen.base.used, seen.held)
+    found = fit(data, seen.base, solver, weights, still)
+    for _ in range(ROUNDS if isinstance(weights, str) and weights == "robust" else 0):
+        samples = robust_weights(seen.forces - seen.predict(found.values), seen.held)
+        data = triangles(seen.pieces(), seen.base.used, seen.held, samples)
+        before, found = found, fit(data, seen.base, solver, weights, still)
+        if np.allclose(found.values, before.values, rtol=1e-6, atol=1e-9):
+            break
+    return data, found
 
 
 def at_joints(
@@ -146,19 +166,6 @@ def _decimation(decimation: int | None, cutoff: float | None, period: float) -> 
     if int(decimation) != decimation or decimation < 1:
         raise ArgumentError(f"decimation is {decimation!r}, expected a whole number from 1.")
     return int(decimation)
-
-
-def _physical(seen: Observations, data: Triangles, own: np.ndarray, weights, spread: float, cutoff) -> Identification:
-    """The fit among bodies that can exist, weighted as the fit without that demand."""
-    robot, base, added = seen.robot, seen.base, tuple(seen.blocks)
-    free = fit(data, base, "svd", weights, still=None)
-    times = correlation_times((seen.forces - seen.predict(free.values))[~seen.held])
-    A, z = data.stacked(1.0 / (free.sigma**2 * times))
-    Q, R = np.linalg.qr(A)
-    found = physical_fit(R, Q.T @ z, base.B, prior_of(robot, added, base, free.values, own), spread)
-    return _result(
-        seen, data, free, found.parameters, base.of(found.parameters), found.covariance, times, own, True, cutoff
-    )
 
 
 def _result(

@@ -70,23 +70,29 @@ class Triangles:
         return np.array([each.count for each in self.speeds])
 
 
-def triangles(pieces: Iterable[Rows], used: np.ndarray, held: np.ndarray) -> Triangles:
+def triangles(
+    pieces: Iterable[Rows], used: np.ndarray, held: np.ndarray, weights: np.ndarray | None = None
+) -> Triangles:
     """The triangles of all samples that are not held out.
 
     Args:
         used: which base parameters enter the force of each speed, (nv, b).
         held: samples to leave out, (n,).
+        weights: of each sample and speed, (n, nv), all the same by default.
     """
     columns = [np.flatnonzero(row) for row in used]
     corners = [np.zeros((0, len(own) + 1)) for own in columns]
     counts, power = 0, np.zeros(len(used))
     for rows in pieces:
-        kept = ~held[rows.first : rows.first + len(rows.t)]
+        own_rows = slice(rows.first, rows.first + len(rows.t))
+        kept = ~held[own_rows]
         counts += int(kept.sum())
+        factors = None if weights is None else np.sqrt(weights[own_rows][kept])
         for j, own in enumerate(columns):
             tau = rows.tau[kept, j]
             power[j] += tau @ tau
             fresh = np.column_stack([rows.K[kept, j][:, own], tau])
+            fresh = fresh if factors is None else factors[:, j, None] * fresh
             corners[j] = np.asarray(np.linalg.qr(np.concatenate([corners[j], fresh]), mode="r"))
     return Triangles(
         tuple(
