@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from appell.closed_loop.spherical.robot import SphericalRobot
+from appell.errors import AppellError
 from appell.view.links import JOINT, LINK, inertia_shapes
 from appell.view.shape import Rgb, Shape
 from appell.view.sliders import Slider
@@ -49,7 +50,13 @@ class SphericalSubject:
         return cls(robot, robot.name, 2 * reach, start, sliders, robot.actuator_names, shapes)
 
     def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
-        return np.asarray(values, dtype=float)
+        """Where a leg is too short for the platform, the robot stays where it was."""
+        q = np.asarray(values, dtype=float)
+        try:
+            self.poses(q)
+        except AppellError:
+            return near
+        return q
 
     def values(self, q: np.ndarray) -> np.ndarray:
         return np.asarray(q, dtype=float)
