@@ -131,7 +131,8 @@ class Page:
             values = np.array([handle.value for handle in self._sliders])
             qd = np.array([handle.value for handle in self._speeds])
             q = self.subject.coordinates(values, near=self.q)
-            self.show(Moment(q, qd, np.zeros(self._n), np.zeros(self._n)), move_sliders=False)
+            blocked = q is self.q  # loops do not close there: the slider goes back
+            self.show(Moment(q, qd, np.zeros(self._n), np.zeros(self._n)), move_sliders=blocked)
 
     def _switches(self) -> None:
         """A check box for each layer."""
