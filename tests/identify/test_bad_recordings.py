@@ -44,6 +44,7 @@ def backwards(t):
     [
         ({"q": with_nan}, r"q of 'joint3' is nan at sample 700: 21 numbers are missing, 2 gaps .* Fill the gaps"),
         ({"tau": lambda tau: np.where(np.arange(6) == 4, np.inf, tau)}, r"tau of 'joint5' is inf at sample 0"),
+        ({"tau": np.zeros_like}, "tau is 0 in all samples"),
         ({"q": stuck}, r"encoder of 'joint2' is stuck: it reads .* from t = 4 s to 4.596 s .* moves fast"),
         ({"q": np.rad2deg}, r"joint 'joint1' reaches .* at up to .* rad/s: these are degrees.* Pass np.deg2rad\(q\)"),
         ({"q": lambda q: q[:-7]}, r"differ in length: t has 7500, q has 7493, tau has 7500 samples"),
@@ -53,7 +54,7 @@ def backwards(t):
         ({"t": gap_in_time}, r"not evenly spaced: 0.504 s after sample 999, 0.004 s usually"),
         ({"t": backwards}, r"t does not grow: t\[10\] = 0.032 s follows t\[9\]"),
     ],
-    ids=["gaps", "infinite", "stuck", "degrees", "lengths", "transposed", "columns", "times", "jump", "backwards"],
+    ids=["gaps", "infinite", "no force", "stuck", "degrees", "lengths", "transposed", "columns", "times", "jump", "backwards"],
 )  # fmt: skip
 def test_defects_of_the_data(changes, told):
     with pytest.raises(appell.IdentificationError, match=told):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from recorded_motion import lossy_puma, puma_recording
 
 import appell
@@ -63,3 +67,16 @@ def test_arrays_in_one_file(folder):
     np.savez("empty.npz", t=record.t)
     with pytest.raises(appell.IdentificationError, match="no array 'q', it has t"):
         read_recording("empty.npz", lossy_puma())
+
+
+@given(st.permutations(["t", "q_joint1", "q2", "tau_joint1", "tau_2", "note"]), st.integers(2, 6))
+def test_columns_are_found_in_any_order(names, rows):
+    robot = appell.load("planar2r")
+    table = np.arange(len(names) * rows, dtype=float).reshape(rows, -1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "data.csv")
+        np.savetxt(path, table, delimiter=",", header=",".join(names), comments="")
+        record = read_recording(path, robot)
+    assert (record.t == table[:, names.index("t")]).all()
+    assert (record.q == table[:, [names.index("q_joint1"), names.index("q2")]]).all()
+    assert (record.tau == table[:, [names.index("tau_joint1"), names.index("tau_2")]]).all()

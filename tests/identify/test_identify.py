@@ -152,6 +152,17 @@ def test_residuals_that_follow_each_other_count_as_fewer_samples():
     assert times[1] == pytest.approx(10.0, rel=0.15)
 
 
+def test_a_joint_without_force_does_no_harm():
+    """A drive that was not recorded: its residual is rounding, and weights stay finite."""
+    robot = appell.load("planar2r").with_gravity((0.0, 0.0, -9.81))
+    t = np.arange(0.0, 8.0, 4e-3)
+    q, qd, qdd = appell.excitation(robot, 4.0, 3, columns=(), iterations=0)(t)
+    tau = robot.inverse_dynamics(q, qd, qdd) * [1.0, 0.0]
+    found = appell.identify(robot, t, q, tau, columns=(), hold_out=0)
+    assert np.isfinite(found.base_parameters).all()
+    assert np.isfinite(found.standard_errors).all()
+
+
 def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(300, 5))
@@ -179,6 +190,7 @@ def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
         ({"decimation": 0}, "decimation is 0"),
         ({"columns": ["viscose"]}, "Did you mean 'viscous'"),
         ({"transmission": Transmission([[1.0, 2.0]])}, "expected gear ratios"),
+        ({"prior": appell.load("planar2r")}, "prior has 28 parameters, 'puma560' has 84"),
     ],
 )
 def test_options_that_do_not_exist(options, told):

@@ -1,1 +1,9 @@
-"""Identification: from recorded motion to the parameters of a robot, with their uncertainty (docs/theory/identification.md)."""
+"""Identification: from recorded motion to the parameters of a robot, with their uncertainty (docs/theory/identification.md).
+
+The functions are `appell.identify`, `appell.base_parameters` and `appell.excitation`; here is what they take.
+"""
+
+from appell.identification.columns import Block, Columns, Coulomb, Coupling, Offset, Rotor, Viscous
+from appell.identification.transmission import Transmission
+
+__all__ = ["Block", "Columns", "Coulomb", "Coupling", "Offset", "Rotor", "Transmission", "Viscous"]

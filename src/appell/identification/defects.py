@@ -26,6 +26,8 @@ def refuse_defects(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) 
     """Raise for the first defect of a recording."""
     refuse_shapes(robot, t, q, tau)
     refuse_gaps(robot, t, q, tau)
+    if not tau.any():
+        raise IdentificationError("tau is 0 in all samples: no force was recorded. Look at the sensors, or at gains=.")
     refuse_uneven_time(t)
     refuse_degrees(robot, t, q)
     refuse_frozen(robot, t, q)

@@ -95,7 +95,7 @@ def _sigma(data: Triangles, A: np.ndarray, G: np.ndarray, values: np.ndarray) ->
     spent = np.einsum("rb,br->r", A, G)
     edges = np.cumsum([0, *(len(each.R) for each in data.speeds)])
     per_speed = np.array([spent[a:b].sum() for a, b in pairwise(edges)])
-    rounding = np.array([1e-24 * each.power for each in data.speeds]) + 1e-300
+    rounding = 1e-24 * max(each.power for each in data.speeds)
     return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.counts - per_speed, 1.0))
 
 

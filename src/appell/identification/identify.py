@@ -105,6 +105,10 @@ def identify(
     factor = _decimation(decimation, frequency, period)
     seen = Observations(robot, added, base, motion, factor, hold_out, block)
     own = own_parameters(prior or robot, added)
+    if len(own) != len(base.names):
+        raise ArgumentError(
+            f"prior has {len(own)} parameters, {robot.name!r} has {len(base.names)}: not the same structure."
+        )
     given = weights if isinstance(weights, str) else np.asarray(weights, dtype=float)
     still = [name for name, moves in zip(speed_names(robot), np.abs(motion.qd).max(axis=0), strict=True) if not moves]
     data, free = free_fit(seen, "svd" if physical else solver, given, None if physical else still)
