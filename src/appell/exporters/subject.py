@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algorithms.registry import find_for
-from appell.compiler.forms import Form, choose
+from appell.compiler.emit import plan
+from appell.compiler.forms import Form, StraightLine, choose
+from appell.compiler.schedule import ordered
 from appell.compiler.trace import signature
 
 if TYPE_CHECKING:
@@ -84,6 +86,11 @@ class Subject:
         for name, request in requests.items():
             expected = signature(robot.tree, request)
             _, method, _ = find_for(robot.tree, request.function, request.method)
-            form = choose(robot.tree, request)
+            form = in_order(choose(robot.tree, request))
             functions.append(Exported(name, request, method, expected.inputs, expected.shape, form))
         return cls(robot, prefix, dtype, tuple(functions))
+
+
+def in_order(form: Form) -> Form:
+    """Straight-line code in an order that suits processors: compilers of others keep it."""
+    return StraightLine(plan(ordered(form.planned.listed))) if isinstance(form, StraightLine) else form
