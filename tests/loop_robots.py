@@ -86,12 +86,10 @@ def bias(robot: ClosedLoopRobot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def drift(robot: ClosedLoopRobot, q: np.ndarray, v: np.ndarray, step: float = 2e-3) -> np.ndarray:
     """K̇ v by central differences of sixth order."""
-
-    def at(h: float) -> np.ndarray:
-        return robot.closure_jacobian(robot.open_tree.integrate(q, h * v)) @ v
-
-    weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
-    return sum(w * (at(k * step) - at(-k * step)) for k, w in weights.items()) / step
+    weights = np.array([-1 / 60, 3 / 20, -3 / 4, 3 / 4, -3 / 20, 1 / 60])
+    places = step * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
+    rows = robot.closure_jacobian(robot.open_tree.integrate(q, places[:, None] * v)) @ v
+    return weights @ rows / step
 
 
 def selected(robot: ClosedLoopRobot, torques: np.ndarray) -> np.ndarray:

@@ -30,10 +30,8 @@ Scalars = Sequence[Scalar]
 
 def inverse_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Actuator forces τ of the motion: the only ones, or the shortest where actuators are redundant.  [N m, N]"""
-    reduction = Reduction.at(system, q)
-    v = reduction.speeds(qd)
-    wanted = reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
-    return Elimination.of(_actuator_columns(system, reduction.columns())).solve_transposed(wanted)
+    J = _actuator_columns(system, Reduction.at(system, q).columns())
+    return Elimination.of(J).solve_transposed(generalized_forces(system, q, qd, qdd))
 
 
 def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:

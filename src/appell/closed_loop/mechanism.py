@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import qr
 
 from appell.algorithms.passive_forces import Losses, losses
 from appell.closed_loop.closing import EXACT, RCOND
 from appell.closed_loop.robot import speed_names
 from appell.closed_loop.singular import in_words, singularity_at
 from appell.compiler.options import Options
-from appell.errors import ModelError
+from appell.errors import ModelError, SimulationError
 from appell.simulation.mechanism import Bounds, TreeMechanism
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class LoopMechanism:
         lower, upper, speed, effort = tree.bounds
         self.bounds = Bounds(lower, upper, speed[independent], effort[actuated])
         self.losses, self.damping = _losses(robot), tree.damping
+        self._before: np.ndarray | None = None
 
     def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
@@ -70,6 +72,20 @@ class LoopMechanism:
         return self._closed(self.coordinates.tidied(q)), qd
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """How far the state is off. Asked after every step, so that a step over a singular configuration is seen here.
+
+        Raises:
+            SimulationError: the determinant of the dependent columns has changed its sign since the last step.
+        """
+        now = self.dynamics.closure_jacobian(q, check=False)[:, list(self.robot.tree.dependent)]
+        before, self._before = self._before, now
+        if before is not None and _turned_over(before, now):
+            raise SimulationError(
+                f"the motion of {self.name!r} has passed a singular configuration in one step: with "
+                f"{', '.join(self.qd_names)} held, it could move there. Choose other `speeds`, or ask for a smaller tolerance. "
+                f"q = {np.array2string(q, precision=6)}.",
+                state=np.concatenate([q, qd]), quantity="singular speeds",
+            )  # fmt: skip
         return max(float(np.abs(self._residual(q)).max()), self.coordinates.drift(q))
 
     def trouble(self, q: np.ndarray) -> str:
@@ -93,6 +109,14 @@ class LoopMechanism:
                 break
             q = nearer
         return q
+
+
+def _turned_over(before: np.ndarray, now: np.ndarray) -> bool:
+    """Whether columns have become dependent in between: their determinant, of rows that say most before, has another sign."""
+    if not (np.isfinite(before).all() and np.isfinite(now).all()):
+        return False
+    rows = qr(before.T, mode="r", pivoting=True)[1][: before.shape[1]]
+    return np.linalg.slogdet(before[rows])[0] * np.linalg.slogdet(now[rows])[0] < 0.0
 
 
 @lru_cache(maxsize=16)

@@ -12,10 +12,12 @@ import numpy as np
 from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
 from appell.compiler.api import Compiled
-from appell.errors import ArgumentError, ModelError, choices
+from appell.errors import ArgumentError, CompileError, ModelError, choices
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import ArrayLike
 
     from appell.closed_loop.closing import Closing
@@ -241,6 +243,13 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
 
     def _require_actuators(self) -> None:
         self.robot._require_actuators()
+
+    def save(self, path: str | PathLike, *_: object, **__: object) -> None:
+        """Not there for robots with closed loops: says what is."""
+        raise CompileError(
+            f"{self.robot.name!r} has closed loops and cannot be written to {path}: such files hold trees. Keep its "
+            "description and compile it where it runs, or write its functions as C with appell.export."
+        )
 
 
 def _listed(names: Sequence[str]) -> str:
