@@ -115,7 +115,7 @@ def _turned_over(before: np.ndarray, now: np.ndarray) -> bool:
     """Whether columns have become dependent in between: their determinant, of rows that say most before, has another sign."""
     if not (np.isfinite(before).all() and np.isfinite(now).all()):
         return False
-    rows = qr(before.T, mode="r", pivoting=True)[1][: before.shape[1]]
+    rows = qr(before.T, mode="r", pivoting=True)[-1][: before.shape[1]]
     return np.linalg.slogdet(before[rows])[0] * np.linalg.slogdet(now[rows])[0] < 0.0
 
 
