@@ -53,4 +53,5 @@ reference.write(Path(__file__).parent / "api")
 
 
 def setup(app) -> None:
+    app.connect("autodoc-process-docstring", reference.as_sentence, priority=400)  # before napoleon reads it
     app.connect("autodoc-process-docstring", reference.as_written)

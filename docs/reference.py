@@ -88,6 +88,12 @@ def as_written(app, what, name, obj, options, lines: list[str]) -> None:
             lines[i] = escaped(line)
 
 
+def as_sentence(app, what, name, obj, options, lines: list[str]) -> None:
+    """A colon in the first line of a property is part of a sentence: an empty line before it keeps it from naming a type."""
+    if what in ("property", "attribute"):
+        lines.insert(0, "")
+
+
 def escaped(line: str) -> str:
     """A line with *, | and a trailing _ escaped outside of backticks."""
     parts = re.split(r"(``?[^`]*``?)", line)
