@@ -34,13 +34,19 @@ def differentiate(signal: np.ndarray, period: float, stencil: np.ndarray = FIRST
 
 
 def natural_cutoff(q: np.ndarray, period: float) -> float:
-    """A cut-off [Hz] that keeps what moves and drops what is noise, from the power of the speeds of a recording (N, n)."""
+    """A cut-off [Hz] that keeps what moves and drops what is noise, from the spectrum of a recording (N, n).
+
+    The level of the positions' white noise is that of the upper half of the spectrum; what exceeds twice the largest that n
+    samples of it would have, 2 log n of its mean, is motion (noise of a repeated motion repeats, too). Its power is counted
+    as that of speeds.
+    """
     from scipy.signal import periodogram
 
-    speeds = differentiate(q - q[0], period)[2:-2]
-    frequencies, power = periodogram(speeds, 1.0 / period, window="hann", axis=0)
-    total = np.cumsum(power, axis=0)
-    moving = total[-1] > 0
+    frequencies, power = periodogram(q, 1.0 / period, window="hann", detrend="linear", axis=0)
+    noise = np.median(power[len(power) // 2 :], axis=0) / np.log(2.0)
+    motion = np.where(power > 4.0 * np.log(len(power)) * noise, power - noise, 0.0) * (frequencies**2)[:, None]
+    total = np.cumsum(motion, axis=0)
+    moving = (total[-1] > 0) & (np.ptp(q, axis=0) > 1e-6)
     if not moving.any():
         return 0.2 / period
     reached = [frequencies[np.searchsorted(column, POWER * column[-1])] for column in total[:, moving].T]
