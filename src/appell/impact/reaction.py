@@ -110,9 +110,13 @@ def walls_on_speeds(reaction: Reaction, contacts: ContactMotion) -> np.ndarray:
 
 
 def next_mode(reaction: Reaction, contacts: ContactMotion, mu: np.ndarray) -> Mode:
-    """The contacts that do not open, and whether they stick or slide."""
+    """The contacts that do not open, and whether they stick or slide.
+
+    Where contacts depend on each other their accelerations are less exact; one that pushes stays.
+    """
     greatest = max(1.0, float(np.abs(contacts.rate_bias).max(initial=0.0)))
-    stays = reaction.opening <= SMALL * greatest
+    pushes = reaction.normal > SMALL * max(1.0, float(reaction.normal.max(initial=0.0)))
+    stays = reaction.opening <= np.where(pushes, CREEP, SMALL) * greatest
     contacts, slipping = contacts.some(stays), reaction.slipping[stays]
     starts = np.linalg.norm(slipping, axis=-1)
     still = np.linalg.norm(contacts.sliding, axis=-1) <= SPEED

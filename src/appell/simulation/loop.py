@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 DRIFT = 1e-10
 """Integration errors in constraints are taken out when they are larger than this. [m]"""
-STUCK, CRAWL = 300, 3e-5
-"""A run is given up when so many events follow each other within this time. [s]"""
+STUCK = ((300, 3e-5), (30, 1e-11))
+"""A run is given up when so many events follow each other within such a time. [s]"""
 
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """How a run can end; the last with the name of the event."""
@@ -43,7 +43,7 @@ class Loop:
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Move from this state at t = 0 to the end; says how the run ended."""
-        t, work, events = 0.0, np.zeros(3), deque[float](maxlen=STUCK)
+        t, work, events = 0.0, np.zeros(3), deque[float](maxlen=STUCK[0][0])
         drive = self.plant.drive
         while True:
             if t >= drive.next_sample:
@@ -59,7 +59,7 @@ class Loop:
                 self._length = None
             t, y = self._fly(phase, t, y, min(duration, drive.next_sample))
             events.append(t)
-            if t >= duration or self.watch.stopped_by or (len(events) == STUCK and t - events[0] < CRAWL):
+            if t >= duration or self.watch.stopped_by or _stuck(events):
                 status = FINISHED if t >= duration else NO_PROGRESS
                 break
             self.recorder.end(t, y, phase)
@@ -113,3 +113,8 @@ class Loop:
             f"Look {look} and at the initial state, or ask for another tolerance, step or method.",
             time=t, state=np.concatenate([q, qd]), quantity=what,
         )  # fmt: skip
+
+
+def _stuck(events: deque[float]) -> bool:
+    """Whether the last events are too close together to lead anywhere."""
+    return any(len(events) >= count and events[-1] - events[-count] < time for count, time in STUCK)
