@@ -89,9 +89,9 @@ def as_written(app, what, name, obj, options, lines: list[str]) -> None:
 
 
 def as_sentence(app, what, name, obj, options, lines: list[str]) -> None:
-    """A colon in the first line of a property is part of a sentence: an empty line before it keeps it from naming a type."""
+    """A colon in the first line of a property is part of a sentence: an empty comment before it keeps it from naming a type."""
     if what in ("property", "attribute"):
-        lines.insert(0, "")
+        lines[:0] = ["..", ""]
 
 
 def escaped(line: str) -> str:
