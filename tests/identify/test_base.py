@@ -76,6 +76,20 @@ def test_base_parameters_give_the_same_torque(robot):
     assert sorted((*base.independent, *base.dependent, *base.unidentifiable)) == list(range(len(base.names)))
 
 
+def test_a_spherical_parallel_robot_has_base_parameters():
+    """The forces on its coordinates from the base parameters alone; masses, whose bodies turn about one point, do not count."""
+    robot = appell.load("agile_wrist")
+    base = appell.base_parameters(robot, ["viscous"])
+    q, qd, qdd = np.random.default_rng(0).uniform(-0.3, 0.3, (3, 5, 3))
+    K = robot.regressor(q, qd, qdd, columns=["viscous"])
+    own = np.concatenate([robot.parameters, [0.1, 0.2, 0.3]])
+    expected = robot.generalized_forces(q, qd, qdd) + qd * [0.1, 0.2, 0.3]
+    assert_close(K[..., list(base.independent)] @ base.of(own), expected, tolerance=1e-12)
+    assert len(base) == 33 + 3
+    assert base.names[-3:] == ("fv[yaw]", "fv[pitch]", "fv[roll]")
+    assert {"m[platform]", "m[leg3_link2]"} <= {base.names[i] for i in base.unidentifiable}
+
+
 def test_columns_that_differ_by_rounding_alone_do_not_count():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(200, 1, 3))

@@ -21,7 +21,7 @@ from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.model.robot import Robot
+    from appell.identification.columns import AnyRobot
 
 ZERO_COLUMN = 1e-9
 """A column this much smaller than the largest one is zero up to rounding."""
@@ -114,9 +114,7 @@ class BaseParameters:
         return str(self.table())
 
 
-def base_parameters(
-    robot: Robot | ClosedLoopRobot, columns: Sequence[str | Block] = (), seed: int = 0
-) -> BaseParameters:
+def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: int = 0) -> BaseParameters:
     """The base parameters of a robot: which parameters motion and torque can tell, and in which combinations.
 
     Args:
@@ -152,9 +150,7 @@ def base_parameters(
     return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
 
 
-def random_regressors(
-    robot: Robot | ClosedLoopRobot, added: Sequence[Block], rng: np.random.Generator
-) -> Callable[[int], np.ndarray]:
+def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
     """Regressors (n, nv, p) at n random states within the joint limits."""
 
     def draw(count: int) -> np.ndarray:
@@ -165,12 +161,21 @@ def random_regressors(
     return draw
 
 
-def random_configurations(robot: Robot | ClosedLoopRobot, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random coordinates (count, nq); loops are closed from starts around the reference configuration."""
+def random_configurations(robot: AnyRobot, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random coordinates (count, nq) at which the robot can stand."""
+    from appell.closed_loop.spherical import SphericalRobot
+    from appell.closed_loop.spherical import configurations as spherical
     from appell.model.robot import Robot
 
     if isinstance(robot, Robot):
         return np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)
+    if isinstance(robot, SphericalRobot):
+        return spherical.random_configurations(robot, count, rng)
+    return closed_configurations(robot, count, rng)
+
+
+def closed_configurations(robot: ClosedLoopRobot, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Coordinates with closed loops, from starts around the reference configuration."""
     reference, found = np.array(robot.reference), np.zeros((0, robot.nq))
     for _ in range(50):
         steps = rng.uniform(-0.4, 0.4, (2 * count, robot.open_tree.nv))

@@ -17,7 +17,10 @@ from appell.errors import ArgumentError, choices
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.closed_loop.spherical import SphericalRobot
     from appell.model.robot import Robot
+
+    AnyRobot = Robot | ClosedLoopRobot | SphericalRobot
 
 
 class Block(ABC):
@@ -27,7 +30,7 @@ class Block(ABC):
     """Whether the parameters are positive by their meaning; fits with `physical=True` keep them so."""
 
     @abstractmethod
-    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
+    def names(self, robot: AnyRobot) -> tuple[str, ...]:
         """Name of each parameter."""
 
     @abstractmethod
@@ -44,7 +47,7 @@ class _OfEverySpeed(Block):
 
     symbol: ClassVar[str]
 
-    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
+    def names(self, robot: AnyRobot) -> tuple[str, ...]:
         return tuple(f"{self.symbol}[{speed}]" for speed in speed_names(robot))
 
     def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -134,7 +137,7 @@ class Coupling(Block):
     second: int
     width: float = 0.0
 
-    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
+    def names(self, robot: AnyRobot) -> tuple[str, ...]:
         speeds = speed_names(robot)
         pair = f"{speeds[self.first]}+{speeds[self.second]}"
         return (f"Iam[{pair}]", f"fvm[{pair}]", f"fcm[{pair}]")
@@ -161,7 +164,7 @@ class Columns(Block):
     parameters: tuple[str, ...]
     function: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-    def names(self, robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
+    def names(self, robot: AnyRobot) -> tuple[str, ...]:
         return self.parameters
 
     def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -199,20 +202,23 @@ def beside(K, columns: Sequence[str | Block], q, qd, qdd, out: np.ndarray | None
     states = [np.broadcast_to(np.asarray(x, dtype=K.dtype), (*lead, np.shape(x)[-1])) for x in (q, qd, qdd)]
     flat = [x.reshape(-1, x.shape[-1]) for x in states]
     added = [block.columns(*flat) for block in blocks(columns)]
-    joined = np.concatenate([K, *(each.reshape(*lead, nv, -1) for each in added)], axis=-1)
+    joined = np.concatenate([K, *(each.reshape(*lead, nv, -1).astype(K.dtype) for each in added)], axis=-1)
     if out is None:
         return joined
     out[...] = joined
     return out
 
 
-def speed_names(robot: Robot | ClosedLoopRobot) -> tuple[str, ...]:
+def speed_names(robot: AnyRobot) -> tuple[str, ...]:
     """A name for every generalised speed: that of its joint, numbered where the joint has several."""
     from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.closed_loop.spherical import SphericalRobot
     from appell.model.joints import KINDS
 
     if isinstance(robot, ClosedLoopRobot):
         return robot.speed_names
+    if isinstance(robot, SphericalRobot):
+        return robot.joint_names
     names: list[str] = []
     for joint in robot.moving_joints:
         count = KINDS[joint.kind].nv

@@ -11,7 +11,7 @@ from appell.identification.columns import Block
 from appell.model.parameters import PER_LINK
 
 if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.identification.columns import AnyRobot
     from appell.model.robot import Robot
     from appell.model.tree import Tree
 
@@ -19,9 +19,9 @@ TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Names of the inertial parameters of a body; mx = m cx."""
 
 
-def parameter_names(robot: Robot | ClosedLoopRobot, blocks: Sequence[Block]) -> tuple[str, ...]:
+def parameter_names(robot: AnyRobot, blocks: Sequence[Block]) -> tuple[str, ...]:
     """Inertial parameters of all links, then those of the blocks."""
-    inertial = [f"{name}[{link.body}]" for link in open_tree(robot).links for name in TEN]
+    inertial = [f"{name}[{body}]" for body, _ in bodies_and_axes(robot) for name in TEN]
     return (*inertial, *(name for block in blocks for name in block.names(robot)))
 
 
@@ -30,28 +30,34 @@ def own_parameters(robot: Robot, blocks: Sequence[Block]) -> np.ndarray:
     return np.concatenate([robot.parameters, *(block.own(robot) for block in blocks)])
 
 
-def regrouped_last(robot: Robot | ClosedLoopRobot, count: int) -> list[int]:
+def regrouped_last(robot: AnyRobot, count: int) -> list[int]:
     """Columns in the order of preference as base parameters.
 
     First what a joint feels of its body alone, then what the blocks add, and last what is regrouped with the bodies nearer
     to the base by custom (Khalil and Gautier): mass, first moment along the axis, and one moment of inertia across it.
     """
-    tree = open_tree(robot)
-    inertial = PER_LINK * len(tree.links)
+    bodies = bodies_and_axes(robot)
+    inertial = PER_LINK * len(bodies)
     late: list[int] = []
-    for i, link in enumerate(tree.links):
-        axis = tree_axis(tree, link.body)
+    for i, (_, axis) in enumerate(bodies):
         moment = {0: 9, 1: 4, 2: 6}[axis]  # Izz, Ixx, Iyy across x, y, z
         late += [PER_LINK * i, PER_LINK * i + 1 + axis, PER_LINK * i + moment]
     early = [k for k in range(inertial) if k not in late]
     return [*early, *range(inertial, count), *late]
 
 
-def open_tree(robot: Robot | ClosedLoopRobot) -> Tree:
-    """The tree of bodies, of a robot with closed loops with all its joints free."""
+def bodies_and_axes(robot: AnyRobot) -> list[tuple[str, int]]:
+    """Bodies in the order of the regressor's columns, and the axis of each frame that is nearest to the joint's axis.
+
+    Of a robot with closed loops those of the tree with all its joints free; of a spherical one all turn about z.
+    """
+    from appell.closed_loop.spherical import SphericalRobot
     from appell.model.robot import Robot
 
-    return robot.tree if isinstance(robot, Robot) else robot.open_tree.tree
+    if isinstance(robot, SphericalRobot):
+        return [(name, 2) for name in robot.body_names]
+    tree = robot.tree if isinstance(robot, Robot) else robot.open_tree.tree
+    return [(link.body, tree_axis(tree, link.body)) for link in tree.links]
 
 
 def tree_axis(tree: Tree, body: str) -> int:

@@ -131,6 +131,7 @@ def test_descriptions_are_values():
         (lambda: wrist().with_assembly("left"), "unknown assembly"),
         (lambda: appell.robots.agile_wrist(arc_radius=0.0), "arc_radius"),
         (lambda: appell.robots.agile_wrist(platform_com=(0.0, np.nan, 0.0)), "platform_com"),
+        (lambda: appell.robots.agile_wrist(platform_com="abc"), "platform_com is 'abc', expected three finite numbers"),
         (lambda: appell.load("agile_wrist", base="floating"), "closed loops"),
         (lambda: ROBOTS["driven anywhere"].as_closed_loop(), "Actuate another joint"),
     ],

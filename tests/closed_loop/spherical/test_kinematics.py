@@ -102,6 +102,16 @@ def test_newton_finds_the_solution_near_a_start(assembly):
     assert robot.forward_kinematics_near(actuated(robot, q[0]), start[0]).shape == (3,)
 
 
+def test_newton_tells_that_nothing_is_near_the_start():
+    """The error is about what was given, not about a configuration on the way; the other solutions are named."""
+    with pytest.raises(appell.ClosureError, match=r"no solution was found near start: .*forward_kinematics gives all"):
+        wrist().forward_kinematics_near([2.0, -2.0, 2.0], [0.0] * 3)
+    good = actuated(wrist(), np.full(3, 0.1))
+    with pytest.raises(appell.ClosureError, match=r"near start\[1, 0\]") as caught:
+        wrist().forward_kinematics_near([[good], [[2.0, -2.0, 2.0]]], np.zeros((2, 1, 3)))
+    assert caught.value.index == (1, 0)
+
+
 def test_newton_serves_robots_of_any_legs():
     for name in ("long legs", "driven anywhere", "five-bar", "four-bar"):
         robot = ROBOTS[name]

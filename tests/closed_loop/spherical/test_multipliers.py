@@ -110,6 +110,41 @@ def test_eight_assemblies_against_the_general_loop_machinery(assembly, loops):
     assert_close(loops.actuator_jacobian(x), robot.actuator_jacobian(states.q), tolerance=1e-10)
 
 
+@pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
+def test_jacobians_against_the_general_loop_machinery(reference, loops):
+    robot = wrist("plus", CENTRE)
+    q = regular_states(robot, 6, seed=6).q
+    x = robot.closed_loop_configuration(q)
+    for body in ("platform", "leg1_link1", "leg3_link2"):
+        expected = loops.jacobian(x, body, reference)
+        assert_close(robot.jacobian(q, body, reference), expected, tolerance=1e-12, what=body)
+
+
+def test_joints_at_the_platform_carry_what_moves_it():
+    """Euler's equation of the platform alone: its change of angular momentum is the sum of the moments of the three legs."""
+    robot = wrist("plus", CENTRE)
+    q, qd, qdd = (each[0] for each in regular_states(robot, 1, seed=7))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    moments = sum(
+        robot.pose(q, f"leg{i}_link2")[:3, :3] @ wrench[3:]
+        for i, wrench in enumerate(robot.constraint_forces(q, qd, tau).values(), start=1)
+    )
+    R, h = robot.pose(q, "platform")[:3, :3], 1e-5
+    body = robot.platform
+    xx, xy, xz, yy, yz, zz = body.inertia
+    c = np.array(body.com)
+    about_centre = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    about_centre = about_centre + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def momentum(t: float) -> np.ndarray:
+        at, rate = q + qd * t + qdd * t * t / 2, qd + qdd * t
+        J = robot.jacobian(at, "platform", "LOCAL")[3:]
+        return robot.pose(at, "platform")[:3, :3] @ (about_centre @ (J @ rate))
+
+    weight = body.mass * np.cross(R @ c, robot.gravity_vector)
+    assert_close((momentum(h) - momentum(-h)) / (2 * h), moments + weight, tolerance=1e-8)
+
+
 @pytest.mark.parametrize("name", ["four legs", "long legs", "five-bar"])
 def test_general_robots_against_the_general_loop_machinery(name):
     robot = ROBOTS[name]

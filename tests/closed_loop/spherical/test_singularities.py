@@ -78,6 +78,8 @@ def test_at_the_border_the_leg_is_singular():
         robot.inverse_dynamics(reached, np.zeros(3), np.zeros(3))
     assert caught.value.status == "leg singularity"
     assert 0.0 <= caught.value.value < SMALLEST_H
+    told = float(str(caught.value).split("h = ")[1].split(",")[0])
+    assert told < SMALLEST_H  # with digits enough to see that it is less
     assert robot.singularities([reached, beyond, np.zeros(3)]).status.tolist() == [
         "leg singularity", "unreachable", "regular",
     ]  # fmt: skip

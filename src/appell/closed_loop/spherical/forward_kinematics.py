@@ -64,7 +64,7 @@ class Assemblies:
 
 def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
     """Documented at `SphericalRobot.forward_kinematics`."""
-    if len(robot.legs) != 3 or any(leg.joints != CLOSED or leg.actuated != (0,) for leg in robot.legs):
+    if not _has_all_assemblies(robot):
         raise ArgumentError(
             f"all assemblies are known for three legs of three joints, each actuated at the base; {robot.name} is another robot. "
             "Use forward_kinematics_near with a start."
@@ -92,6 +92,11 @@ def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
     h = np.einsum("kli,li->kl", np.cross(moved, w), u)  # (39); its sign is that of the root
     names = tuple(tuple("plus" if value >= 0.0 else "minus" for value in row) for row in h)
     return Assemblies(euler_angles(R), names, residual)
+
+
+def _has_all_assemblies(robot: SphericalRobot) -> bool:
+    """Whether the robot is three legs of three joints, each actuated at the base."""
+    return len(robot.legs) == 3 and all(leg.joints == CLOSED and leg.actuated == (0,) for leg in robot.legs)
 
 
 def middle_axis(leg: Leg, theta: float) -> np.ndarray:
@@ -134,22 +139,41 @@ def nearest_assembly(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike)
             f"{robot.name} has {robot.nv} degrees of freedom and {len(robot.actuator_names)} actuators."
         )
     q = q.copy()
+    robot.joint_angles(q)  # a start out of reach is told as such
     for _ in range(STEPS):
-        missed = angle_difference(theta, robot.joint_angles(q)[:, list(robot.actuated)])
-        step = np.linalg.solve(robot.actuator_jacobian(q), missed[..., None])[..., 0]
+        step = towards(robot, theta, q)
         longest = np.abs(step).max(axis=1, keepdims=True, initial=0.0)
         q += step * np.minimum(1.0, 0.3 / np.maximum(longest, 0.3))
         if (longest < 1e-13).all():
             break
-    missed = np.abs(angle_difference(theta, robot.joint_angles(q)[:, list(robot.actuated)])).max(axis=1, initial=0.0)
-    if (missed > 1e-10).any():
-        k = int(np.argmax(missed))
+    missed = np.abs(missing(robot, theta, q)).max(axis=1, initial=0.0)
+    if not (missed <= 1e-10).all():
+        k = int(np.argmax(~(missed <= 1e-10)))
+        index = tuple(int(i) for i in np.unravel_index(k, lead)) if lead else ()
+        place = f"start[{', '.join(map(str, index))}]" if lead else "start"
+        ended = f"still misses the angles by {missed[k]:.3g} rad" if np.isfinite(missed[k]) else "leaves the workspace"
+        others = "; forward_kinematics gives all solutions" if _has_all_assemblies(robot) else ""
         raise ClosureError(
-            f"forward_kinematics_near: angles[{k}] is missed by {missed[k]:.3g} rad from this start. Start nearer to the "
-            "solution, or take forward_kinematics for all solutions.",
-            status="unreachable", where="actuators", value=float(missed[k]), index=(k,),
+            f"forward_kinematics_near: no solution was found near {place}: Newton's method {ended}. There may be none at these "
+            f"angles, or none in this assembly. Start nearer to the solution{others}.",
+            status="unreachable", where="actuators", value=float(missed[k]), index=index,
         )  # fmt: skip
     return q.reshape(*lead, robot.nq)
+
+
+def missing(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """What the actuators miss at coordinates (N, nq), NaN out of reach. [rad]"""
+    return angle_difference(theta, robot.joint_angles(q, check=False)[:, list(robot.actuated)])
+
+
+def towards(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The step of Newton's method, (N, nq); NaN where there is none."""
+    step = np.full_like(q, np.nan)
+    J, left = robot.actuator_jacobian(q, check=False), missing(robot, theta, q)
+    fit = np.flatnonzero(np.isfinite(J).all(axis=(1, 2)) & np.isfinite(left).all(axis=1))
+    fit = fit[np.linalg.det(J[fit]) != 0.0]
+    step[fit] = np.linalg.solve(J[fit], left[fit][..., None])[..., 0]
+    return step
 
 
 def angle_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:

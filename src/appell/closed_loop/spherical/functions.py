@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from appell.dynamics import direct
 
@@ -139,8 +139,11 @@ class SphericalFunctions:
         return self.functions["bias", method]((q, qd), gravity, external_forces, parameters, out, check)
 
     @direct
-    def regressor(self, q, qd, qdd, *, gravity=None, out=None, check=True) -> np.ndarray:
+    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K with Q = K Φ: the forces on the coordinates are linear in the inertial parameters, (..., nv, 10 bodies).
+
+        Args:
+            columns: added behind, as in `Robot.regressor`; friction and rotors are then those of the coordinates.
 
         Example:
             >>> import appell
@@ -149,7 +152,12 @@ class SphericalFunctions:
             >>> bool(abs(Q - wrist.generalized_forces([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-14)
             True
         """
-        return self.functions["regressor", None]((q, qd, qdd), gravity, None, None, out, check)
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside
+
+        return beside(K, columns, q, qd, qdd, out)
 
     @direct
     def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
@@ -237,8 +245,19 @@ class SphericalFunctions:
             >>> appell.load("agile_wrist").pose([0.0] * 3, "platform").tolist()[0]
             [1.0, 0.0, 0.0, 0.0]
         """
-        key: Any = ("pose", None, frame, "LOCAL_WORLD_ALIGNED")
-        return self.functions[key]((q,), None, None, None, out, check)
+        return self.functions["pose", None, frame, "LOCAL_WORLD_ALIGNED"]((q,), None, None, None, out, check)
+
+    def jacobian(
+        self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
+    ) -> np.ndarray:
+        """Jacobian of a body's twist for the rates of the coordinates, linear rows (which are zero) first, (..., 6, nv).
+
+        Example:
+            >>> import appell
+            >>> appell.load("agile_wrist").jacobian([0.0] * 3, "platform")[3:].argmax(axis=0).tolist()  # about z, y, x
+            [2, 1, 0]
+        """
+        return self.functions["jacobian", None, frame, reference_frame]((q,), None, None, None, out, check)
 
     def singularities(self, q) -> Singularities:
         """How far configurations are from unreachable and singular ones, and the `status` of each.

@@ -12,7 +12,7 @@ from appell.algebra import Rotation, Scalar, Vec3, X
 from appell.algebra.scalar import atan2
 from appell.closed_loop.spherical.actuation import orthogonal_columns
 from appell.closed_loop.spherical.dynamics import euler_chain
-from appell.closed_loop.spherical.jacobians import actuated_rows
+from appell.closed_loop.spherical.jacobians import actuated_rows, still_jacobians
 from appell.closed_loop.spherical.posture import Posture, carried, posture
 from appell.closed_loop.spherical.rates import (
     coordinate_speeds,
@@ -61,6 +61,17 @@ def pose(system: SphericalSystem, q: Sequence[Scalar], place: Place, reference: 
     """Homogeneous transformation of a body's frame, whose origin is the centre."""
     R = attitude(posture(system, q), place)
     return [[*row, 0.0] for row in R.matrix().rows] + [[0.0, 0.0, 0.0, 1.0]]
+
+
+def jacobian(system: SphericalSystem, q: Sequence[Scalar], place: Place, reference: str) -> list[list[Scalar]]:
+    """Jacobian of a body's twist, (44) and (46); its linear rows are zero, as the frame's origin is the centre."""
+    placed = posture(system, q)
+    bodies = still_jacobians(system, placed, coordinate_speeds(system, placed))
+    J = next(body.J for (_, at), body in zip(system.names, bodies, strict=True) if at == place)
+    if reference != "LOCAL":
+        R = attitude(placed, place)
+        J = [R @ column for column in J]
+    return [[0.0] * system.nv] * 3 + [[column[k] for column in map(tuple, J)] for k in range(3)]
 
 
 def attitude(placed: Posture, place: Place) -> Rotation:

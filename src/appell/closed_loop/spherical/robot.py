@@ -299,6 +299,35 @@ class SphericalRobot(SphericalFunctions):
 
         return closed_loop_configuration(self, q)
 
+    def constraint_forces(
+        self, q, qd, torques, *, gravity=None, external_forces=None, check=True
+    ) -> Mapping[str, np.ndarray]:
+        """Wrench of the last joint of each leg on the platform under these torques of the actuators: name, (..., 6). [N, N m]
+
+        Found by `as_closed_loop()`: force first, at the centre, along the axes of the leg's last body. All axes meet in one
+        point, so rigid bodies do not tell how the legs share a force there; given are the shortest ones.
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> tau = wrist.inverse_dynamics([0.1] * 3, [0.0] * 3, [0.0] * 3)
+            >>> sorted(wrist.constraint_forces([0.1] * 3, [0.0] * 3, tau))
+            ['leg1_joint3', 'leg2_joint3', 'leg3_joint3']
+        """
+        x = self.closed_loop_configuration(q)
+        return self._loops.constraint_forces(
+            x, qd, torques, gravity=gravity, external_forces=external_forces, check=check
+        )
+
+    @cached_property
+    def _loops(self) -> ClosedLoopRobot:
+        """`as_closed_loop`, assembled anywhere."""
+        import numpy as np
+
+        from appell.closed_loop.spherical.configurations import random_configurations
+
+        return self.as_closed_loop(random_configurations(self, 1, np.random.default_rng(0))[0])
+
     def __repr__(self) -> str:
         return (
             f"SphericalRobot({self.name!r}, {len(self.legs)} legs, nv={self.nv}, "

@@ -104,14 +104,14 @@ def _error(system: SphericalSystem, at: Singularities, status: str, text: str, i
     elif status == LEG:
         value = float(np.sqrt(value))
         message = (
-            f"{text} is a singularity of leg {name!r}, stretched or folded: h = {value:.3g}, expected at least {SMALLEST_H:g}. "
+            f"{text} is a singularity of leg {name!r}, stretched or folded: h = {value:.9g}, expected at least {SMALLEST_H:g}. "
             "Its joint rates are not defined there."
         )
     elif status == ACTUATORS:
         name, value = "actuators", float(at.det)
         message = (
             f"{text} is a singularity of the actuators: det Jact = {value:.3g}, the sine of the angle between its columns "
-            f"{float(at.actuators):.3g}, expected at least {SMALLEST_SINE:g}. No torques can hold the platform there."
+            f"{float(at.actuators):.9g}, expected at least {SMALLEST_SINE:g}. No torques can hold the platform there."
         )
     else:
         name, value = "euler angles", float(at.euler)

@@ -51,7 +51,7 @@ def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravit
     """A function with its methods, the first of which is the default."""
     found = {key: value for key, value in methods.items() if callable(value)}
     return Quantity(
-        name, tuple(inputs.split()), shape, next(iter(found)), forces=forces, gravity=gravity, frame=name == "pose",
+        name, tuple(inputs.split()), shape, next(iter(found)), forces=forces, gravity=gravity, frame=name in ("pose", "jacobian"),
         methods=found,
     )  # fmt: skip
 
@@ -82,6 +82,7 @@ QUANTITIES = {
         _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
         _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
         _quantity("pose", "q", (4, 4), abedloo2014=kinematics.pose),
+        _quantity("jacobian", "q", (6, "v"), abedloo2014=kinematics.jacobian),
         _quantity("margins", "q", ("m",), abedloo2014=kinematics.margins),
     )
 }  # fmt: skip

@@ -71,7 +71,10 @@ def arc(name: str, angle: float, radius: float) -> Body:
 
 def platform(com: Sequence[float]) -> Body:
     """The platform with this mass centre."""
-    centre = np.array([float(value) for value in com])
+    try:
+        centre = np.asarray(com, dtype=float)
+    except (TypeError, ValueError):
+        centre = np.full(3, np.nan)
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise ModelError(f"platform_com is {com!r}, expected three finite numbers [m].")
     body = body_about_centre("platform", PLATFORM_MASS, centre, np.diag(PLATFORM_INERTIA))
