@@ -91,10 +91,10 @@ def test_terminal_without_unicode_is_served(tmp_path):
 
 
 def test_reader_that_stops_early_sees_no_traceback(tmp_path):
-    command = f"{sys.executable} -m appell reproduce provenzano2002 | head -n 1"
+    command = f"{sys.executable} -m appell info puma560 | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
     assert "Traceback" not in done.stderr
-    assert "Provenzano" in done.stdout
+    assert "puma560: 7 bodies" in done.stdout
 
 
 # --- demo -----------------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_demo_succeeds_without_matplotlib(run, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("path", "message"), [("no/folder/a.png", "No such file"), ("a.xyz", "Name a .png")])
+@pytest.mark.parametrize(("path", "message"), [("no/folder/a.png", "There is no folder no/folder: make it first"), ("a.xyz", "Name a .png")])
 def test_demo_cannot_draw_there(run, path, message):
     code, _, err = run("demo", "-o", path)
     assert code == 1
