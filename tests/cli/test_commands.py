@@ -130,7 +130,9 @@ def test_demo_succeeds_without_matplotlib(run, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("path", "message"), [("no/folder/a.png", "There is no folder no/folder: make it first"), ("a.xyz", "Name a .png")])
+@pytest.mark.parametrize(
+    ("path", "message"), [("no/folder/a.png", "There is no folder no/folder: make it first"), ("a.xyz", "Name a .png")]
+)
 def test_demo_cannot_draw_there(run, path, message):
     code, _, err = run("demo", "-o", path)
     assert code == 1

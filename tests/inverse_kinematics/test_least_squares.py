@@ -131,6 +131,7 @@ def test_limits_of_followers_narrow_their_leader():
 
 @pytest.mark.parametrize(("arguments", "text"), [
     ({"pose": np.eye(5)}, r"pose has shape \(5, 5\), expected"),
+    ({"pose": np.eye(3)}, r"shape \(3, 3\) and is a rotation matrix.* Give a pose \(4, 4\)"),
     ({"pose": np.diag([1.0, 1.0, -1.0, 1.0])}, "reflection"),
     ({"pose": 2.0 * np.eye(4)}, "off by 3"),
     ({"pose": np.full((4, 4), np.nan)}, r"pose\[0, 0\]"),
@@ -151,3 +152,13 @@ def test_wrong_arguments_are_named(arguments, text):
 def test_a_robot_with_several_tips_needs_a_frame():
     with pytest.raises(appell.ArgumentError, match="Say which frame is meant"):
         appell.inverse_kinematics(appell.load("shafei_tree"), np.eye(4))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("agile_wrist", r"joint_angles\(q\)"), ("four_bar", r"close\(\{joint: value\}\)")]
+)
+def test_robots_that_are_no_trees_are_told_what_they_have_instead(name, text):
+    with pytest.raises(appell.ArgumentError, match=f"for trees of joints, got .*{name!r}.*{text}"):
+        appell.inverse_kinematics(appell.load(name), np.eye(4))
+    with pytest.raises(appell.ArgumentError, match="compiled one has it as `robot`"):
+        appell.inverse_kinematics(appell.compile(appell.load("planar2r")), np.eye(4))  # type: ignore[arg-type]

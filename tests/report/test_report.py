@@ -63,7 +63,7 @@ def a_figure():
 def test_page_holds_everything_and_fetches_nothing(tmp_path: Path) -> None:
     picture = Picture.from_figure(a_figure(), "a line")
     report = Report("Title <1>", "Somewhere", ("note a", "note b"), (TABLE,), (picture, picture))
-    text = report.write(tmp_path / "deep" / "folder" / "page.html").read_text(encoding="utf-8")
+    text = report.write(tmp_path / "page.html").read_text(encoding="utf-8")
     page = Reader(text)
     assert page.cells[:6] == ["upper", "printed", "1.5", "", "computed", "1.25"]
     assert "Title &lt;1&gt;" in text
@@ -131,3 +131,10 @@ def test_command_writes_the_page_of_a_paper(tmp_path: Path, capsys: pytest.Captu
     Reader(text)
     for table in reproduce("provenzano2002").tables:
         assert table.title in text
+
+
+def test_folders_of_single_files_are_not_made(tmp_path: Path) -> None:
+    """As everywhere: a folder is made where a folder was named, not beside a file."""
+    with pytest.raises(FileNotFoundError):
+        Report("Title").write(tmp_path / "deep" / "page.html")
+    assert write_all((), tmp_path / "new" / "folder")[-1].name == "index.html"

@@ -10,6 +10,7 @@ from helpers import assert_close
 from scipy.linalg import expm
 
 import appell
+from appell.model.body import Body
 from appell.rollouts.integrators import INTEGRATORS
 
 ARM = appell.load("planar2r")
@@ -177,3 +178,19 @@ def test_inertial_parameters_are_the_descriptions_own_where_none_are_given():
     assert_close(appell.rollout(dyn, start, STILL, steps=20, dt=1e-3, every=20).q[0], end(20, 0.02), tolerance=1e-13)
     with pytest.raises(appell.ArgumentError, match=r"parameters has shape \(3,\), expected \(..., 20\)"):
         appell.rollout(DYN, start, STILL, steps=1, dt=1e-3, parameters=[1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("name", ["four_bar", "agile_wrist"])
+def test_closed_loops_are_sent_to_simulate(name):
+    robot = appell.load(name)
+    with pytest.raises(appell.ArgumentError, match=r"simulated by appell\.simulate"):
+        appell.rollout(appell.compile(robot), np.zeros(robot.nq), np.zeros(robot.nv), steps=1, dt=0.1)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_a_robot_without_joints_stays(layout):
+    dyn = appell.compile(appell.Robot("rock", (Body("base"),), ()), layout=layout)
+    still = np.zeros((4, 0) if layout == "rows" else (0, 4))
+    path = appell.rollout(dyn, still, still, steps=6, dt=0.1, every=2)
+    assert path.q.shape == path.qd.shape == ((4, 3, 0) if layout == "rows" else (0, 3, 4))
+    assert_close(path.t, np.array([0.2, 0.4, 0.6]))

@@ -250,3 +250,7 @@ def test_tables_are_the_reference_and_fast(profile):
 def test_tables_refuse_quaternions_and_bad_steps():
     with pytest.raises(appell.ArgumentError, match="step is -1"):
         tasks.tabulated(VALERA, -1)
+
+
+def test_no_times_give_no_states():
+    assert [part.shape for part in VALERA(np.zeros(0))] == [(0, 6)] * 3

@@ -297,3 +297,19 @@ def test_a_picture_of_a_motion_shows_its_moments_and_its_way() -> None:
     assert len(panel.lines) == 1
     links = sum(len(shape.mesh.faces) for shape in subject_of(robot).shapes if shape.layer == "links")
     assert len(panel.collections[0].get_facecolor()) > 0.7 * 6 * links
+
+
+def test_a_robot_without_joints_or_shapes_is_drawn(tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    appell.draw(appell.Robot("rock", (Body("base"),), ()), tmp_path / "rock.png")
+    assert (tmp_path / "rock.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [({"port": 99999}, "port is 99999, expected"), ({"host": "192.0.2.1"}, "'192.0.2.1', which is no address of this")],
+)
+def test_addresses_that_cannot_be_listened_on_are_refused(address, text) -> None:
+    pytest.importorskip("viser")
+    with pytest.raises(appell.ArgumentError, match=text):
+        appell.show(appell.load("planar2r"), **address)

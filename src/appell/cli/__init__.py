@@ -89,7 +89,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except AppellError as error:
         return _fail(_one_line(error))
     except OSError as error:
-        return _fail(f"{error.filename or 'file'}: {error.strerror or error}.")
+        return _fail(f"{error.filename or 'file'}: {error.strerror or error}.{_missing_folder(error)}")
     except KeyboardInterrupt:
         return _fail("interrupted.")
     except Exception as error:  # a defect of this library: still one line, and how to see more
@@ -101,6 +101,13 @@ def _run(arguments: argparse.Namespace) -> int:
 def _fail(message: str) -> int:
     print(f"appell: error: {message}", file=sys.stderr)
     return FAILED
+
+
+def _missing_folder(error: OSError) -> str:
+    """What to do where the folder of a file is not there: none is made for single files."""
+    folder = os.path.dirname(str(error.filename or ""))
+    missing = isinstance(error, FileNotFoundError) and folder and not os.path.isdir(folder)
+    return f" There is no folder {folder}: make it first." if missing else ""
 
 
 def _one_line(error: Exception) -> str:

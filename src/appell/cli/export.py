@@ -1,4 +1,4 @@
-"""`appell export ROBOT`: functions of a robot as C source for a controller."""
+"""`appell export ROBOT`: functions of a robot as C source for a controller, or as CUDA functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
-    parser.add_argument("--language", default="c", help="c (default: %(default)s)")
+    parser.add_argument("--language", default="c", help="c or cuda (default: %(default)s)")
     parser.add_argument("--float", action="store_true", help="single precision instead of double")
     parser.add_argument("--prefix", help="of all names and files (default: the robot's name)")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")

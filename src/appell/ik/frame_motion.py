@@ -139,7 +139,8 @@ RANK = 1e-12
 
 
 def chosen_frame(robot: Robot, frame: str | None) -> str:
-    """The frame of this name; without one, the only tip of the robot."""
+    """The frame of this name; without one, the only tip of the robot. Robots that are no trees are refused."""
+    refuse_other_robots(robot)
     if frame is not None:
         if frame not in robot.body_names:
             raise ArgumentError(choices("frame", frame, robot.body_names))
@@ -151,6 +152,26 @@ def chosen_frame(robot: Robot, frame: str | None) -> str:
             f"robot {robot.name!r} has {len(tips)} tips ({', '.join(tips)}). Say which frame is meant, as frame={tips[0]!r}."
         )
     return tips[0]
+
+
+REMEDIES = {
+    "SphericalRobot": "Its coordinates are the attitude of the platform, and joint_angles(q) are the angles of all joints.",
+    "ClosedLoopRobot": "Its close({joint: value}) finds configurations with closed loops.",
+}
+"""What there is instead, by the kind of robot."""
+
+
+def refuse_other_robots(robot: object) -> None:
+    """Raise for what is no tree of joints."""
+    from appell.model.robot import Robot
+
+    if isinstance(robot, Robot):
+        return
+    name, kind = getattr(robot, "name", None), type(robot).__name__
+    remedy = REMEDIES.get(kind, "Pass a robot as appell.load returns it; a compiled one has it as `robot`.")
+    raise ArgumentError(
+        f"inverse kinematics are for trees of joints, got {kind}{f' {name!r}' if name else ''}. {remedy}"
+    )
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

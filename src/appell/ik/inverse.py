@@ -43,7 +43,8 @@ def inverse_kinematics(
     """Coordinates at which a frame of the robot stands in a pose.
 
     Args:
-        pose: of the frame in the world, (..., 4, 4); or only its position (..., 3), its attitude being free. [m]
+        pose: of the frame in the world, (..., 4, 4); or only its position (..., 3), its attitude being free. A rotation
+            matrix (3, 3) on its own is refused, as it is not three positions. [m]
         frame: name of a body; by default the tip, if the robot has one only.
         q0: coordinates (..., nq) near which a solution is wanted, and at which joints stand that do not move the frame;
             the neutral configuration by default.
@@ -114,19 +115,30 @@ def _arm(motion: FrameMotion) -> Arm | str:
 
 def _question(robot: Robot, pose: ArrayLike, frame: str | None) -> tuple[FrameMotion, np.ndarray, tuple[int, ...]]:
     """The frame, the poses as (N, 4, 4), and their leading dimensions."""
-    target = np.asarray(pose, dtype=float)
     name = chosen_frame(robot, frame)
+    target = np.asarray(pose, dtype=float)
     if not np.isfinite(target).all():
         index = ", ".join(str(int(i)) for i in np.argwhere(~np.isfinite(target))[0])
         raise ArgumentError(f"pose[{index}] is not a finite number.")
     if target.shape[-2:] == (4, 4):
         refuse_improper(target)
         return FrameMotion(robot, name), target.reshape(-1, 4, 4), target.shape[:-2]
+    if target.shape[-2:] == (3, 3) and _are_rotations(target):
+        raise ArgumentError(
+            f"pose has shape {target.shape} and is a rotation matrix: an attitude without a position. Give a pose (4, 4); to "
+            "keep the position free is not possible. If three positions are meant, pass one at a time."
+        )
     if target.shape[-1:] == (3,):
         full = np.broadcast_to(np.eye(4), (*target.shape[:-1], 4, 4)).copy()
         full[..., :3, 3] = target
         return FrameMotion(robot, name, rows=3), full.reshape(-1, 4, 4), target.shape[:-1]
     raise ArgumentError(f"pose has shape {target.shape}, expected (..., 4, 4), or (..., 3) for a position only.")
+
+
+def _are_rotations(R: np.ndarray) -> bool:
+    """Whether matrices (..., 3, 3) are all rotations."""
+    off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3))
+    return bool(len(off) and off.max() < 1e-6 and (np.linalg.det(R) > 0.0).all())
 
 
 def refuse_improper(pose: np.ndarray) -> None:

@@ -57,9 +57,8 @@ class Report:
         return page(self.title, body)
 
     def write(self, path: str | PathLike) -> Path:
-        """Write the page to a file, in folders that are made if need be; the path."""
+        """Write the page to a file in a folder that is there; the path."""
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.html(), encoding="utf-8")
         return path
 

@@ -46,7 +46,8 @@ def caption(name: str) -> str:
 
 
 def write_all(results: Iterable[Reproduction], folder: str | PathLike) -> list[Path]:
-    """One page for each paper in a folder, and an index of them; the paths, the index last."""
+    """One page for each paper in a folder, which is made if need be, and an index of them; the paths, the index last."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     paths, links = [], []
     for result in results:
         paths.append(report_of(result).write(Path(folder, f"{result.paper}.html")))

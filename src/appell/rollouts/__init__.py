@@ -92,9 +92,14 @@ def rollout(
         ((5, 10, 2), 0.1)
     """
     if not hasattr(dyn, "state_rate"):
-        raise ArgumentError(f"rollout takes a compiled robot, got {type(dyn).__name__}. Pass appell.compile(robot).")
+        loops = hasattr(dyn, "actuator_jacobian")
+        remedy = (
+            "Robots with closed loops are simulated by appell.simulate." if loops else "Pass appell.compile(robot)."
+        )
+        raise ArgumentError(f"rollout takes a compiled robot that is a tree, got {type(dyn).__name__}. {remedy}")
     plan = make_plan(dyn, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive, parameters)
-    q, qd = RUNNERS[dyn.options.target](dyn, plan, check)
+    runner = RUNNERS[dyn.options.target] if plan.nq else _without_joints
+    q, qd = runner(dyn, plan, check)
     t = dt * every * np.arange(1, plan.kept + 1)
     if check:
         _refuse_divergence(t, q, qd, plan.columns)
@@ -111,6 +116,13 @@ def _on_gpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
     from appell.gpu.rollout import run
 
     return run(dyn, plan, check)
+
+
+def _without_joints(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+    """States of no numbers."""
+    from appell.rollouts.arrays import parted, states
+
+    return parted(states(np, plan, dyn.options.dtype)[0], plan)
 
 
 RUNNERS = {"cpu": _on_cpu, "cuda": _on_gpu}

@@ -83,7 +83,7 @@ class PathReference(Plottable):
             raise _refusal(self.motion, pose[first], float(flat[first]), "unreachable", self.branch)
         rows = self.motion.rows
         qd, qdd = self.motion.speeds_and_accelerations(q, twist[:, :rows], rate[:, :rows])
-        return State(*(part.reshape(*time.shape, -1) for part in (q, qd, qdd)))
+        return State(*(part.reshape(*time.shape, part.shape[-1]) for part in (q, qd, qdd)))
 
     def guess(self, t: np.ndarray) -> np.ndarray:
         """Coordinates (N, nq) at times (N,) from the cubic between the knots."""

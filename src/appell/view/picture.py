@@ -68,7 +68,8 @@ def draw(
     if way is not None:
         panel.plot(*way.T, color=PATH, linewidth=1.3)
     places = np.array([pose[:3, 3] for moment in moments for pose in subject.poses(moment).values()])
-    _frame(panel, subject, np.concatenate([t.reshape(-1, 3) for t in triangles]), places)
+    corners = np.concatenate([places, *(t.reshape(-1, 3) for t in triangles)])
+    _frame(panel, subject, corners[len(places) if triangles else 0 :], places)
     save_figure(figure, path)
     return figure
 
@@ -108,7 +109,8 @@ def _fill(panel: Any, triangles: Sequence[np.ndarray], colours: Sequence[np.ndar
     """All triangles in one collection, so that they are sorted by depth."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
+    if triangles:
+        panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
 
 
 def _way(subject: Subject, line: Any) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.errors import AppellError
+from appell.errors import AppellError, ArgumentError
 
 if TYPE_CHECKING:
     from appell.impact.surfaces import Surface
@@ -55,8 +56,24 @@ def show(
         import viser
     except ImportError:
         raise AppellError("the viewer needs viser. Install it with: pip install 'appell[view]'") from None
+    refuse_address(host, port)
     subject = subject_of(robot, None if folder is None else Path(folder))
     timeline = None if motion is None else Timeline(subject, motion)
     with redirect_stdout(StringIO()):  # viser greets on stdout, which belongs to the caller
         server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
     return Page(server, subject, timeline, walls)
+
+
+def refuse_address(host: str, port: int) -> None:
+    """Raise for an address that this computer cannot listen on; a server would wait for it without end."""
+    if not isinstance(port, int) or not 0 < port < 1 << 16:
+        raise ArgumentError(f"port is {port!r}, expected a whole number from 1 to 65535.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(address)
+    except OSError as error:
+        raise ArgumentError(
+            f"host is {host!r}, which is no address of this computer ({error.strerror}). Use {LOCAL}, or 0.0.0.0 for all of "
+            "its addresses."
+        ) from None
