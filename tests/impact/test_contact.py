@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers import SHARED, assert_close
 from impact_robots import ball, particle, quaternion_about_y, rod, smallest_gap
 
 import appell
@@ -218,3 +218,32 @@ def test_between_two_walls_without_room_impacts_lose_their_rebound():
     assert 100 < len(motion.impacts) < 110
     assert {impact.time for impact in motion.impacts} == {0.0}
     assert np.abs(motion.qd).max() < 1e-12
+
+
+@pytest.mark.parametrize("angle", [0.7, 1.0])
+@pytest.mark.parametrize("velocity", [(-1.0, 0.0), (0.0, 1.0)])
+def test_strong_friction_without_forces_never_drives_a_rod(angle, velocity):
+    """Painlevé's paradox: μ = 2 > 4/3; velocity along the floor [m/s] and angular velocity about x [rad/s]."""
+    q = np.array([0.0, 0.0, 0.5 * np.sin(angle), *quaternion_about_y(-angle)])
+    along, spin = velocity
+    qd = np.array(
+        [along * np.cos(angle), 0.0, -along * np.sin(angle), spin * np.cos(angle), 0.0, -spin * np.sin(angle)]
+    )
+    motion = appell.simulate(rod(), q, qd, 0.15, walls=[appell.Plane((0, 0, 1), friction=2.0)], restitution=0.0)
+    assert (motion.status, len(motion.contacts)) == ("finished", 1)
+    assert np.diff(motion.work.walls).max() < 1e-10
+    assert np.diff(motion.energy).max() < 1e-8
+
+
+@pytest.mark.slow
+def test_a_quadruped_dropped_on_a_floor_only_loses_energy():
+    path = SHARED / "robots" / "go2.urdf"
+    if not path.exists():
+        pytest.skip("needs the shared robots")
+    robot = appell.load(path, base="floating")
+    q = np.array([0, 0, 0.6, 0, 0, 0, 1, *np.tile([0, 0.8, -1.5], 4)])
+    floor = appell.Plane((0, 0, 1), friction=0.5)
+    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.526, walls=[floor], restitution=0.3, rtol=1e-8)
+    assert motion.status == "finished"
+    assert max(np.diff(motion.energy).max(), np.diff(motion.work.walls).max()) < 1e-7
+    assert abs(motion.balance).max() < 1e-6

@@ -24,10 +24,14 @@ the inner ones end."""
 
 
 class Impulses(NamedTuple):
-    """Normal impulses (m,) and tangential ones (m, 2), along the tangents the problem was given in. [N s]"""
+    """Normal impulses (m,) and tangential ones (m, 2), along the tangents the problem was given in. [N s]
+
+    `lawful` is False where no impulses were found that obey Coulomb's law, and friction was reduced.
+    """
 
     normal: np.ndarray
     tangential: np.ndarray
+    lawful: bool = True
 
 
 class Delassus(NamedTuple):
@@ -90,11 +94,11 @@ def _bounded(G: Delassus, b_n: np.ndarray, f_t: np.ndarray, mu: np.ndarray) -> I
 
     low, high = 0.0, 1.0
     if obeys(high):
-        return Impulses(normal(high), f_t)
+        return Impulses(normal(high), f_t, lawful=False)
     while high - low > 1e-9:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if obeys(middle) else (low, middle)
-    return Impulses(normal(low), low * f_t)
+    return Impulses(normal(low), low * f_t, lawful=False)
 
 
 def _resisting(

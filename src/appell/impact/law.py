@@ -40,7 +40,8 @@ def impact(M: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray
     if mu.any():
         rough = solve_with_friction(G, excess, sliding, mu)
         share = _largest_share(M, qd, jump, _jump(M, J_n, J_t, rough))
-        impulses = Impulses(*((1 - share) * a + share * b for a, b in zip(impulses, rough, strict=True)))
+        normal, tangential = ((1 - share) * a + share * b for a, b in zip(impulses[:2], rough[:2], strict=True))
+        impulses = Impulses(normal, tangential)
         jump = _jump(M, J_n, J_t, impulses)
     return Outcome(qd + jump, impulses.normal, np.einsum("ct,cti->ci", impulses.tangential, axes))
 

@@ -22,7 +22,9 @@ from appell.impact.friction import Delassus, solve_with_friction
 from appell.impact.law import rows_along, tangents
 
 SPEED = 1e-9
-"""Speeds below this are none. [m/s]"""
+"""Normal speeds below this are none. [m/s]"""
+STILL = 1e-6
+"""Points that slide more slowly may come to stick, and slide, if at all, in the direction in which they accelerate. [m/s]"""
 SMALL = 1e-9
 """Normal accelerations and forces below this share of the greatest (or of 1 m/s², 1 N) are none."""
 CREEP = 1e-6
@@ -39,15 +41,22 @@ class Mode:
     Attributes:
         index: their numbers, (m,).
         sticks: those that do not slide, (m,).
-        direction: of sliding, for those that begin to slide from rest, (m, 3).
+        still: those that do not slide yet when the mode begins, (m,).
+        direction: of sliding when it begins; of those that are still, the one in which they accelerate, (m, 3).
+        mu: coefficients of friction, (m,).
+        lawful: whether Coulomb's law has forces for them; where points slide it may have none (Painlevé's paradox).
     """
 
     index: np.ndarray
     sticks: np.ndarray
+    still: np.ndarray
     direction: np.ndarray
+    mu: np.ndarray
+    lawful: bool = True
 
 
-FLIGHT = Mode(np.zeros(0, dtype=int), np.zeros(0, dtype=bool), np.zeros((0, 3)))
+_NONE = np.zeros(0, dtype=bool)
+FLIGHT = Mode(np.zeros(0, dtype=int), _NONE, _NONE, np.zeros((0, 3)), np.zeros(0))
 """No contact."""
 
 
@@ -58,6 +67,7 @@ class Reaction(NamedTuple):
         qdd: accelerations with the walls, (nv,).
         normal, friction: their forces on the points, (m,) and (m, 3). [N]
         opening, slipping: accelerations of the points, g̈ (m,) and in the tangent (m, 3). [m/s²]
+        lawful: whether the forces obey Coulomb's law.
     """
 
     qdd: np.ndarray
@@ -65,6 +75,7 @@ class Reaction(NamedTuple):
     friction: np.ndarray
     opening: np.ndarray
     slipping: np.ndarray
+    lawful: bool
 
 
 def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray) -> Reaction:
@@ -76,12 +87,12 @@ def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray
     way = np.einsum("cti,ci->ct", axes, slide_direction(contacts, np.full((len(free), 3), np.nan)))
     forces = solve_with_friction(Delassus.of(J_n, J_t, M), free, free_t, mu, way)
     after = qdd + np.linalg.solve(M, J_n.T @ forces.normal + J_t.T @ forces.tangential.ravel())
-    return _reaction(after, forces.normal, np.einsum("ct,cti->ci", forces.tangential, axes), contacts)
+    return _reaction(after, forces.normal, np.einsum("ct,cti->ci", forces.tangential, axes), contacts, forces.lawful)
 
 
-def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> Reaction:
+def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mode: Mode) -> Reaction:
     """Forces that keep the contacts of a mode closed, and those that stick in their place."""
-    J_n = contacts.J_n
+    J_n, mu = contacts.J_n, mode.mu
     way = slide_direction(contacts, mode.direction)
     slides = np.where(mode.sticks, 0.0, mu)
     pushes = J_n - slides[:, None] * np.einsum("ci,cij->cj", way, contacts.J)  # a unit of f_n brings its friction along
@@ -97,10 +108,13 @@ def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray
     return _reaction(qdd + weighted @ f, f[:m], friction, contacts)
 
 
-def _reaction(qdd: np.ndarray, normal: np.ndarray, friction: np.ndarray, contacts: ContactMotion) -> Reaction:
+def _reaction(
+    qdd: np.ndarray, normal: np.ndarray, friction: np.ndarray, contacts: ContactMotion, lawful: bool = True
+) -> Reaction:
     acceleration = contacts.J @ qdd + contacts.acceleration
     along = np.sum(acceleration * contacts.normal, axis=-1)
-    return Reaction(qdd, normal, friction, along + contacts.bend, acceleration - along[:, None] * contacts.normal)
+    slipping = acceleration - along[:, None] * contacts.normal
+    return Reaction(qdd, normal, friction, along + contacts.bend, slipping, lawful)
 
 
 def walls_on_speeds(reaction: Reaction, contacts: ContactMotion) -> np.ndarray:
@@ -119,34 +133,35 @@ def next_mode(reaction: Reaction, contacts: ContactMotion, mu: np.ndarray) -> Mo
     stays = reaction.opening <= np.where(pushes, CREEP, SMALL) * greatest
     contacts, slipping = contacts.some(stays), reaction.slipping[stays]
     starts = np.linalg.norm(slipping, axis=-1)
-    still = np.linalg.norm(contacts.sliding, axis=-1) <= SPEED
+    still = np.linalg.norm(contacts.sliding, axis=-1) <= STILL
     sticks = (mu[stays] > 0.0) & still & (starts <= CREEP * greatest)
-    return Mode(contacts.index, sticks, slipping / np.where(starts > 0.0, starts, 1.0)[:, None])
+    direction = slide_direction(contacts, slipping / np.where(starts > 0.0, starts, 1.0)[:, None])
+    return Mode(contacts.index, sticks, still, direction, mu[stays], reaction.lawful)
 
 
-def has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> bool:
+def has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mode: Mode) -> bool:
     """Whether a contact of the mode would have to pull, or to hold with more friction than it has.
 
     Where contacts depend on each other this may be so for the forces of smallest norm and not for others: then `push`
-    decides, whose accelerations are the same for all of them.
+    decides, whose accelerations are the same for all of them. Where it finds no forces either the mode has ended.
     """
-    forces = hold(M, qdd, contacts, mu, mode)
+    forces, mu = hold(M, qdd, contacts, mode), mode.mu
     limit = SMALL * max(1.0, float(np.abs(forces.normal).max(initial=0.0)))
     grip = np.linalg.norm(forces.friction[mode.sticks], axis=-1)
     if forces.normal.min(initial=0.0) >= -limit and (grip <= (mu * forces.normal)[mode.sticks] + limit).all():
         return False
-    if _can_be_shared(forces, contacts, mu, mode):
+    if _can_be_shared(forces, contacts, mode):
         return False
     kept = next_mode(push(M, qdd, contacts, mu), contacts, mu)
-    return len(kept.index) < len(mode.index) or bool((kept.sticks != mode.sticks).any())
+    return not kept.lawful or len(kept.index) < len(mode.index) or bool((kept.sticks != mode.sticks).any())
 
 
-def _can_be_shared(forces: Reaction, contacts: ContactMotion, mu: np.ndarray, mode: Mode) -> bool:
+def _can_be_shared(forces: Reaction, contacts: ContactMotion, mode: Mode) -> bool:
     """Whether other forces that push, and hold with the friction they have, do the same to the motion.
 
     Those of a contact that sticks are taken from a pyramid of `SIDES` edges inside its cone.
     """
-    way = slide_direction(contacts, mode.direction)
+    way, mu = slide_direction(contacts, mode.direction), mode.mu
     edges = np.where(mode.sticks[:, None], 0.0, -mu[:, None] * way)[:, None] + contacts.normal[:, None]
     edges = np.repeat(edges, SIDES, axis=1)
     angles = 2.0 * np.pi / SIDES * np.arange(SIDES)
@@ -161,5 +176,5 @@ def _can_be_shared(forces: Reaction, contacts: ContactMotion, mu: np.ndarray, mo
 def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:
     """Unit vectors (m, 3) of sliding; `at_rest` for points that do not slide."""
     speed = np.linalg.norm(contacts.sliding, axis=-1)
-    moves = speed > SPEED
+    moves = speed > STILL
     return np.where(moves[:, None], contacts.sliding / np.where(moves, speed, 1.0)[:, None], at_rest)

@@ -11,7 +11,7 @@ from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.crossing import TIME, first_crossing
 from appell.impact.law import rows_along, tangents
-from appell.impact.reaction import SPEED, Mode, Reaction, has_ended, hold, walls_on_speeds
+from appell.impact.reaction import SPEED, STILL, Mode, Reaction, has_ended, hold, slide_direction, walls_on_speeds
 from appell.simulation.grip import Grip, first_change
 from appell.simulation.plant import Motion
 
@@ -36,7 +36,6 @@ class Touching:
 
     def __init__(self, plant: Plant, pairs: Contacts, mode: Mode, grip: Grip) -> None:
         self.plant, self.pairs, self.mode, self.grip = plant, pairs, mode, grip
-        self.mu = pairs.of_walls([wall.friction for wall in pairs.walls])[mode.index]
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
@@ -56,7 +55,7 @@ class Touching:
     def _held(self, q: np.ndarray, qdd: np.ndarray, contacts: ContactMotion) -> Reaction:
         """Forces of the walls, the joints that stick left out of the motion."""
         free = self.grip.free
-        return hold(self._mass(q), qdd[free], contacts.over(free), self.mu, self.mode)
+        return hold(self._mass(q), qdd[free], contacts.over(free), self.mode)
 
     def _holding(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Forces on the joints that stick."""
@@ -83,17 +82,19 @@ class Touching:
 
     def _release(self, step: Step) -> float | None:
         """The first time at which a contact opens, or changes between sticking and sliding."""
-        sliding = self._closed(*self._state(step, step.start)).sliding
+        start = self._closed(*self._state(step, step.start))
+        way = slide_direction(start, self.mode.direction)
+        starts = self.mode.still & (np.linalg.norm(start.sliding, axis=-1) <= STILL)
+        back = np.where(starts, 0.5 * STILL, SPEED)  # what is left of an older motion does not count
 
         def ended(t: float) -> bool:
             q, qd = self._state(step, t)
             contacts = self._closed(q, qd)
-            turned = np.sum(contacts.sliding * sliding, axis=-1) < 0.0
-            moved = np.linalg.norm(sliding, axis=-1) > SPEED
-            if ((self.mu > 0.0) & ~self.mode.sticks & turned & moved).any():
+            turned = np.sum(contacts.sliding * way, axis=-1) < -back
+            if ((self.mode.mu > 0.0) & ~self.mode.sticks & turned).any():
                 return True
             free, qdd = self.grip.free, self.plant.motion(t, q, qd, self.grip).qdd
-            return has_ended(self._mass(q), qdd[free], contacts.over(free), self.mu, self.mode)
+            return has_ended(self._mass(q), qdd[free], contacts.over(free), self.mode)
 
         times = np.linspace(step.start, step.end, LOOKS + 1).tolist()
         for a, b in pairwise(times):

@@ -8,6 +8,8 @@ At an instant at which points touch walls:
    ever smaller impacts comes to its end.
 3. Points without velocity along the normal stay in contact if the wall would have to push them, and leave if not. Points
    that others push off so weakly that they would not rise above `RESOLVED` stay as well.
+4. Where Coulomb's law has no forces for points that slide (Painlevé's paradox), they slide on with as much less friction,
+   in steps of `YIELD`, as it needs for forces that push.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ RESOLVED = 1e-11
 ROUNDS = 200
 ELASTIC_ROUNDS = 100
 """Most impacts at one instant, and after how many of them they lose their rebound."""
+YIELD, LEAST = 0.8, 0.01
+"""Steps in which friction is reduced where it has no forces, and the share below which there is none."""
 GRIPS = 50
 """Most corrections of which joints stick while points rest on walls."""
 
@@ -63,7 +67,7 @@ class Walls:
                 contacts = self.pairs.motion(q, qd)
             involved = self._involved(contacts)
             if not involved.any():
-                phase = Touching(self.plant, self.pairs, *self._mode(t, q, qd, contacts))
+                phase = self._phase(t, q, qd, contacts)
                 q, qd = phase.tidied(q, qd)
                 if not self._involved(self.pairs.motion(q, qd)).any():
                     return Settled(q, qd, phase, tuple(impacts))
@@ -99,13 +103,26 @@ class Walls:
     def _faint(self, t: float, q: np.ndarray, qd: np.ndarray, index: np.ndarray) -> np.ndarray:
         """Which contacts fall back before their gap is larger than FAINT."""
         every = self.pairs.motion(q, qd)
-        qdd = Touching(self.plant, self.pairs, *self._mode(t, q, qd, every)).motion(t, q, qd).qdd
+        qdd = self._phase(t, q, qd, every).motion(t, q, qd).qdd
         contacts = every.some(index)
         opening = contacts.J_n @ qdd + contacts.rate_bias
         return (opening < 0.0) & (contacts.rate**2 <= -2.0 * opening * FAINT)
 
-    def _mode(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> tuple[Mode, Grip]:
-        """The contacts that go on, and the joints that stick: found in turn until they fit together."""
+    def _phase(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion) -> Touching:
+        """How the motion goes on, with less friction where there are no forces with all of it."""
+        mode, grip = self._mode(t, q, qd, contacts, 1.0)
+        share = 1.0
+        while not mode.lawful:
+            share = share * YIELD if share > LEAST else 0.0
+            mode, _ = self._mode(t, q, qd, contacts, share)
+            if mode.lawful:
+                mode, grip = self._mode(t, q, qd, contacts, share * YIELD)
+        return Touching(self.plant, self.pairs, mode, grip)
+
+    def _mode(
+        self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, share: float
+    ) -> tuple[Mode, Grip]:
+        """The contacts that go on with a share of their friction, and the joints that stick: found in turn until they fit."""
         closed = contacts.some(np.abs(contacts.gap) <= CLOSED)
         resting = np.abs(closed.rate) <= SPEED
         grip = grip_in_flight(self.plant, t, q, qd)
@@ -114,7 +131,9 @@ class Walls:
         M = self.plant.mechanism.mass_matrix(q)
         mode = FLIGHT
         for _ in range(GRIPS):
-            mode, qdd, walls = self._pushed(M, self.plant.motion(t, q, qd, grip).qdd, closed, resting.copy(), grip)
+            mode, qdd, walls = self._pushed(
+                M, self.plant.motion(t, q, qd, grip).qdd, closed, resting.copy(), grip, share
+            )
             forces = self.plant.holding(t, q, qd, grip, walls) if len(grip.stuck) else np.zeros(0)
             better = corrected(self.plant, grip, qd, qdd, forces)
             if better is grip:
@@ -123,13 +142,13 @@ class Walls:
         return mode, grip
 
     def _pushed(
-        self, M: np.ndarray, qdd: np.ndarray, closed: ContactMotion, resting: np.ndarray, grip: Grip
+        self, M: np.ndarray, qdd: np.ndarray, closed: ContactMotion, resting: np.ndarray, grip: Grip, share: float
     ) -> tuple[Mode, np.ndarray, np.ndarray]:
         """The contacts that go on under a grip, with accelerations (nv,) and the walls' forces on the speeds (nv,)."""
         free = grip.free
         M_free = M if isinstance(free, slice) else M[np.ix_(free, free)]
         while True:
-            chosen, mu = closed.some(resting), self.mu[closed.index[resting]]
+            chosen, mu = closed.some(resting), share * self.mu[closed.index[resting]]
             reaction = push(M_free, qdd[free], chosen.over(free), mu)
             after = np.zeros_like(qdd)
             after[free] = reaction.qdd
