@@ -97,7 +97,7 @@ def test_every_choice_of_the_fifth_block(free):
     from appell.identification.observations import Observations, motion_of
     from appell.identification.triangles import triangles
 
-    t, q, tau = at_joints(*tx40_recording(), TX40_TRANSMISSION, None)
+    t, q, tau = at_joints(tx40(), *tx40_recording(), TX40_TRANSMISSION)
     motion = motion_of(tx40(), t, q, tau, 40.0)
     seen = Observations(tx40(), TX40_COLUMNS, free.base, motion, 10, 5, 0.5)
     number = np.floor((seen.t - motion.t[0]) / 0.5).astype(int)

@@ -17,18 +17,20 @@ JITTER = 0.01
 """How far steps of time may be from each other, relative."""
 FROZEN = 0.05
 """Seconds that an encoder may give one number while its joint moves fast."""
+SLOW, COARSE = 100.0, 0.05
+"""Seconds that a joint may take for its travel, or 1 rad of it, where samples are farther apart than this. [s]"""
 DEGREES = 180.0 / np.pi
 FASTEST, BLUR = 50.0, 0.02
 """Speed that no joint of a robot has [rad/s], and over how long it is measured. [s]"""
 
 
 def refuse_defects(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
-    """Raise for the first defect of a recording."""
-    refuse_shapes(robot, t, q, tau)
+    """Raise for the first defect of a recording, whose shapes are right (`refuse_shapes`)."""
     refuse_gaps(robot, t, q, tau)
     if not tau.any():
         raise IdentificationError("tau is 0 in all samples: no force was recorded. Look at the sensors, or at gains=.")
     refuse_uneven_time(t)
+    refuse_milliseconds(robot, t, q)
     refuse_degrees(robot, t, q)
     refuse_frozen(robot, t, q)
 
@@ -83,6 +85,23 @@ def refuse_uneven_time(t: np.ndarray) -> None:
         raise IdentificationError(
             f"samples are not evenly spaced: {steps[worst]:g} s after sample {worst}, {usual:g} s usually. Samples are "
             "missing there, or time is not that of the sensors: interpolate to even times, or pass a stretch without it."
+        )
+
+
+def refuse_milliseconds(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
+    """Times in milliseconds or finer: samples far apart, and a joint that takes minutes across its travel, or for 1 rad of it.
+
+    Both must hold, for the joint that travels farthest, so that no real recording is refused for being slow: what is sampled
+    at more than 20 Hz may move as slowly as it likes, and what crosses its travel in 100 s may be sampled as rarely as it
+    likes. In milliseconds, 1 kHz and one radian a second read as 1 s between samples and 1000 s for a radian.
+    """
+    step, k = float(t[1] - t[0]), int(np.argmax(np.ptp(q, axis=0)))
+    path, travel = float(np.abs(np.diff(q[:, k])).sum()), min(float(np.ptp(q[:, k])), 1.0)
+    if step > COARSE and path * SLOW < travel * (t[-1] - t[0]):
+        raise IdentificationError(
+            f"t grows by {step:.4g} s a sample, and {_coordinate_names(robot)[k]!r} takes {travel * (t[-1] - t[0]) / path:.3g} "
+            f"s for {travel:.3g} rad or m of its way: these are milliseconds, or finer. Pass t / 1000. If they are seconds, the "
+            "motion is too slow to tell anything of inertia: record a faster one."
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import re
+import warnings
+import zipfile
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,29 +42,52 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     path = Path(path)
     if path.suffix == ".npz":
         return _from_npz(path)
-    with _opened(path) as file:
-        header = [name.strip().strip('"') for name in file.readline().split(",")]
+    header = _header(path)
     names = speed_names(robot)
     places = {kind: [_place(header, kind, k, name, path) for k, name in enumerate(names)] for kind in ("q", "tau")}
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise IdentificationError(f"{path.name}: no column 't' in the header: {', '.join(header)}.")
-    table = _numbers(path, len(header))
+    table = _numbers(path, header, {time, *places["q"], *places["tau"]})
     return Recording(table[:, time], table[:, places["q"]], table[:, places["tau"]])
 
 
 def _from_npz(path: Path) -> Recording:
-    with np.load(path, allow_pickle=False) as stored:
-        for name in Recording._fields:
-            if name not in stored:
-                raise IdentificationError(
-                    f"{path.name}: no array {name!r}, it has {', '.join(stored.files) or 'none'}."
-                )
-        return Recording(stored["t"], stored["q"], stored["tau"])
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError):  # the last two of a single array
+        raise IdentificationError(
+            f"{path.name}: not an archive of NumPy arrays. Write one with np.savez({path.name!r}, t=t, q=q, tau=tau), or name a "
+            "table with commas .csv."
+        ) from None
+    for name in Recording._fields:
+        if name not in arrays:
+            raise IdentificationError(f"{path.name}: no array {name!r}, it has {', '.join(arrays) or 'none'}.")
+    return Recording(*(arrays[name] for name in Recording._fields))
 
 
 def _opened(path: Path):
     return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+
+
+def _header(path: Path) -> list[str]:
+    """Names of the columns."""
+    try:
+        with _opened(path) as file:
+            first = file.readline()
+    except UnicodeDecodeError:
+        raise IdentificationError(f"{path.name}: not a text file. Expected CSV, or NumPy's .npz.") from None
+    header = [name.strip().strip('"') for name in first.split(",")]
+    if not first.strip():
+        told = "is empty" if not first else "begins with an empty line"
+        raise IdentificationError(f"{path.name}: the file {told}. Expected a header t, q_JOINT, tau_JOINT, and rows.")
+    if all(_value(cell) is not None for cell in header):
+        raise IdentificationError(
+            f"{path.name}: no header: the first line has numbers only. Write the names of the columns above them: t, q_JOINT "
+            "and tau_JOINT of every joint."
+        )
+    return header
 
 
 def _place(header: list[str], kind: str, k: int, name: str, path: Path) -> int:
@@ -75,17 +99,45 @@ def _place(header: list[str], kind: str, k: int, name: str, path: Path) -> int:
     )
 
 
-def _numbers(path: Path, width: int) -> np.ndarray:
+def _numbers(path: Path, header: list[str], used: set[int]) -> np.ndarray:
     """The rows below the header; empty cells become NaN, which is then told with joint and sample."""
-    try:
-        table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
-    except ValueError:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a file without rows, which is told below
         try:
-            table = np.atleast_2d(np.genfromtxt(path, delimiter=",", skip_header=1))
-        except ValueError as error:
-            line = re.search(r"Line #(\d+)", str(error))
-            where = f":{line[1]}" if line else ""
-            raise IdentificationError(f"{path.name}{where}: a row does not have {width} numbers.") from None
-    if table.shape[1] != width:
-        raise IdentificationError(f"{path.name}: rows have {table.shape[1]} numbers, the header {width} names.")
+            table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+        except ValueError:
+            table = _cell_by_cell(path, header, used)
+    if not table.size:
+        raise IdentificationError(f"{path.name}: no rows below the header. Expected a row a sample.")
+    if table.shape[1] != len(header):
+        raise IdentificationError(f"{path.name}: rows have {table.shape[1]} numbers, the header {len(header)} names.")
     return table
+
+
+def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
+    """The same of a file with cells that are empty, or that are no numbers in columns that are not used."""
+    rows: list[list[float]] = []
+    with _opened(path) as file:
+        for line, text in enumerate(file, 1):
+            cells = text.split(",")
+            if line == 1 or not text.strip():
+                continue
+            if len(cells) != len(header):
+                raise IdentificationError(
+                    f"{path.name}:{line}: the row has {len(cells)} cells, the header {len(header)} names."
+                )
+            values = [_value(cell) for cell in cells]
+            for k in sorted(used):
+                if values[k] is None and cells[k].strip():
+                    raise IdentificationError(
+                        f"{path.name}:{line}: {cells[k].strip()!r} in column {header[k]!r} is no number."
+                    )
+            rows.append([float("nan") if value is None else value for value in values])
+    return np.array(rows, ndmin=2)
+
+
+def _value(cell: str) -> float | None:
+    try:
+        return float(cell.strip().strip('"'))
+    except ValueError:
+        return None

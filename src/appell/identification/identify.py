@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identification import signals
+from appell.identification import arguments, signals
 from appell.identification.accuracy import RelativeError, correlation_times
 from appell.identification.base import base_parameters
 from appell.identification.columns import Block, Coulomb, Offset, Rotor, Viscous, blocks, speed_names
-from appell.identification.defects import refuse_defects
+from appell.identification.defects import refuse_defects, refuse_shapes
 from appell.identification.fit import ROUNDS, Fit, fit, robust_weights
 from appell.identification.naming import own_parameters
 from appell.identification.observations import Observations, motion_of
@@ -95,21 +95,20 @@ def identify(
             "`appell.base_parameters` give the rows and columns of the least squares."
         )
     added = blocks(columns)
-    t, q, tau = at_joints(t, q, tau, transmission, gains)
+    arguments.refuse_split(hold_out, block)
+    arguments.refuse_unless_positive("spread", spread, "the relative uncertainty of the prior's links")
+    arguments.refuse_other_structure(robot, robot if prior is None else prior)
+    given = weights if isinstance(weights, str) else arguments.numbers_of_speeds("weights", weights, robot)
+    t, q, tau = at_joints(robot, t, q, tau, transmission, gains)
     refuse_defects(robot, t, q, tau)
     period = float((t[-1] - t[0]) / (len(t) - 1))
     frequency = _cutoff(cutoff, q, period)
-    speeds = (None if x is None else np.asarray(x, dtype=float) for x in (qd, qdd))
-    motion = motion_of(robot, t, q, tau, frequency, *speeds)
+    rates = (arguments.recorded_rates(name, x, robot, len(t)) for name, x in (("qd", qd), ("qdd", qdd)))
+    motion = motion_of(robot, t, q, tau, frequency, *rates)
     base = base_parameters(robot, added)
     factor = _decimation(decimation, frequency, period)
-    seen = Observations(robot, added, base, motion, factor, hold_out, block)
+    seen = Observations(robot, added, base, motion, factor, int(hold_out), block)
     own = own_parameters(prior or robot, added)
-    if len(own) != len(base.names):
-        raise ArgumentError(
-            f"prior has {len(own)} parameters, {robot.name!r} has {len(base.names)}: not the same structure."
-        )
-    given = weights if isinstance(weights, str) else np.asarray(weights, dtype=float)
     still = [name for name, moves in zip(speed_names(robot), np.abs(motion.qd).max(axis=0), strict=True) if not moves]
     data, free = free_fit(seen, "svd" if physical else solver, given, None if physical else still)
     times = correlation_times((seen.forces - seen.predict(free.values))[~seen.held])
@@ -141,19 +140,25 @@ def free_fit(
 
 
 def at_joints(
-    t: ArrayLike, q: ArrayLike, tau: ArrayLike, transmission: Transmission | None, gains: ArrayLike | None
+    robot: Robot,
+    t: ArrayLike,
+    q: ArrayLike,
+    tau: ArrayLike,
+    transmission: Transmission | None = None,
+    gains: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What was recorded, as numbers at the joints."""
     try:
-        t, q, tau = (np.asarray(x, dtype=float) for x in (t, q, tau))
+        times, coordinates, forces = (np.asarray(x, dtype=float) for x in (t, q, tau))
     except (TypeError, ValueError):
         raise ArgumentError("t, q and tau must be arrays of real numbers, a row a sample.") from None
+    refuse_shapes(robot, times, coordinates, forces)
     if gains is not None:
-        factors = np.asarray(gains, dtype=float)
-        tau = tau * factors if factors.ndim < 2 else tau @ factors.T
+        forces = forces @ arguments.drive_gains(gains, robot).T
     if transmission is not None:
-        q, tau = transmission.coordinates(q), transmission.torques(tau)
-    return t, q, tau
+        arguments.refuse_transmission(transmission, robot)
+        coordinates, forces = transmission.coordinates(coordinates), transmission.torques(forces)
+    return times, coordinates, forces
 
 
 def _cutoff(cutoff: float | str | None, q: np.ndarray, period: float) -> float | None:
@@ -167,7 +172,7 @@ def _cutoff(cutoff: float | str | None, q: np.ndarray, period: float) -> float |
 def _decimation(decimation: int | None, cutoff: float | None, period: float) -> int:
     if decimation is None:
         return 1 if cutoff is None else max(1, int(0.2 / (cutoff * period)))
-    if int(decimation) != decimation or decimation < 1:
+    if not isinstance(decimation, (int, np.integer)) or decimation < 1:
         raise ArgumentError(f"decimation is {decimation!r}, expected a whole number from 1.")
     return int(decimation)
 
