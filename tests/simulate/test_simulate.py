@@ -178,11 +178,62 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"walls": [appell.Plane()], "restitution": 2.0}, "restitution is 2.0, expected a number from 0"),
         ({"walls": [appell.Plane()], "points": ["hand"]}, "unknown frame 'hand'"),
         ({"walls": [appell.Plane()], "points": []}, "no moving points to touch the walls"),
+        ({"walls": 3}, "walls is a int, expected surfaces"),
+        ({"restitution": 2.0}, "restitution is 2.0, expected a number from 0"),
+        ({"events": 3}, "events is a int, expected functions"),
+        ({"events": lambda t: t}, r"event '<lambda>' is a function of \(t\), expected one of \(t, q, qd\)"),
+        ({"tau": lambda t, q: q}, r"tau is a function of \(t, q\), expected one of \(t, q, qd\)"),
+        ({"q0": "ab"}, "q0 is 'ab', expected real numbers"),
+        ({"q0": [1j, 0]}, "q0 is .*, expected real numbers"),
+        ({"qd0": [[1], [1, 2]]}, "qd0 is .*, expected real numbers"),
+        ({"sample": "a"}, "sample is 'a', expected a positive number"),
+        ({"sample": [0.0, math.nan, 0.1]}, "sample must be a period or increasing times"),
+        ({"sample": 2.0}, "sample is 2 s, expected at most the duration of 1 s"),
+        ({"max_impacts": -1}, "max_impacts is -1, expected a whole number"),
+        ({"atol": -1.0}, "atol is -1.0, expected a number from 0 up"),
+        ({"rtol": True}, "rtol is True, expected a positive number"),
+        ({"robot": "planar2r"}, r"robot is a str, expected an appell.Robot. Load it first: appell.load\('planar2r'\)"),
+        ({"robot": None}, "robot is a NoneType, expected an appell.Robot"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(appell.ArgumentError, match=message):
-        appell.simulate(ARM, **{"q0": START[0], "qd0": START[1], "duration": 1.0, **arguments})
+        appell.simulate(**{"robot": ARM, "q0": START[0], "qd0": START[1], "duration": 1.0, **arguments})
+
+
+def test_single_walls_and_events_and_compiled_robots_are_taken():
+    plain = appell.simulate(ARM, *START, 0.2)
+    wall = appell.simulate(
+        appell.compile(ARM), *START, 0.2, walls=appell.Circle(radius=9.0), events=lambda t, q, qd: t - 0.1
+    )
+    assert (plain.q == appell.simulate(ARM, *START, 0.2, walls=None, events=None).q).all()
+    assert_close(wall.q[-1], plain.q[-1], tolerance=1e-9)
+    assert [round(event.time, 9) for event in wall.events] == [0.1]
+
+
+def test_numbers_of_numpy_are_numbers():
+    plain = appell.simulate(ARM, *START, 0.5, method="rk4", dt=0.125, sample=0.25, max_impacts=3)
+    other = appell.simulate(
+        ARM, *START, np.float32(0.5), method="rk4", dt=np.array(0.125), sample=np.float16(0.25), max_impacts=np.int64(3)
+    )
+    assert (plain.q == other.q).all()
+    assert appell.Circle(radius=np.float32(2), restitution=np.float32(0.5), friction=np.int64(1)) == appell.Circle(
+        radius=2.0, restitution=0.5, friction=1.0
+    )
+
+
+def test_no_absolute_tolerance_is_a_tolerance():
+    exact = appell.simulate(ARM, *START, 0.5, rtol=1e-12)
+    assert_close(appell.simulate(ARM, *START, 0.5, atol=0).q[-1], exact.q[-1], tolerance=1e-7)
+
+
+def test_speeds_that_grow_without_end_are_an_error():
+    with pytest.raises(
+        appell.SimulationError, match=r"speeds grow, and the rest would take more than 1e\+06 steps"
+    ) as caught:
+        appell.simulate(ARM, [0, 0], [0, 0], 500.0, tau=lambda t, q, qd: 10 * qd + 1, rtol=1e-3)
+    assert caught.value.quantity.startswith("qd[")
+    assert np.isfinite(caught.value.state).all()
 
 
 def test_a_drive_that_fails_stops_the_run_with_its_time():

@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.control.laws import LAWS, Law
 from appell.errors import ArgumentError, choices
+from appell.real import real
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def make_plan(
             raise ArgumentError(f"{name} is {value!r}, expected a positive whole number.")
     if every > steps:
         raise ArgumentError(f"every is {every}, expected at most steps = {steps}: no state would be kept.")
-    if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0):
+    if not 0.0 < real(dt) < math.inf:
         raise ArgumentError(f"dt is {dt!r}, expected a positive number of seconds.")
     rule = LAWS[law]
     _refuse_free(law, rule, free)
@@ -128,7 +129,7 @@ def make_plan(
     except ValueError:
         raise ArgumentError(f"batch dimensions do not fit together: {leads}. They must broadcast.") from None
     return Plan(
-        (q0, qd0), rule, signals, spread, steps, dt, integrator, hold, every, passive, lead, robot.nq, n, free,
+        (q0, qd0), rule, signals, spread, steps, real(dt), integrator, hold, every, passive, lead, robot.nq, n, free,
         parameters, columns,
     )  # fmt: skip
 

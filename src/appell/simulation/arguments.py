@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError
 from appell.impact.surfaces import Surface
+from appell.real import real, whole
 from appell.simulation.drive import vector
 from appell.simulation.loop import DRIFT
 from appell.simulation.methods import DT, METHODS, Method, Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
     from appell.simulation.mechanism import Mechanism
 
+ATOL = 1e-20
+"""Least absolute tolerance: what is given as 0 is this, so that zeros are no trouble."""
 CLOSED = 1e-6
 """How far an initial state may be from the mechanism's constraints; it is brought onto them."""
 
@@ -44,8 +46,10 @@ def options_of(method: Method, rtol: float, atol: float | None, max_step: float,
             f"dt is given, but {method.name} chooses its steps itself. Give max_step or sample, or one of the methods {fixed}."
         )
     rtol = positive("rtol", rtol)
+    if atol is not None and not 0.0 <= real(atol) < math.inf:
+        raise ArgumentError(f"atol is {atol!r}, expected a number from 0 up.")
     return Options(
-        rtol, rtol if atol is None else positive("atol", atol), positive("max_step", max_step, most=math.inf),
+        rtol, rtol if atol is None else max(real(atol), ATOL), positive("max_step", max_step, most=math.inf),
         DT if dt is None else positive("dt", dt),
     )  # fmt: skip
 
@@ -69,8 +73,12 @@ def effort_of(mechanism: Mechanism, limits: ArrayLike | str | None) -> np.ndarra
     return effort if np.isfinite(effort).any() else None
 
 
-def surfaces_of(walls: Sequence[Surface]) -> tuple[Surface, ...]:
+def surfaces_of(walls: Surface | Sequence[Surface] | None) -> tuple[Surface, ...]:
     """The walls, if all of them are."""
+    if walls is None or isinstance(walls, Surface):
+        return () if walls is None else (walls,)
+    if not isinstance(walls, Iterable):
+        raise ArgumentError(f"walls is a {type(walls).__name__}, expected surfaces such as appell.Circle(radius=2.5).")
     for wall in walls:
         if not isinstance(wall, Surface):
             raise ArgumentError(
@@ -84,24 +92,45 @@ def sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | N
     if sample is None:
         return None
     if np.ndim(sample) == 0:
-        period = positive("sample", sample)  # type: ignore[arg-type]
+        period = positive("sample", sample)
+        if period > end * (1.0 + 1e-12):
+            raise ArgumentError(f"sample is {period:g} s, expected at most the duration of {end:g} s.")
         count = math.floor(end / period * (1.0 + 1e-12))
         return np.minimum(period * np.arange(count + 1), end)
-    times = np.asarray(sample, dtype=float)
-    if times.ndim != 1 or not len(times) or (np.diff(times) <= 0.0).any() or times[0] < 0.0 or times[-1] > end:
+    times = numbers("sample", sample)
+    if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not 0.0 <= times[0] <= times[-1] <= end:
         raise ArgumentError(f"sample must be a period or increasing times from 0 to the duration of {end:g} s.")
     return times
 
 
-def positive(name: str, value: float, most: float = np.finfo(float).max) -> float:
+def positive(name: str, value: Any, most: float = np.finfo(float).max) -> float:
     """A number above zero, finite unless more is allowed."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value <= most:
+    if not 0.0 < real(value) <= most:
         raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
-    return float(value)
+    return real(value)
+
+
+def count(name: str, value: Any) -> int:
+    """A whole number from zero up."""
+    number = whole(value)
+    if number is None or number < 0:
+        raise ArgumentError(f"{name} is {value!r}, expected a whole number from 0 up.")
+    return number
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """An array of real numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise ArgumentError(f"{name} is {values!r}, expected real numbers.")
+    return array.astype(float)
 
 
 def _state(name: str, values: ArrayLike, size: int) -> np.ndarray:
-    array = np.array(values, dtype=float)
+    array = numbers(name, values)
     if array.shape != (size,):
         raise ArgumentError(f"{name} has shape {array.shape}, expected ({size},).")
     if not np.isfinite(array).all():

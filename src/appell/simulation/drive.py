@@ -9,6 +9,7 @@ A sampled one is asked at the multiples of its period, k · period, and its forc
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.real import real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -97,6 +99,7 @@ def drive_of(
             raise ArgumentError("both tau and control are given. Give one of them.")
         return _controlled(size, control, q, qd)
     if callable(tau):
+        takes_state(tau, "tau")
         return Continuous(lambda t, q, qd: vector(tau(t, q, qd), size, "what tau returns"))
     constant = np.zeros(size) if tau is None else vector(tau, size, "tau")
     return Continuous(lambda t, q, qd: constant)
@@ -109,7 +112,7 @@ def _controlled(size: int, control: Controller, q: np.ndarray, qd: np.ndarray) -
             "step(t, q, qd, memory). Give a function of (t, q, qd) as tau."
         )
     if control.period is not None:
-        if not 0.0 < control.period < math.inf:
+        if not 0.0 < real(control.period) < math.inf:
             raise ArgumentError(f"the controller's period is {control.period!r}, expected a positive time or None.")
         return Sampled(control, float(control.period), size)
     memory = control.start(0.0, q, qd)
@@ -127,6 +130,18 @@ def _answer(control: Controller, t: float, q: np.ndarray, qd: np.ndarray, memory
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise ArgumentError("the controller's step returns something else than the pair (tau, memory).")
     return answer
+
+
+def takes_state(function: Callable, label: str) -> None:
+    """Refuse a function that cannot be called with (t, q, qd); one that hides what it takes is let through."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(0.0, None, None)
+    except TypeError:
+        raise ArgumentError(f"{label} is a function of {signature}, expected one of (t, q, qd).") from None
 
 
 def vector(value: ArrayLike, size: int, label: str) -> np.ndarray:

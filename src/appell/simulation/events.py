@@ -6,7 +6,7 @@ A function may have the attributes `terminal` (the run ends there) and `directio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.impact.crossing import PIECES, root
+from appell.simulation.drive import takes_state
 
 if TYPE_CHECKING:
     from appell.simulation.phase import Step
@@ -49,12 +50,16 @@ class Watch:
         stopped_by: name of the terminal event that has ended the run.
     """
 
-    def __init__(self, plant: Plant, functions: Sequence[EventFunction]) -> None:
-        for function in functions:
+    def __init__(self, plant: Plant, functions: EventFunction | Sequence[EventFunction] | None) -> None:
+        functions = (functions,) if callable(functions) else () if functions is None else functions
+        if not isinstance(functions, Iterable):
+            raise ArgumentError(f"events is a {type(functions).__name__}, expected functions of (t, q, qd).")
+        for number, function in enumerate(functions):
             if not callable(function):
                 raise ArgumentError(
                     f"events has a {type(function).__name__}, expected functions of (t, q, qd) that return a number."
                 )
+            takes_state(function, f"event {_name(function, number)!r}")
         self.plant, self.functions = plant, tuple(functions)
         self.found: list[Event] = []
         self.stopped_by: str | None = None

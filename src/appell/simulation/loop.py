@@ -10,6 +10,7 @@ import numpy as np
 
 from appell.errors import SimulationError
 from appell.simulation.fixed import Problem
+from appell.simulation.pace import STEPS, Pace
 from appell.simulation.phase import Environment, Phase, Solver, Step
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Loop:
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Move from this state at t = 0 to the end; says how the run ended."""
         t, work, events = 0.0, np.zeros(3), deque[float](maxlen=STUCK[0][0])
-        drive = self.plant.drive
+        drive, pace = self.plant.drive, Pace(duration)
         while True:
             if t >= drive.next_sample:
                 drive.sample(t, q, qd)
@@ -57,7 +58,7 @@ class Loop:
                 break
             if impacts:
                 self._length = None
-            t, y = self._fly(phase, t, y, min(duration, drive.next_sample))
+            t, y = self._fly(phase, t, y, min(duration, drive.next_sample), pace)
             events.append(t)
             if t >= duration or self.watch.stopped_by or _stuck(events):
                 status = FINISHED if t >= duration else NO_PROGRESS
@@ -67,7 +68,7 @@ class Loop:
         self.recorder.finish(t, y, phase)
         return STOPPED + self.watch.stopped_by if self.watch.stopped_by else status
 
-    def _fly(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray]:
+    def _fly(self, phase: Phase, t: float, y: np.ndarray, end: float, pace: Pace) -> tuple[float, np.ndarray]:
         """Integrate a phase until its first event or the end, and give time and state there."""
         problem = Problem(self.plant, phase)
         if self._length is None and not np.isfinite(problem.rate(t, y)).all():
@@ -84,6 +85,8 @@ class Loop:
                 self.recorder.piece(step, t, phase, last=over or t >= end)
                 self.progress.show(t)
                 y = step.state(t)
+                if pace.diverges(t, self.plant.split(y)[1]):
+                    self._give_up(t, y, f"speeds grow, and the rest would take more than {STEPS:.0e} steps")
                 if over:
                     return t, self._tidied(y, phase)
                 if solver.status != "running" or phase.drift(*self.plant.split(y)) > DRIFT:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from appell.algorithms.passive_forces import Losses, losses
 from appell.compiler.api import CompiledRobot, compile
+from appell.errors import ArgumentError
 from appell.model.joints import KINDS
+from appell.model.robot import Robot
 from appell.simulation.rates import Coordinates
-
-if TYPE_CHECKING:
-    from appell.model.robot import Robot
 
 
 class Bounds(NamedTuple):
@@ -175,7 +174,11 @@ class TreeMechanism:
 
 def mechanism_of(robot: Any) -> Mechanism:
     """The robot as a simulation sees it: its own `mechanism()` if it has one, else that of a tree."""
+    robot = robot.robot if isinstance(robot, CompiledRobot) else robot
     own: Callable[[], Mechanism] | None = getattr(robot, "mechanism", None)
+    if own is None and not isinstance(robot, Robot):
+        remedy = f" Load it first: appell.load({robot!r})." if isinstance(robot, str) else ""
+        raise ArgumentError(f"robot is a {type(robot).__name__}, expected an appell.Robot.{remedy}")
     return TreeMechanism(robot) if own is None else own()
 
 

@@ -14,7 +14,7 @@ from appell.impact.points import Points, chosen_points
 from appell.impact.surfaces import Surface
 from appell.impact.surfaces.surface import check_restitution
 from appell.impact.walls import Walls
-from appell.simulation.arguments import effort_of, options_of, positive, sample_times, start_of, surfaces_of
+from appell.simulation.arguments import count, effort_of, options_of, positive, sample_times, start_of, surfaces_of
 from appell.simulation.drive import Controller, Torque, drive_of
 from appell.simulation.events import EventFunction, Watch
 from appell.simulation.loop import Loop
@@ -41,12 +41,12 @@ def simulate(
     tau: ArrayLike | Torque | None = None,
     control: Controller | None = None,
     limits: ArrayLike | str | None = None,
-    walls: Sequence[Surface] = (),
+    walls: Surface | Sequence[Surface] | None = (),
     restitution: float | None = None,
     points: Sequence[str] | None = None,
     simultaneous: float | None = None,
     max_impacts: int = 100_000,
-    events: Sequence[EventFunction] = (),
+    events: EventFunction | Sequence[EventFunction] | None = (),
     method: str = "DOP853",
     rtol: float = 1e-9,
     atol: float | None = None,
@@ -62,7 +62,7 @@ def simulate(
     arguments give equal bits.
 
     Args:
-        robot: a `Robot`, or anything with a `mechanism()` (`appell.simulation.mechanism`).
+        robot: a `Robot`, also a compiled one, or anything with a `mechanism()` (`appell.simulation.mechanism`).
         q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
             comes first; a point that is behind a wall is an error.
         duration: [s]
@@ -75,17 +75,17 @@ def simulate(
         limits: greatest forces of the drives, a number or (nu,), or `"robot"` for the effort limits of the joints; by
             default those of the controller, if it has `limits`. Forces are cut off there, and `Trajectory.saturated` says
             when. [N m, N]
-        walls: surfaces such as `appell.Circle(radius=2.5)`.
+        walls: surfaces such as `appell.Circle(radius=2.5)`, or one of them.
         restitution: Newton's coefficient, from 0 to 1, of the walls that have none of their own; 1 by default.
         points: names of the frames that can touch walls; joint origins and tips by default.
         simultaneous: gap up to which approaching points are taken to touch when another point does. The default follows
             the accuracy of the integration: 100 rtol times 1 m, at least 1e-9. [m]
         max_impacts: after so many the run stops with the status `"too many impacts"`.
-        events: functions of (t, q, qd) whose zeros become `Trajectory.events`. With an attribute `terminal = True` the run
-            stops at the zero; `direction = 1` or `-1` looks at rising or falling ones alone.
+        events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. With an attribute
+            `terminal = True` the run stops at the zero; `direction = 1` or `-1` looks at rising or falling ones alone.
         method: adaptive, SciPy's: `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; of fixed step:
             `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order).
-        rtol, atol: relative and absolute tolerance of the adaptive ones; atol = rtol by default.
+        rtol, atol: relative and absolute tolerance of the adaptive ones; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
         dt: step of the fixed ones, 1e-3 by default. [s]
         sample: period [s], or increasing times, of the samples; without it every step of the integrator is one, and both
@@ -94,7 +94,8 @@ def simulate(
 
     Raises:
         SimulationError: a point starts behind a wall, or the motion diverges: the error has `time`, `state` and
-            `quantity`, the first bad number.
+            `quantity`, the first bad number. A motion diverges where a number is no longer finite, or where speeds above
+            1e4 rad/s or m/s grow so that more than 1e6 steps would be left.
 
     Example:
         >>> import appell
@@ -106,20 +107,21 @@ def simulate(
     mechanism = mechanism_of(robot)
     q, qd = start_of(mechanism, q0, qd0)
     end, how, surfaces = positive("duration", duration), method_named(method), surfaces_of(walls)
-    options = options_of(how, rtol, atol, max_step, dt)
+    options, most = options_of(how, rtol, atol, max_step, dt), count("max_impacts", max_impacts)
+    default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     works = tau is not None or control is not None or any(wall.friction for wall in surfaces)
     effort = effort_of(mechanism, getattr(control, "limits", None) if limits is None else limits)
     plant = Plant(mechanism, drive_of(len(mechanism.drive_names), tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
     if surfaces:
-        pairs = _contacts(mechanism, q, surfaces, restitution, points)
+        pairs = _contacts(mechanism, q, surfaces, default, points)
         window = 100.0 * options.rtol if simultaneous is None else positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
     recorder, watch = Recorder(plant, sample_times(sample, end)), Watch(plant, events)
     line = Progress(mechanism.name, end, progress)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and named
-            status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, max_impacts)
+            status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, most)
     finally:
         line.finish()
     return _trajectory(plant, recorder, watch, status)
@@ -129,17 +131,16 @@ def _contacts(
     mechanism: Mechanism,
     q: np.ndarray,
     walls: tuple[Surface, ...],
-    restitution: float | None,
+    restitution: float,
     points: Sequence[str] | None,
 ) -> Contacts:
     if not isinstance(mechanism, TreeMechanism):
         raise ArgumentError(f"{mechanism.name!r} has closed loops: only trees can touch walls.")
     robot = mechanism.robot
-    default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     names = chosen_points(robot, points)
     if not names:
         raise ArgumentError(f"robot {robot.name!r} has no moving points to touch the walls. Name some as `points`.")
-    e = tuple(default if wall.restitution is None else wall.restitution for wall in walls)
+    e = tuple(restitution if wall.restitution is None else wall.restitution for wall in walls)
     contacts = Contacts(Points(robot, names), walls, e)
     contacts.verify(q)
     return contacts

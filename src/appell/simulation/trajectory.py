@@ -126,7 +126,12 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | PathLike) -> Trajectory:
-        """The trajectory that `save` wrote."""
+        """The trajectory that `save` wrote.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ArgumentError: it is something else.
+        """
         from appell.simulation.archive import load
 
         return load(path)

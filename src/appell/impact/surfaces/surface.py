@@ -18,6 +18,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, choices
 from appell.model.pose import Triple
+from appell.real import real
 
 SIDES = {"inside": -1.0, "outside": 1.0}
 """Sign of F on the side where points may be."""
@@ -39,9 +40,10 @@ class Surface(ABC):
 
     def __post_init__(self) -> None:
         if self.restitution is not None:
-            check_restitution(self.restitution, f"restitution of {type(self).__name__}")
-        if not 0.0 <= self.friction < np.inf:
+            adopt(self, restitution=check_restitution(self.restitution, f"restitution of {type(self).__name__}"))
+        if not 0.0 <= real(self.friction) < np.inf:
             raise ArgumentError(f"friction of {type(self).__name__} is {self.friction!r}, expected a number from 0 up.")
+        adopt(self, friction=real(self.friction))
 
     @property
     @abstractmethod
@@ -95,9 +97,9 @@ def length_or_one(v: np.ndarray) -> np.ndarray:
 
 def check_restitution(value: float, label: str) -> float:
     """The coefficient, if it is one."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+    if not 0.0 <= real(value) <= 1.0:
         raise ArgumentError(f"{label} is {value!r}, expected a number from 0 (no rebound) to 1 (no loss).")
-    return float(value)
+    return real(value)
 
 
 def side_sign(side: str) -> float:
@@ -109,9 +111,9 @@ def side_sign(side: str) -> float:
 
 def positive(value: float, label: str) -> float:
     """A finite number above 0."""
-    if not isinstance(value, (int, float)) or not 0.0 < value < np.inf:
+    if not 0.0 < real(value) < np.inf:
         raise ArgumentError(f"{label} is {value!r}, expected a positive number.")
-    return float(value)
+    return real(value)
 
 
 def vector(values: Sequence[float], label: str) -> Triple:
