@@ -48,10 +48,6 @@ class Quantity:
     lumpable: set[str] = field(default_factory=set, compare=False)
     """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.lumping`)."""
 
-    def output_shape(self, nv: int, parameters: int) -> tuple[int, ...]:
-        letters = {"v": nv, "p": parameters}
-        return tuple(letters[size] if isinstance(size, str) else size for size in self.shape)
-
 
 QUANTITIES = {
     quantity.name: quantity

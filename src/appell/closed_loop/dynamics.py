@@ -21,6 +21,7 @@ from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
 from appell.closed_loop.elimination import Elimination, dot
 from appell.closed_loop.reduction import Reduction, times
+from appell.errors import ModelError
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem
@@ -30,8 +31,21 @@ Scalars = Sequence[Scalar]
 
 def inverse_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Actuator forces τ of the motion: the only ones, or the shortest where actuators are redundant.  [N m, N]"""
+    refuse_few_actuators(system)
     J = _actuator_columns(system, Reduction.at(system, q).columns())
     return Elimination.of(J).solve_transposed(generalized_forces(system, q, qd, qdd))
+
+
+def refuse_few_actuators(system: LoopSystem) -> None:
+    """Raise for robots that have fewer actuators than degrees of freedom."""
+    actuated, freedom = system.actuated, len(system.independent)
+    if len(actuated) >= freedom:
+        return
+    names = [next(link.name for link in system.tree.links if link.v <= k < link.v + link.kind.nv) for k in actuated]
+    raise ModelError(
+        f"{len(actuated)} actuators ({', '.join(names) or 'none'}) cannot give any motion of {freedom} degrees of freedom. "
+        "Name more joints as `actuated`, or ask for `generalized_forces`."
+    )
 
 
 def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:

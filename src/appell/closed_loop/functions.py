@@ -12,7 +12,6 @@ from appell.dynamics import direct
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.closed_loop.system import LoopSystem
     from appell.compiler.evaluate import Evaluator
 
 
@@ -29,7 +28,7 @@ class LoopDynamics:
     __slots__ = ()
 
     functions: Evaluator
-    tree: LoopSystem
+    _closure_names: tuple[str, ...]
 
     @direct
     def inverse_dynamics(
@@ -46,7 +45,6 @@ class LoopDynamics:
             >>> robot.inverse_dynamics(robot.reference, [0.0], [0.0]).shape
             (1,)
         """
-        self._require_actuators()
         return self.functions["inverse_dynamics", None]((q, qd, qdd), gravity, external_forces, parameters, out, check)
 
     @direct
@@ -275,7 +273,7 @@ class LoopDynamics:
         found = self.functions["constraint_forces", None](
             (q, qd, torques), gravity, external_forces, parameters, None, check
         )
-        return {loop.name: found[..., i, :] for i, loop in enumerate(self.tree.loops)}
+        return {name: found[..., i, :] for i, name in enumerate(self._closure_names)}
 
     def actuator_null_space(self, q: ArrayLike) -> np.ndarray:
         """Forces of redundant actuators that do nothing: columns N with J_a^T N = 0, (..., actuators, actuators - nv).
@@ -313,6 +311,3 @@ class LoopDynamics:
             (6, 2)
         """
         return self.functions["jacobian", None, frame, reference_frame]((q,), None, None, None, out, check)
-
-    def _require_actuators(self) -> None:
-        raise NotImplementedError

@@ -11,13 +11,11 @@ import numpy as np
 
 from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
-from appell.compiler.api import Compiled
-from appell.errors import ArgumentError, CompileError, ModelError, choices
+from appell.compiler.api import MAIN, Compiled
+from appell.errors import ArgumentError, choices
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from numpy.typing import ArrayLike
 
     from appell.closed_loop.closing import Closing
@@ -59,7 +57,7 @@ class ClosedLoopRobot(LoopDynamics):
     # --- what it is -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def tree(self) -> LoopSystem:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def tree(self) -> LoopSystem:
         """The robot as the algorithms see it."""
         from appell.closed_loop.build import system_of
 
@@ -214,12 +212,9 @@ class ClosedLoopRobot(LoopDynamics):
 
         return LoopMechanism(self)
 
-    def _require_actuators(self) -> None:
-        if len(self.tree.actuated) < self.nv:
-            raise ModelError(
-                f"{self.name}: {len(self.tree.actuated)} actuators ({', '.join(self.actuator_names) or 'none'}) cannot give any "
-                f"motion of {self.nv} degrees of freedom. Name more joints as `actuated`, or ask for `generalized_forces`."
-            )
+    @property
+    def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.tree.parts
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
@@ -238,18 +233,14 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
     robot: ClosedLoopRobot
 
     @property
-    def tree(self) -> LoopSystem:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.robot.tree
+    def main(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        driven = len(self.robot.tree.actuated) >= self.robot.nv
+        kept = MAIN if driven else tuple(name for name in MAIN if name != "inverse_dynamics")
+        return (*kept, "generalized_forces", "actuator_jacobian", "joint_speeds", "residual")
 
-    def _require_actuators(self) -> None:
-        self.robot._require_actuators()
-
-    def save(self, path: str | PathLike, *_: object, **__: object) -> None:
-        """Not there for robots with closed loops: says what is."""
-        raise CompileError(
-            f"{self.robot.name!r} has closed loops and cannot be written to {path}: such files hold trees. Keep its "
-            "description and compile it where it runs, or write its functions as C with appell.export."
-        )
+    @property
+    def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.robot.tree.parts
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from appell.algebra import Scalar
+from appell.algorithms.coordinate_rates import FreeJoint, free_joints
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.closed_loop import constraints, dynamics, kinematics
 from appell.closed_loop.way import Loop
@@ -80,6 +81,7 @@ class LoopSystem(System):
     actuated: tuple[int, ...] = ()
     lump: bool = True
     quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
+    kind: ClassVar[str] = "closed_loop"
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -106,6 +108,14 @@ class LoopSystem(System):
     @property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         return self.tree.quaternions
+
+    @property
+    def free(self) -> tuple[FreeJoint, ...]:
+        return free_joints(self.tree)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.loops)
 
     @property
     def parameters(self) -> Sequence[Scalar]:

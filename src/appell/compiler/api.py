@@ -25,7 +25,7 @@ MAIN = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
     "potential_energy", "center_of_mass",
 )  # fmt: skip
-"""Functions that `save` writes unless others are asked for."""
+"""The main functions of a tree."""
 
 
 class Compiled:
@@ -34,7 +34,10 @@ class Compiled:
     Attributes:
         robot: where it comes from.
         options: the choices it was made with.
+        main: functions that `save` writes unless others are asked for.
     """
+
+    main: tuple[str, ...] = MAIN
 
     def __init__(self, robot: Any, options: Options) -> None:
         self.robot, self.options = robot, options
@@ -48,6 +51,34 @@ class Compiled:
     def parameters(self) -> np.ndarray:
         """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
         return self.functions.parameters.copy()
+
+    def save(
+        self,
+        path: str | PathLike,
+        functions: Iterable[str | Request] | None = None,
+        frames: Sequence[str] = (),
+        rollouts: Sequence[str] = (),
+    ) -> None:
+        """Write the robot to one file that `appell.load_compiled` reads, also where neither CasADi nor lxml is installed.
+
+        The file holds operations, not machine code: it is compiled for the processor or GPU where it is loaded. Calls with
+        `gravity=` or `external_forces=` are functions of their own: name them with a `Request`.
+
+        Args:
+            functions: names as in `appell.export`; all dynamics and energies by default.
+            frames: names of bodies whose pose and Jacobian are kept as well.
+            rollouts: control laws of `appell.rollout` that are kept, for rollouts within one kernel on a GPU; of trees only.
+
+        Example:
+            >>> import appell, tempfile, pathlib
+            >>> file = pathlib.Path(tempfile.mkdtemp(), "arm.appell")
+            >>> appell.compile(appell.load("planar2r")).save(file, frames=["link2"])
+            >>> appell.load_compiled(file).pose([0.0, 0.0], "link2")[0, 3].item()
+            1.0
+        """
+        from appell.compiler.archive import save
+
+        save(self, path, self.main if functions is None else functions, frames, rollouts)
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
@@ -88,34 +119,6 @@ class CompiledRobot(Compiled, Dynamics):
         from appell.algorithms.passive_forces import losses
 
         return losses(self.robot)
-
-    def save(
-        self,
-        path: str | PathLike,
-        functions: Iterable[str | Request] = MAIN,
-        frames: Sequence[str] = (),
-        rollouts: Sequence[str] = (),
-    ) -> None:
-        """Write the robot to one file that `appell.load_compiled` reads, also where neither CasADi nor lxml is installed.
-
-        The file holds operations, not machine code: it is compiled for the processor or GPU where it is loaded. Calls with
-        `gravity=` or `external_forces=` are functions of their own: name them with a `Request`.
-
-        Args:
-            functions: names as in `appell.export`; all dynamics and energies by default.
-            frames: names of bodies whose pose and Jacobian are kept as well.
-            rollouts: control laws of `appell.rollout` that are kept, for rollouts within one kernel on a GPU.
-
-        Example:
-            >>> import appell, tempfile, pathlib
-            >>> file = pathlib.Path(tempfile.mkdtemp(), "arm.appell")
-            >>> appell.compile(appell.load("planar2r")).save(file, frames=["link2"])
-            >>> appell.load_compiled(file).pose([0.0, 0.0], "link2")[0, 3].item()
-            1.0
-        """
-        from appell.compiler.archive import save
-
-        save(self, path, functions, frames, rollouts)
 
 
 def compile(

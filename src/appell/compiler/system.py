@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from appell.algebra import Scalar
+    from appell.algorithms.coordinate_rates import FreeJoint
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.request import Request
     from appell.model.tree import Frame
@@ -53,6 +54,8 @@ class System(ABC):
 
     quantities: ClassVar[Mapping[str, Quantity]]
     """Its functions, with their algorithms in `methods`."""
+    kind: ClassVar[str] = ""
+    """Its name in `appell.compiler.archive.systems`, where compiled robots of this kind can be saved."""
 
     @property
     @abstractmethod
@@ -77,6 +80,16 @@ class System(ABC):
     @property
     def parameters(self) -> Sequence[Scalar]:
         """Inertial parameters, where its functions take them at run time."""
+        return ()
+
+    @property
+    def free(self) -> tuple[FreeJoint, ...]:
+        """Joints whose coordinates do not change at their speeds."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what its results are of beside joints and bodies: closures, or legs."""
         return ()
 
     def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> System:

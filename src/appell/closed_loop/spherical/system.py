@@ -109,6 +109,7 @@ class SphericalSystem(System):
     external: Mapping[Place, Vec3] = field(default_factory=dict)
     platform_place = PLATFORM
     quantities = QUANTITIES
+    kind = "spherical"
 
     @classmethod
     def of(cls, robot: SphericalRobot) -> SphericalSystem:
@@ -118,6 +119,10 @@ class SphericalSystem(System):
             tuple(map(LegNumbers.of, robot.legs)), mass_of(robot.platform), Vec3(*robot.gravity_vector), robot.guide,
             tuple(names), tuple(leg.name for leg in robot.legs),
         )  # fmt: skip
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.leg_names
 
     @property
     def guided(self) -> int:

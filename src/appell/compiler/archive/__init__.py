@@ -19,9 +19,11 @@ from appell.compiler.archive.decode import MOST, read_form, read_listing
 from appell.compiler.archive.encode import form_data, listing_data, request_data
 from appell.compiler.archive.loaded import LoadedRobot, RobotFacts, Store, Stored
 from appell.compiler.archive.requests import read_request
+from appell.compiler.archive.systems import SYSTEMS, SystemFacts, read_system
 from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.request import Request
+from appell.compiler.system import System
 from appell.control.laws import LAWS
 from appell.errors import ArgumentError, CompileError, choices
 from appell.model.joints import KINDS
@@ -37,13 +39,13 @@ PASSIVE = {"with_losses": True, "without_losses": False}
 
 
 def save(
-    dyn: CompiledRobot,
+    dyn: Any,
     path: str | PathLike,
     functions: Iterable[str | Request],
     frames: Sequence[str],
     rollouts: Sequence[str],
 ) -> None:
-    """Write a compiled robot; documented at `CompiledRobot.save`."""
+    """Write a compiled robot; documented at `Compiled.save`."""
     from appell.algorithms.registry import find_for
     from appell.compiler.forms import choose
     from appell.compiler.targets import gpu_form
@@ -55,6 +57,9 @@ def save(
     if dyn.options.parameters == "runtime":
         wanted = [request if request.frame else replace(request, parameters=True) for request in wanted]
     robot, stored = dyn.robot, []
+    system = system_facts(robot)
+    if system and rollouts:
+        raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
     for request in dict.fromkeys(wanted):
         signature(robot.tree, request)
         _, method, _ = find_for(robot.tree, request.function, request.method)
@@ -62,13 +67,28 @@ def save(
         others = {dtype: gpu_form(robot.tree, request, dtype) for dtype in CHOICES["dtype"]}
         gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
         stored.append({"request": request_data(request), "method": method, "form": form_data(form), "gpu": gpu})
+    damping, friction = ((), ()) if system else dyn.losses
+    free = robot.tree.free if system else dyn.free_joints
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
-        tuple(float(x) for x in robot.parameters), *dyn.losses, dyn.free_joints,
+        tuple(float(x) for x in robot.parameters), damping, friction, free, system,
     )  # fmt: skip
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}
     container.write(path, {**content, "functions": stored, "rollouts": [rate_data(dyn, law) for law in rollouts]})
+
+
+def system_facts(robot: Any) -> SystemFacts | None:
+    """What a file keeps of a robot that is no plain tree."""
+    tree = robot.tree
+    if not isinstance(tree, System):
+        return None
+    if tree.kind not in SYSTEMS:
+        raise CompileError(
+            f"{robot.name!r} is of a kind that has no files. Compile it where it runs, or write its functions as C with "
+            "appell.export."
+        )
+    return SystemFacts(tree.kind, dict(tree.sizes), tree.parts, robot.actuator_names)
 
 
 def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
@@ -115,7 +135,8 @@ def load_compiled(
     except CompileError as error:
         raise CompileError(f"{path}: {error}") from None
     options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
-    return LoadedRobot(facts, Store(path, read, dict(rate for each in rates for rate in each)), options)
+    robot = LoadedRobot if facts.system is None else facts.system.robot_class
+    return robot(facts, Store(path, read, dict(rate for each in rates for rate in each)), options)
 
 
 def read_facts(data: Any) -> RobotFacts:
@@ -129,11 +150,13 @@ def read_facts(data: Any) -> RobotFacts:
     damping, friction = (
         items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")
     )
-    require(len(damping) == len(friction) == nv, "damping or friction has not an entry for every speed")
-    free = read_free(field(data, "free"), nq, nv)
+    system = read_system(data.get("system"), nq, nv, len(parameters))
+    losses = nv if system is None else 0
+    require(len(damping) == len(friction) == losses, "damping or friction has not an entry for every speed")
+    free = read_free(field(data, "free"), nq, nv if system is None else system.sizes.get("n", nv))
     return RobotFacts(
         text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters,
-        damping, friction, free,
+        damping, friction, free, system,
     )  # fmt: skip
 
 

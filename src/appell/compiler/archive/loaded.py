@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.algorithms.coordinate_rates import FreeJoint, quaternions
 from appell.algorithms.passive_forces import Losses
+from appell.compiler.archive.systems import SystemFacts
 from appell.compiler.build import Builder
 from appell.compiler.evaluate import Evaluator, Kernel
 from appell.compiler.fingerprint import source_digest
@@ -41,6 +42,7 @@ class RobotFacts:
         parameters: inertial parameters of all links, as `Robot.parameters`.
         damping, friction: of the joints, which rollouts add.
         free: joints whose coordinates do not change at their speeds.
+        system: what more is known of a robot that is no plain tree.
     """
 
     name: str
@@ -53,6 +55,7 @@ class RobotFacts:
     damping: tuple[float, ...]
     friction: tuple[float, ...]
     free: tuple[FreeJoint, ...] = ()
+    system: SystemFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ class StoreEvaluator(Evaluator):
         dict.__init__(self)
         self.store, self.options = store, options
         self.quaternions = quaternions(facts.free)
+        self.system = facts.system  # type: ignore[assignment]
         self.ready = {}
         self.parameters = np.array(facts.parameters, dtype=options.dtype)  # type: ignore[assignment]
 
@@ -160,8 +164,8 @@ def on_gpu(store: Store, options: Options, facts: RobotFacts) -> Any:
 TARGETS: dict[str, Callable[[Store, Options, RobotFacts], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
 
 
-class LoadedRobot(Dynamics):
-    """The functions of a robot out of a file; made by `appell.load_compiled`. They are documented in `Dynamics`.
+class Loaded:
+    """A robot out of a file. What its functions are, its subclasses say.
 
     Attributes:
         robot: what is known of the robot it was made from.
@@ -177,7 +181,30 @@ class LoadedRobot(Dynamics):
         self.functions.owner = self
 
     def __reduce__(self) -> tuple:
-        return LoadedRobot, (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
+        return type(self), (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
+
+    @property
+    def system(self) -> SystemFacts:
+        """What is known of a robot that is no plain tree."""
+        if self.robot.system is None:
+            raise TypeError(f"{self.robot.name!r} is a plain tree.")
+        return self.robot.system
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters of the robot, the default of `parameters=`."""
+        return self.functions.parameters.copy()
+
+    def __repr__(self) -> str:
+        facts, options = self.robot, self.options
+        return (
+            f"{type(self).__name__}({facts.name!r}, nq={facts.nq}, nv={facts.nv}, target={options.target!r}, "
+            f"dtype={options.dtype!r}, functions: {', '.join(self.held)})"
+        )
+
+
+class LoadedRobot(Loaded, Dynamics):
+    """The functions of a robot out of a file; made by `appell.load_compiled`. They are documented in `Dynamics`."""
 
     def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
         """Rate of change of the state under a control law, for rollouts within one kernel."""
@@ -208,15 +235,3 @@ class LoadedRobot(Dynamics):
     def losses(self) -> Losses:
         """Damping and friction of the joints, which rollouts add."""
         return Losses(self.robot.damping, self.robot.friction)
-
-    @property
-    def parameters(self) -> np.ndarray:
-        """Inertial parameters of the robot, the default of `parameters=`."""
-        return self.functions.parameters.copy()
-
-    def __repr__(self) -> str:
-        facts, options = self.robot, self.options
-        return (
-            f"LoadedRobot({facts.name!r}, nq={facts.nq}, nv={facts.nv}, target={options.target!r}, dtype={options.dtype!r}, "
-            f"functions: {', '.join(self.held)})"
-        )
