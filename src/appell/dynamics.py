@@ -54,7 +54,7 @@ class Dynamics:
     - `gravity`: another gravity vector [m/s²] for this call, (..., 3).
     - `external_forces`: `{frame: wrench}` with wrenches (..., 6) acting on the robot, force then moment, at the origin
       and along the axes of the named frame. [N, N m]
-    - `parameters`: other inertial parameters for this call, (..., 10 links), as `Robot.parameters` orders them.
+    - `parameters`: other inertial parameters for this call, (..., 10 links + rotors), as `Robot.parameters` orders them.
     - `out`: array for the result.
     - `check`: False skips the search for NaN and infinity, and for quaternions that are not of unit length.
     """
@@ -63,6 +63,11 @@ class Dynamics:
 
     functions: Evaluator
     """What answers: `functions[function, method](inputs, gravity, external_forces, parameters, out, check)`."""
+
+    @property
+    def rotors(self) -> int:
+        """Links with a rotor, as far as that is known; the last ones of the parameters are theirs."""
+        return 0
 
     @direct
     def inverse_dynamics(
@@ -259,13 +264,14 @@ class Dynamics:
 
     @direct
     def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K(q, qd, qdd) with tau = K Φ for the inertial parameters Φ = `parameters`. (..., nv, 10 links)
+        """K(q, qd, qdd) with tau = K Φ for the inertial parameters Φ = `parameters`. (..., nv, 10 links + rotors)
 
-        Rotor inertia and friction are in neither K nor Φ: they are columns of their own, added behind in the order given.
+        Rotors that the robot has come behind the links, in K as in Φ. Friction is in neither, as it is not in tau.
 
         Args:
             q: coordinates (..., nq); qd, qdd: speeds and accelerations (..., nv).
-            columns: names among `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"` (each nv columns), or blocks of your own
+            columns: instead of the robot's own rotors, columns behind those of the links in the order given: names among
+                `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"` (each nv columns, one for every speed), or blocks of your own
                 (`appell.identification.columns`).
 
         Example:
@@ -283,7 +289,7 @@ class Dynamics:
             return K
         from appell.identification.columns import beside
 
-        return beside(K, columns, q, qd, qdd, out)
+        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
 
     def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]

@@ -13,25 +13,24 @@ from appell.model.parameters import PER_LINK
 
 
 @over([*SMALL_TREES, mixed_tree(7, 3)])
-def test_times_any_parameters_is_the_torque_without_rotors(robot):
-    """Not only the robot's own parameters: every column is checked."""
+def test_times_any_parameters_is_the_torque(robot):
+    """Not only the robot's own parameters: every column is checked, those of rotors, too."""
     state = random_states(robot, 3)
-    rng = np.random.default_rng(1)
-    K, rotors = robot.regressor(*state), Rotor().own(robot)
-    assert K.shape == (3, robot.nv, PER_LINK * len(robot.tree.links))
-    for parameters in (robot.parameters, rng.normal(size=K.shape[-1])):
-        expected = robot.inverse_dynamics(*state, parameters=parameters)
-        found = K @ parameters + _armature(robot, state.qdd)
-        assert_close(found, expected, tolerance=1e-12)
-    assert rotors.shape == (robot.nv,)
+    K = robot.regressor(*state)
+    for parameters in (robot.parameters, np.random.default_rng(1).normal(size=K.shape[-1])):
+        assert_close(K @ parameters, robot.inverse_dynamics(*state, parameters=parameters), tolerance=1e-12)
+    assert_close(K @ robot.parameters, robot.inverse_dynamics(*state), tolerance=1e-12)
 
 
-def _armature(robot, qdd: np.ndarray) -> np.ndarray:
-    return robot.regressor(*_still(robot, qdd), columns=["rotor"])[..., -robot.nv :] @ Rotor().own(robot)
-
-
-def _still(robot, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return robot.neutral_configuration(), np.zeros(robot.nv), qdd
+@over(SMALL_TREES)
+def test_rotors_come_behind_the_links(robot):
+    links, state = PER_LINK * len(robot.tree.links), random_states(robot, 3)
+    armatures = [link.armature for link in robot.tree.links if link.armature]
+    assert robot.parameters[links:].tolist() == armatures
+    block = robot.regressor(*state, columns=["rotor"])[..., -robot.nv :]
+    assert_close(
+        robot.regressor(*state)[..., links:] @ np.array(armatures), block @ Rotor().own(robot), tolerance=1e-13
+    )
 
 
 def test_pinocchio_has_the_same_columns():

@@ -6,7 +6,8 @@ moment are linear, so a column of K is the recursion run for a body that has one
 
     (9)   f = m s̈ + Ω γ        moment = γ x s̈ + t_O(Ω, J)        J = trace(I)/2 1 - I
 
-carried from that body to the base by (15) and (16), and projected on every joint on the way by (14).
+carried from that body to the base by (15) and (16), and projected on every joint on the way by (14). A rotor is felt at its
+own joint alone.
 """
 
 from __future__ import annotations
@@ -18,20 +19,23 @@ from appell.algebra import Scalar
 from appell.algorithms.inverse_dynamics.inward import step_inward
 from appell.algorithms.inverse_dynamics.mata2002 import Motion, body_force, propagate_motion
 from appell.algorithms.registry import algorithm
-from appell.model.parameters import PER_LINK, inertia_of
+from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
 from appell.model.tree import Link, Placement, Tree, Wrench
 
 
 @algorithm("regressor", "mata2002")
 def regressor(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """K with tau = K Φ, rotors left out."""
+    """K with tau = K Φ."""
     places = tree.placements(q)
     motions = propagate_motion(tree, places, qd, qdd)
-    K: list[list[Scalar]] = [[0.0] * (PER_LINK * len(tree.links)) for _ in range(tree.nv)]
+    K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         for k, unit in enumerate(unit_wrenches(tree, link, motion)):
             for row, force in forces_on_the_way(tree, places, i, unit):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
+    for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):
+        for row, acceleration in enumerate(link.speeds(qdd), link.v):
+            K[row][k] = acceleration * link.multiplier
     return K
 
 

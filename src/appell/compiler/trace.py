@@ -17,7 +17,7 @@ from appell.compiler.request import REFERENCE_FRAMES, Request
 from appell.compiler.system import System
 from appell.errors import ArgumentError, choices
 from appell.model.lumping import lumped
-from appell.model.parameters import PER_LINK, with_parameters
+from appell.model.parameters import parameter_count, with_parameters
 from appell.model.tree import BASE, Tree, Wrench
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def signature(tree: Tree | System, request: Request) -> Signature:
     if isinstance(tree, System):
         sizes, parameters = tree.sizes, len(tree.parameters)
     else:
-        parameters = PER_LINK * len(tree.links)
+        parameters = parameter_count(tree)
         sizes = {name: tree.nq if name == "q" else tree.nv for name in (*quantity.inputs, "v")} | {"p": parameters}
     inputs = [(name, sizes[name]) for name in quantity.inputs]
     if request.gravity:

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.errors import IdentificationError
 from appell.identification.columns import Block, beside, blocks
-from appell.identification.naming import parameter_names, regrouped_last
+from appell.identification.naming import of_links, parameter_names, regrouped_last
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
         seed: of the random states.
 
     Raises:
-        IdentificationError: the rank is not sure; the pivots on both sides of it are too near.
+        IdentificationError: no joint moves, or the rank is not sure: the pivots on both sides of it are too near.
 
     Example:
         >>> import appell
@@ -133,8 +133,12 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
         mx[link1]* = mx[link1] + m[link2]
     """
     added = blocks(columns)
+    if not robot.nv:
+        raise IdentificationError(
+            f"{robot.name!r} has no joint that moves: no motion tells anything of its parameters."
+        )
     names = parameter_names(robot, added)
-    count = 40 + 4 * len(names) // max(robot.nv, 1)
+    count = 40 + 4 * len(names) // robot.nv
     draw = random_regressors(robot, added, np.random.default_rng([seed, robot.nv]))
     found = choose_columns(draw(count), regrouped_last(robot, len(names)))
     mismatch = _mismatch(draw(20), found)
@@ -156,7 +160,7 @@ def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Ge
     def draw(count: int) -> np.ndarray:
         q = random_configurations(robot, count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
-        return beside(robot.regressor(q, qd, qdd), added, q, qd, qdd)
+        return beside(of_links(robot, robot.regressor(q, qd, qdd)), added, q, qd, qdd)
 
     return draw
 

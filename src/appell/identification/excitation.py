@@ -18,7 +18,7 @@ from appell.identification.base import BaseParameters, base_parameters
 from appell.identification.columns import Block, beside, blocks
 from appell.identification.fourier import FourierMotion, from_rest, series
 from appell.identification.identify import USUAL
-from appell.identification.naming import own_parameters
+from appell.identification.naming import of_links, own_parameters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -86,8 +86,9 @@ def excitation(
     if harmonics < 2 or duration <= 0:
         raise ArgumentError(f"harmonics is {harmonics} and duration {duration} s, expected at least 2 and more than 0.")
     added = blocks(columns)
+    base = base_parameters(robot, added)
     limits = limits_of(robot, lower, upper, velocity, acceleration, effort)
-    search = Search(robot, added, base_parameters(robot, added), limits, float(duration), harmonics)
+    search = Search(robot, added, base, limits, float(duration), harmonics)
     rng = np.random.default_rng(seed)
     starts = rng.normal(size=(12, search.size))
     best = starts[int(np.argmin(search.costs(starts)))]
@@ -160,11 +161,16 @@ class Search:
         first, last = self.limits.lower + margin - low, self.limits.upper - margin - high
         return first + share * np.maximum(last - first, 0.0), factor[..., None] * a, factor[..., None] * b
 
+    def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, check: bool = True) -> np.ndarray:
+        """K_b of the base parameters, (..., nv, b)."""
+        K = of_links(self.robot, self.robot.regressor(q, qd, qdd, check=check))
+        return beside(K, self.blocks, q, qd, qdd)[..., list(self.base.independent)]
+
     def costs(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the condition number, and the penalty on forces, for x (m, size)."""
         states = series(*self.coefficients(x), self.duration, self.samples)
         flat = [each.reshape(-1, self.robot.nv) for each in states]
-        K = beside(self.robot.regressor(*flat, check=False), self.blocks, *flat)[..., list(self.base.independent)]
+        K = self.regressor(*flat, check=False)
         rows = K.reshape(len(x), -1, len(self.base))
         scale = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
         gram = np.swapaxes(rows, 1, 2) @ rows / (scale[:, :, None] * scale[:, None, :])
@@ -189,7 +195,7 @@ class Search:
         times = np.linspace(0.0, self.duration, 256 * self.harmonics)
         for factor in (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2):
             states = series(center, factor * a, factor * b, self.duration, times)
-            K = beside(self.robot.regressor(*states), self.blocks, *states)[..., list(self.base.independent)]
+            K = self.regressor(*states)
             if self.excess(K).max() <= 0.03:
                 rows = K.reshape(-1, len(self.base))
                 singular = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)

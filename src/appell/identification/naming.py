@@ -27,7 +27,12 @@ def parameter_names(robot: AnyRobot, blocks: Sequence[Block]) -> tuple[str, ...]
 
 def own_parameters(robot: Robot, blocks: Sequence[Block]) -> np.ndarray:
     """The values that the description has for them."""
-    return np.concatenate([robot.parameters, *(block.own(robot) for block in blocks)])
+    return np.concatenate([of_links(robot, robot.parameters), *(block.own(robot) for block in blocks)])
+
+
+def of_links(robot: AnyRobot, entries: np.ndarray) -> np.ndarray:
+    """Inertial parameters, or columns of the regressor, without those of rotors: these are a block (`columns.Rotor`)."""
+    return entries[..., : PER_LINK * len(bodies_and_axes(robot))]
 
 
 def regrouped_last(robot: AnyRobot, count: int) -> list[int]:

@@ -12,6 +12,7 @@ import numpy as np
 from appell.identification.accuracy import RelativeError
 from appell.identification.base import BaseParameters
 from appell.identification.columns import Block, beside
+from appell.identification.naming import of_links
 from appell.identification.pseudo_inertia import is_consistent
 from appell.table import Table
 
@@ -102,7 +103,7 @@ class Identification:
 
     def predict(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
         """Forces of the drives along a motion, friction and offsets included, (..., nv). [N m, N]"""
-        K = beside(self.source.regressor(q, qd, qdd), self.blocks, q, qd, qdd)
+        K = beside(of_links(self.source, self.source.regressor(q, qd, qdd)), self.blocks, q, qd, qdd)
         return K[..., list(self.base.independent)] @ self.base_parameters
 
     def to_urdf(self, path: str | PathLike | None = None) -> str:

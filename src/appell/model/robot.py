@@ -232,6 +232,7 @@ class Robot(Dynamics):
     def parameters(self) -> np.ndarray:
         """Inertial parameters, ten per link: [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]. [kg, kg m, kg m²]
 
+        Then the inertia of each rotor, felt at its joint, for the links that have one. `regressor @ parameters` is tau.
         Links are the moving ones in the order of `tree.links`, with all that is fixed to them; the numbers are taken at the
         origin and along the axes of the body that the link's joint carries.
 
@@ -242,6 +243,13 @@ class Robot(Dynamics):
             True
         """
         return self.functions.parameters.copy()
+
+    @property
+    def rotors(self) -> int:
+        """Links with a rotor: the last ones of the parameters are theirs."""
+        from appell.model.parameters import rotors
+
+        return len(rotors(self.tree))
 
     def neutral_configuration(self) -> np.ndarray:
         """Coordinates of the rest pose of the description: zeros, and unit quaternions. (nq,)"""

@@ -19,7 +19,7 @@ from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
 from appell.control.laws import Law
 from appell.model.lumping import lumped
-from appell.model.parameters import PER_LINK, with_parameters
+from appell.model.parameters import parameter_count, with_parameters
 from appell.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def rate(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> Listin
 
     sizes = {"q": robot.nq, "qd": robot.nv}
     sizes |= {f"{part} {name}": robot.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
-    sizes |= {"parameters": PER_LINK * len(robot.tree.links)} if runtime else {}
+    sizes |= {"parameters": parameter_count(robot.tree)} if runtime else {}
     symbols = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
     parts = {name: [symbol[i] for i in range(sizes[name])] for name, symbol in symbols.items()}
     memory, signals, gains = (
