@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.functions import add_functions, functions_of
 from appell.cli.robot import add_robot, load_robot
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics,mass_matrix,gravity"
@@ -12,11 +13,7 @@ FUNCTIONS = "inverse_dynamics,forward_dynamics,mass_matrix,gravity"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument(
-        "--functions", default=FUNCTIONS, metavar="LIST",
-        help="separated by commas; pose:FRAME and jacobian:FRAME for a frame, FUNCTION@METHOD for a method "
-        "(default: %(default)s)",
-    )  # fmt: skip
+    add_functions(parser, FUNCTIONS)
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
     parser.add_argument("--language", default="c", help="c or cuda (default: %(default)s)")
     parser.add_argument("--float", action="store_true", help="single precision instead of double")
@@ -31,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments)
     files = appell.export(
         robot,
-        [name.strip() for name in arguments.functions.split(",") if name.strip()],
+        functions_of(arguments),
         arguments.out,
         language=arguments.language,
         dtype="float32" if arguments.float else "float64",

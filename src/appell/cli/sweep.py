@@ -6,6 +6,7 @@ import argparse
 import time
 
 from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.functions import add_functions, functions_of
 from appell.cli.robot import add_robot, load_robot
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics"
@@ -13,11 +14,7 @@ FUNCTIONS = "inverse_dynamics,forward_dynamics"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument(
-        "--functions", default=FUNCTIONS, metavar="LIST",
-        help="separated by commas; pose:FRAME and jacobian:FRAME for a frame, FUNCTION@METHOD for a method "
-        "(default: %(default)s)",
-    )  # fmt: skip
+    add_functions(parser, FUNCTIONS)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--random", type=int, metavar="N", help="so many random states (default: 10000)")
     which.add_argument("--grid", type=int, metavar="K", help="K points for each coordinate between its limits, at rest")
@@ -44,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     begun = time.perf_counter()
     result = sweep(
         robot,
-        [name.strip() for name in arguments.functions.split(",") if name.strip()],
+        functions_of(arguments),
         states,
         dtype="float32" if arguments.float else "float64",
         threads=arguments.threads,

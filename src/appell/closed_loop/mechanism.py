@@ -18,7 +18,7 @@ from appell.closed_loop.robot import speed_names
 from appell.closed_loop.singular import in_words, singularity_at
 from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
-from appell.simulation.mechanism import Bounds, TreeMechanism
+from appell.simulation.mechanism import Bounds, NativeFunctions, TreeMechanism
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
@@ -27,7 +27,7 @@ STEPS = 8
 """Steps of Newton's method: from the error of an integrator two or three do."""
 
 
-class LoopMechanism:
+class LoopMechanism(NativeFunctions):
     """A robot with closed loops, its functions as native code."""
 
     def __init__(self, robot: ClosedLoopRobot) -> None:
@@ -52,15 +52,6 @@ class LoopMechanism:
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        return self.dynamics.mass_matrix(q, check=False)
-
-    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.coriolis_matrix(q, qd, check=False)
-
-    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.coordinates.rates(q, self.dynamics.joint_speeds(q, qd, check=False))

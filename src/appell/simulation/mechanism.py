@@ -124,7 +124,22 @@ class Mechanism(Protocol):
         ...
 
 
-class TreeMechanism:
+class NativeFunctions:
+    """What the functions of every compiled robot answer alike."""
+
+    dynamics: Any
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.mass_matrix(q, check=False)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+
+
+class TreeMechanism(NativeFunctions):
     """A `Robot`, its functions as native code, so that equal runs give equal bits from the first one on."""
 
     def __init__(self, robot: Robot) -> None:
@@ -146,15 +161,6 @@ class TreeMechanism:
 
     def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return -self.damping * qd
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        return self.dynamics.mass_matrix(q, check=False)
-
-    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.coriolis_matrix(q, qd, check=False)
-
-    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.coordinates.rates(q, qd)

@@ -14,7 +14,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.ik.inverse import refuse_improper
 from appell.ik.rotation import angular_motion, rotation_matrix, rotation_vector
-from appell.tasks.piecewise import Piecewise
+from appell.tasks.piecewise import AlongCurve, Piecewise, Timed
 from appell.tasks.profiles import law
 from appell.tasks.splines import straight, through
 
@@ -30,20 +30,16 @@ class PoseMotion(NamedTuple):
     rate: np.ndarray
 
 
-class Path(Protocol):
+class Path(Timed, Protocol):
     """Where a frame should be."""
 
-    @property
-    def duration(self) -> float: ...
-    @property
-    def breaks(self) -> np.ndarray: ...
     @property
     def rows(self) -> int: ...
     def __call__(self, t: float | np.ndarray) -> PoseMotion: ...
 
 
 @dataclass(frozen=True, eq=False)
-class PosePath:
+class PosePath(AlongCurve):
     """Position p(t) and attitude exp(r(t)~) R0 along curves.
 
     Attributes:
@@ -55,14 +51,6 @@ class PosePath:
     curve: Piecewise
     attitude: np.ndarray
     rows: int = 6
-
-    @property
-    def duration(self) -> float:
-        return self.curve.duration
-
-    @property
-    def breaks(self) -> np.ndarray:
-        return self.curve.breaks
 
     def __call__(self, t: float | np.ndarray) -> PoseMotion:
         x, xd, xdd = self.curve(t)

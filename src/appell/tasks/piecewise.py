@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -55,6 +55,29 @@ class Piecewise:
         s, moving = (_column(each, rows.ndim - 1) for each in (inside - self.breaks[piece], inside == flat))
         x, xd, xdd = _horner(rows, s)
         return Motion(*(each.reshape(time.shape + x.shape[1:]) for each in (x, moving * xd, moving * xdd)))
+
+
+class Timed(Protocol):
+    """What lasts for a time, with moments at which its acceleration may jump."""
+
+    @property
+    def duration(self) -> float: ...
+    @property
+    def breaks(self) -> np.ndarray: ...
+
+
+class AlongCurve:
+    """Lasts as long as its curve."""
+
+    curve: Piecewise
+
+    @property
+    def duration(self) -> float:
+        return self.curve.duration
+
+    @property
+    def breaks(self) -> np.ndarray:
+        return self.curve.breaks
 
 
 def _horner(rows: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from appell.tasks.piecewise import Piecewise
+from appell.tasks.piecewise import AlongCurve, Piecewise, Timed
 
 if TYPE_CHECKING:
     from appell.model.robot import Robot
@@ -22,13 +22,9 @@ class State(NamedTuple):
     qdd: np.ndarray
 
 
-class Reference(Protocol):
+class Reference(Timed, Protocol):
     """Where a robot should be: reference(t) for a time, or for times (N,). After `duration` it stays, at rest."""
 
-    @property
-    def duration(self) -> float: ...
-    @property
-    def breaks(self) -> np.ndarray: ...
     @property
     def joint_names(self) -> tuple[str, ...]: ...
     def __call__(self, t: float | np.ndarray) -> State: ...
@@ -52,7 +48,7 @@ class Plottable:
 
 
 @dataclass(frozen=True, eq=False)
-class JointReference(Plottable):
+class JointReference(AlongCurve, Plottable):
     """A reference given by curves of the coordinates themselves.
 
     Attributes:
@@ -62,14 +58,6 @@ class JointReference(Plottable):
 
     curve: Piecewise
     joint_names: tuple[str, ...]
-
-    @property
-    def duration(self) -> float:
-        return self.curve.duration
-
-    @property
-    def breaks(self) -> np.ndarray:
-        return self.curve.breaks
 
     def __call__(self, t: float | np.ndarray) -> State:
         return State(*self.curve(t))

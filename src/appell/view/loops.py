@@ -12,13 +12,12 @@ from appell.closed_loop.robot import ClosedLoopRobot, speeds_of
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses
-from appell.view.shape import Shape
-from appell.view.sliders import Slider, coordinates, joint_sliders, values_of
-from appell.view.subject import Readings, size_of
+from appell.view.sliders import coordinates, joint_sliders, values_of
+from appell.view.subject import Shown, size_of
 
 
 @dataclass(frozen=True)
-class LoopSubject:
+class LoopSubject(Shown):
     """A tree of bodies whose ends are joined; made by `of`.
 
     Example:
@@ -31,15 +30,7 @@ class LoopSubject:
         True
     """
 
-    robot: ClosedLoopRobot
-    independent: tuple[int, ...]
-    name: str
-    size: float
-    start: np.ndarray
-    sliders: tuple[Slider, ...]
-    drives: tuple[str, ...]
-    shapes: tuple[Shape, ...]
-    notes: tuple[str, ...]
+    independent: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, robot: ClosedLoopRobot, folder: Path | None = None) -> LoopSubject:
@@ -52,8 +43,8 @@ class LoopSubject:
         sliders = joint_sliders(tree, size)
         enough = len(robot.actuator_names) >= robot.nv
         return cls(
-            robot, independent, robot.name, size, start, tuple(sliders[k] for k in independent),
-            robot.actuator_names if enough else robot.speed_names, shapes, notes,
+            robot, robot.name, size, start, tuple(sliders[k] for k in independent),
+            robot.actuator_names if enough else robot.speed_names, shapes, notes, independent,
         )  # fmt: skip
 
     def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
@@ -74,17 +65,9 @@ class LoopSubject:
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return body_poses(self.robot.open_tree, q)
 
-    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
-        robot = self.robot
-        driven = self.drives == robot.actuator_names
-        return Readings(
-            robot.inverse_dynamics(q, qd, qdd) if driven else robot.generalized_forces(q, qd, qdd),
-            robot.gravity(q),
-            robot.mass_matrix(q),
-            float(robot.kinetic_energy(q, qd)),
-            float(robot.potential_energy(q)),
-            robot.center_of_mass(q),
-        )
+    def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        driven = self.drives == self.robot.actuator_names
+        return (self.robot.inverse_dynamics if driven else self.robot.generalized_forces)(q, qd, qdd)
 
 
 def _closure_points(robot: ClosedLoopRobot) -> Mapping[str, list[tuple[float, float, float]]]:

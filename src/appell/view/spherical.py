@@ -13,7 +13,7 @@ from appell.view.links import JOINT, LINK, inertia_shapes
 from appell.view.shape import Rgb, Shape
 from appell.view.sliders import Slider
 from appell.view.solids import Mesh, joined, rod
-from appell.view.subject import Readings
+from appell.view.subject import Shown
 
 PLATFORM: Rgb = (0.0, 0.62, 0.45)
 PIECES = 16
@@ -21,7 +21,7 @@ PIECES = 16
 
 
 @dataclass(frozen=True)
-class SphericalSubject:
+class SphericalSubject(Shown):
     """A platform on legs of revolute joints; made by `of`.
 
     Example:
@@ -30,15 +30,6 @@ class SphericalSubject:
         >>> [slider.label for slider in wrist.sliders]
         ['yaw', 'pitch', 'roll']
     """
-
-    robot: SphericalRobot
-    name: str
-    size: float
-    start: np.ndarray
-    sliders: tuple[Slider, ...]
-    drives: tuple[str, ...]
-    shapes: tuple[Shape, ...]
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, robot: SphericalRobot) -> SphericalSubject:
@@ -67,18 +58,10 @@ class SphericalSubject:
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return {name: self.robot.pose(q, name) for name in self.robot.body_names}
 
-    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
-        robot, poses = self.robot, self.poses(q)
-        moments = [body.mass * (poses[body.name] @ [*body.com, 1.0])[:3] for body in robot.bodies]
-        mass = sum(body.mass for body in robot.bodies)
-        return Readings(
-            robot.inverse_dynamics(q, qd, qdd),
-            robot.gravity(q),
-            robot.mass_matrix(q),
-            float(robot.kinetic_energy(q, qd)),
-            float(robot.potential_energy(q)),
-            np.sum(moments, axis=0) / (mass or 1.0),
-        )
+    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+        poses, bodies = self.poses(q), self.robot.bodies
+        moments = [body.mass * (poses[body.name] @ [*body.com, 1.0])[:3] for body in bodies]
+        return np.sum(moments, axis=0) / (sum(body.mass for body in bodies) or 1.0)
 
 
 def _arcs(robot: SphericalRobot, reach: float) -> list[Shape]:

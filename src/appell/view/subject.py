@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -98,7 +98,41 @@ def hidden_layers(subject: Subject) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class RobotSubject:
+class Shown:
+    """What subjects of robots have in common."""
+
+    robot: Any
+    name: str
+    size: float
+    start: np.ndarray
+    sliders: tuple[Slider, ...]
+    drives: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    notes: tuple[str, ...] = ()
+
+    def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Forces of the drives."""
+        return self.robot.inverse_dynamics(q, qd, qdd)
+
+    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+        """In the world, (3,). [m]"""
+        return self.robot.center_of_mass(q)
+
+    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
+        """Numbers of one state."""
+        robot = self.robot
+        return Readings(
+            self.forces(q, qd, qdd),
+            robot.gravity(q),
+            robot.mass_matrix(q),
+            float(robot.kinetic_energy(q, qd)),
+            float(robot.potential_energy(q)),
+            self.center_of_mass(q),
+        )
+
+
+@dataclass(frozen=True)
+class RobotSubject(Shown):
     """A tree of bodies; made by `of`.
 
     Example:
@@ -107,15 +141,6 @@ class RobotSubject:
         >>> len(arm.sliders), sorted(arm.poses(arm.start))
         (2, ['base', 'link1', 'link2'])
     """
-
-    robot: Robot
-    name: str
-    size: float
-    start: np.ndarray
-    sliders: tuple[Slider, ...]
-    drives: tuple[str, ...]
-    shapes: tuple[Shape, ...]
-    notes: tuple[str, ...]
 
     @classmethod
     def of(cls, robot: Robot, folder: Path | None = None) -> RobotSubject:
@@ -140,17 +165,6 @@ class RobotSubject:
 
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return body_poses(self.robot, q)
-
-    def readings(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Readings:
-        robot = self.robot
-        return Readings(
-            robot.inverse_dynamics(q, qd, qdd),
-            robot.gravity(q),
-            robot.mass_matrix(q),
-            float(robot.kinetic_energy(q, qd)),
-            float(robot.potential_energy(q)),
-            robot.center_of_mass(q),
-        )
 
 
 def start_of(robot: Robot) -> np.ndarray:

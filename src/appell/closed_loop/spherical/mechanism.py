@@ -11,14 +11,14 @@ from appell.algorithms.passive_forces import Losses
 from appell.closed_loop.spherical.singularities import refuse
 from appell.compiler.options import Options
 from appell.errors import ClosureError
-from appell.simulation.mechanism import Bounds
+from appell.simulation.mechanism import Bounds, NativeFunctions
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 
-class SphericalMechanism:
+class SphericalMechanism(NativeFunctions):
     """The closed form has no loops left to keep closed: coordinates are independent, and nothing drifts."""
 
     def __init__(self, robot: SphericalRobot) -> None:
@@ -31,7 +31,7 @@ class SphericalMechanism:
         self.bounds = Bounds(-free, free, free, effort)
 
     @cached_property
-    def dynamics(self) -> CompiledSphericalRobot:
+    def dynamics(self) -> CompiledSphericalRobot:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Native code, so that equal runs give equal bits from the first one on."""
         return self.robot.compiled(Options(threads=1))
 
@@ -43,15 +43,6 @@ class SphericalMechanism:
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        return self.dynamics.mass_matrix(q, check=False)
-
-    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.coriolis_matrix(q, qd, check=False)
-
-    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return qd
