@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import assert_close
@@ -52,6 +54,34 @@ def test_equations_are_linear_in_the_acceleration(name):
     forces = (robot.mass_matrix(q) @ qdd[..., None])[..., 0] + robot.bias(q, qd)
     assert_close(robot.generalized_forces(q, qd, qdd), forces, tolerance=1e-12, scale=np.abs(forces).max())
     assert_close(robot.bias(q, 0 * qd), robot.gravity(q), tolerance=1e-13, scale=np.abs(forces).max())
+
+
+@pytest.mark.parametrize("name", ["four_bar", "delta"])
+def test_gibbs_function_has_forces_as_gradient_and_mass_matrix_as_hessian(name):
+    """Of second degree in the acceleration: differences of any step are exact."""
+    robot = built_in(name)
+    q, qd, qdd = (array[0] for array in states(robot, 1, seed=7))
+    steps = np.eye(robot.nv)
+    S = {sign: robot.gibbs_function(q, qd, qdd + sign * steps) for sign in (1.0, -1.0)}
+    forces, scale = robot.generalized_forces(q, qd, qdd), np.abs(S[1.0]).max()
+    assert_close((S[1.0] - S[-1.0]) / 2, forces, tolerance=1e-12, scale=scale)
+    both = robot.gibbs_function(q, qd, qdd + steps[:, None] + steps)
+    M = both - S[1.0][:, None] - S[1.0] + robot.gibbs_function(q, qd, qdd)
+    assert_close(M, robot.mass_matrix(q), tolerance=1e-12, scale=scale)
+    tree, v = robot.open_tree, robot.joint_speeds(q, qd)
+    own = tree.gibbs_function(q, v, robot.joint_accelerations(q, qd, qdd))
+    assert_close(robot.gibbs_function(q, qd, qdd), own, tolerance=1e-12)
+
+
+def test_passive_forces_take_the_power_that_the_joints_lose():
+    robot = built_in("five_bar")
+    joints = tuple(replace(joint, damping=0.1 * k, friction=0.2 * k) for k, joint in enumerate(robot.open_tree.joints))
+    lossy = replace(robot, open_tree=replace(robot.open_tree, joints=joints))
+    q, qd, _ = states(robot, 3, seed=8)
+    v = robot.joint_speeds(q, qd)
+    lost = (v * lossy.open_tree.passive_forces(v)).sum(axis=-1)
+    assert_close((qd * lossy.passive_forces(q, qd)).sum(axis=-1), lost, tolerance=1e-12)
+    assert (lost < 0).all()
 
 
 @pytest.mark.parametrize("kind", ["universal", "prismatic"])

@@ -81,10 +81,13 @@ def test_a_spherical_parallel_robot_has_base_parameters():
     robot = appell.load("agile_wrist")
     base = appell.base_parameters(robot, ["viscous"])
     q, qd, qdd = np.random.default_rng(0).uniform(-0.3, 0.3, (3, 5, 3))
-    K = robot.regressor(q, qd, qdd, columns=["viscous"])
+    K = robot.generalized_regressor(q, qd, qdd, columns=["viscous"])
     own = np.concatenate([robot.parameters, [0.1, 0.2, 0.3]])
     expected = robot.generalized_forces(q, qd, qdd) + qd * [0.1, 0.2, 0.3]
     assert_close(K[..., list(base.independent)] @ base.of(own), expected, tolerance=1e-12)
+    K = robot.regressor(q, qd, qdd)[..., [k for k in base.independent if k < len(robot.parameters)]]
+    links = base.of(own)[: K.shape[-1]]
+    assert_close(K @ links, robot.inverse_dynamics(q, qd, qdd), tolerance=1e-11)
     assert len(base) == 33 + 3
     assert base.names[-3:] == ("fv[yaw]", "fv[pitch]", "fv[roll]")
     assert {"m[platform]", "m[leg3_link2]"} <= {base.names[i] for i in base.unidentifiable}

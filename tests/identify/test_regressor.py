@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import SMALL_TREES, assert_close, over, random_states, shared
 from joint_trees import mixed_tree
 
 import appell
+from appell.identification.base import random_configurations
 from appell.identification.columns import Columns, Coupling, Rotor
 from appell.model.parameters import PER_LINK
 
@@ -91,16 +94,73 @@ def test_gravity_is_an_option():
     assert_close(robot.regressor(*state, gravity=g) @ robot.parameters, robot.inverse_dynamics(*state, gravity=g))
 
 
-def test_closed_loops():
-    """G^T K: every column against generalised forces with those parameters."""
+def closed_states(name: str, count: int = 3):
+    """A robot with closed loops, states of it, and parameters that are not its own."""
+    robot, rng = appell.load(name), np.random.default_rng(0)
+    q = random_configurations(robot, count, rng)
+    return robot, (q, *rng.normal(size=(2, count, robot.nv))), rng.normal(size=len(robot.parameters))
+
+
+@pytest.mark.parametrize("name", ["four_bar", "delta", "stewart", "agile_wrist"])
+def test_closed_loops(name):
+    """Every column: against the forces of actuators, and in the generalised regressor against those on the speeds."""
+    robot, state, parameters = closed_states(name)
+    K, of_speeds = robot.regressor(*state), robot.generalized_regressor(*state)
+    assert K.shape == (3, len(robot.actuator_names), len(parameters))
+    assert of_speeds.shape == (3, robot.nv, len(parameters))
+    for each in (robot.parameters, parameters):
+        tau, forces = (
+            function(*state, parameters=each) for function in (robot.inverse_dynamics, robot.generalized_forces)
+        )
+        assert_close(K @ each, tau, tolerance=1e-11, scale=np.abs(tau).max())
+        assert_close(of_speeds @ each, forces, tolerance=1e-11, scale=np.abs(forces).max())
+
+
+def test_rotors_of_closed_loops_are_parameters():
     robot = appell.load("five_bar")
-    rng = np.random.default_rng(0)
-    speeds, parameters = rng.normal(size=(2, robot.nv)), rng.normal(size=len(robot.parameters))
-    expected = robot.generalized_forces(robot.reference, *speeds, parameters=parameters)
-    assert_close(robot.regressor(robot.reference, *speeds) @ parameters, expected, tolerance=1e-12)
-    assert robot.regressor(robot.reference, *speeds, columns=["viscous"]).shape == (2, len(parameters) + 2)
+    joints = tuple(replace(joint, rotor_inertia=1e-4, gear_ratio=50.0) for joint in robot.open_tree.joints)
+    geared = replace(robot, open_tree=replace(robot.open_tree, joints=joints))
+    speeds = np.random.default_rng(0).normal(size=(2, robot.nv))
+    K = geared.regressor(robot.reference, *speeds)
+    assert K.shape[-1] == len(robot.parameters) + geared.rotors
+    assert_close(K @ geared.parameters, geared.inverse_dynamics(robot.reference, *speeds), tolerance=1e-12)
+    assert geared.regressor(robot.reference, *speeds, columns="offset").shape == (2, len(robot.parameters) + 2)
+
+
+@pytest.mark.parametrize("name", ["five_bar", "agile_wrist"])
+def test_columns_of_closed_loops_are_balanced_by_the_actuators(name):
+    robot, state, _ = closed_states(name)
+    K, of_speeds = (
+        function(*state, columns=["viscous"]) for function in (robot.regressor, robot.generalized_regressor)
+    )
+    assert of_speeds.shape == (3, robot.nv, len(robot.parameters) + robot.nv)
+    assert_close(np.swapaxes(robot.actuator_jacobian(state[0]), 1, 2) @ K, of_speeds, tolerance=1e-11)
+    out = np.empty_like(K)
+    assert robot.regressor(*state, columns=["viscous"], out=out) is out
+    with pytest.raises(appell.ArgumentError, match="need states as rows"):
+        appell.compile(robot, layout="columns").regressor(*(each.T for each in state), columns=["offset"])
+
+
+def test_redundant_actuators_share_and_few_are_told():
+    """Two actuators of one degree of freedom: the shortest forces. None: what is asked for instead is named."""
+    robot = appell.load("four_bar")
+    both = appell.close_loops(
+        robot.open_tree, robot.closures, actuated=robot.joint_names[:2], speeds=["crank"], q=robot.reference
+    )
+    K = both.regressor(both.reference, [0.3], [1.0])
+    assert K.shape[0] == 2
+    assert_close(K @ both.parameters, both.inverse_dynamics(both.reference, [0.3], [1.0]), tolerance=1e-12)
+    passive = appell.close_loops(robot.open_tree, robot.closures, actuated=[], speeds=["crank"], q=robot.reference)
+    with pytest.raises(appell.ModelError, match=r"0 actuators .* `generalized_regressor`"):
+        passive.regressor(passive.reference, [0.3], [1.0])
+    assert passive.generalized_regressor(passive.reference, [0.3], [1.0]).shape == (1, len(robot.parameters))
+    assert len(appell.base_parameters(passive)) == len(appell.base_parameters(robot))
+
+
+def test_base_parameters_of_closed_loops():
+    robot = appell.load("five_bar")
     base = appell.base_parameters(robot, ["viscous"])
-    assert 0 < len(base) < len(parameters)
+    assert 0 < len(base) < len(robot.parameters)
     assert base.certificate.gap > 1e9
 
 

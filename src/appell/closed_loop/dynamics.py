@@ -8,11 +8,12 @@ where J_a are the rows of G of the actuated joints. Ṁ_u - 2 C_u = G^T (Ṁ - 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
 from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
+from appell.algorithms.energy import gibbs_function as tree_gibbs
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
 from appell.algorithms.linear import solve
 from appell.algorithms.mass_matrix.composite import mass_matrix as tree_mass
@@ -44,7 +45,7 @@ def refuse_few_actuators(system: LoopSystem) -> None:
     names = [next(link.name for link in system.tree.links if link.v <= k < link.v + link.kind.nv) for k in actuated]
     raise ModelError(
         f"{len(actuated)} actuators ({', '.join(names) or 'none'}) cannot give any motion of {freedom} degrees of freedom. "
-        "Name more joints as `actuated`, or ask for `generalized_forces`."
+        "Name more joints as `actuated`, or ask for `generalized_forces` or `generalized_regressor`."
     )
 
 
@@ -56,12 +57,26 @@ def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars
 
 
 def regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
-    """K_u = G^T K with M_u u̇ + bias_u = K_u Φ for the inertial parameters Φ of the tree, rotors left out."""
+    """K_a = J_a^-T G^T K with τ = K_a Φ for the parameters Φ of the tree, by the map of `inverse_dynamics`."""
+    refuse_few_actuators(system)
     reduction = Reduction.at(system, q)
-    v, G = reduction.speeds(qd), reduction.columns()
-    K = tree_regressor(system.tree, q, v, reduction.accelerations(v, qdd))
-    columns = [[row[k] for row in K] for k in range(len(K[0]))]
-    return [[dot(g, column) for column in columns] for g in G]
+    G = reduction.columns()
+    J = Elimination.of(_actuator_columns(system, G))
+    shares = [J.solve_transposed([g[k] for g in G]) for k in range(system.tree.nv)]  # columns of J_a^-T G^T
+    return _times_columns(zip(*shares, strict=True), _tree_columns(system, reduction, q, qd, qdd))
+
+
+def generalized_regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
+    """K_u = G^T K with M_u u̇ + bias_u = K_u Φ for the parameters Φ of the tree."""
+    reduction = Reduction.at(system, q)
+    return _times_columns(reduction.columns(), _tree_columns(system, reduction, q, qd, qdd))
+
+
+def gibbs_function(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalar:
+    """S of the tree at v = G u and v̇ = G u̇ + Ġ u: ∂S/∂u̇ = M_u u̇ + bias_u, ∂²S/∂u̇² = M_u.  [J/s²]"""
+    reduction = Reduction.at(system, q)
+    v = reduction.speeds(qd)
+    return tree_gibbs(system.tree, q, v, reduction.accelerations(v, qdd))
 
 
 def bias(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
@@ -133,6 +148,18 @@ def _reduced_mass(system: LoopSystem, q: Scalars, G: Matrix) -> Matrix:
 def _actuator_columns(system: LoopSystem, G: Matrix) -> Matrix:
     """J_a by columns: the rows of G that belong to actuated joints."""
     return [[column[k] for k in system.actuated] for column in G]
+
+
+def _tree_columns(system: LoopSystem, reduction: Reduction, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
+    """The tree's regressor K by columns, at v = G u and v̇ = G u̇ + Ġ u."""
+    v = reduction.speeds(qd)
+    K = tree_regressor(system.tree, q, v, reduction.accelerations(v, qdd))
+    return [[row[k] for row in K] for k in range(len(K[0]))]
+
+
+def _times_columns(rows: Iterable[Scalars], columns: Matrix) -> Matrix:
+    """A product of a matrix by rows and a matrix by columns."""
+    return [[dot(row, column) for column in columns] for row in rows]
 
 
 def _product(A: Matrix, x: Scalars) -> list[Scalar]:

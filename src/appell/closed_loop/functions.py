@@ -30,6 +30,11 @@ class LoopDynamics:
     functions: Evaluator
     _closure_names: tuple[str, ...]
 
+    @property
+    def rotors(self) -> int:
+        """Links with a rotor, as far as that is known; the last ones of the parameters are theirs."""
+        return 0
+
     @direct
     def inverse_dynamics(
         self, q, qd, qdd, *, gravity=None, external_forces=None, parameters=None, out=None, check=True
@@ -82,24 +87,61 @@ class LoopDynamics:
 
     @direct
     def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K with generalized_forces = K Φ for the inertial parameters Φ = `parameters`, rotors left out. (..., nv, 10 links)
+        """K with `inverse_dynamics` = K Φ: forces of the actuators for the parameters Φ = `parameters`. (..., actuators, p)
 
         Args:
-            columns: added behind, as in `Robot.regressor`; friction and rotors are then those of the independent speeds.
+            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
+                independent speeds, as the forces of actuators that balance them.
 
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
             >>> tau = robot.regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
-            >>> bool(abs(tau - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            >>> bool(abs(tau - robot.inverse_dynamics(robot.reference, [0.3], [1.0])).max() < 1e-12)
             True
         """
         K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
         if not columns:
             return K
+        from appell.identification.columns import beside_actuators
+
+        K = K[..., : K.shape[-1] - self.rotors]
+        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
+
+    @direct
+    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+        """K with `generalized_forces` = K Φ for the parameters Φ = `parameters`, also of passive mechanisms. (..., nv, p)
+
+        Args:
+            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
+                independent speeds.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> forces = robot.generalized_regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(forces - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            True
+        """
+        given = None if columns else out
+        K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
+        if not columns:
+            return K
         from appell.identification.columns import beside
 
-        return beside(K, columns, q, qd, qdd, out)
+        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
+
+    @direct
+    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
+        """Gibbs function S, the energy of acceleration, (...,): ∂S/∂qdd = `generalized_forces`, ∂²S/∂qdd² = M. [J/s²]
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> robot.gibbs_function(robot.reference, [0.0], [0.0], gravity=(0, 0, 0)).item()
+            0.0
+        """
+        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
     @direct
     def mass_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:

@@ -123,6 +123,11 @@ class ClosedLoopRobot(LoopDynamics):
         """Inertial parameters of the tree's links. See `Robot.parameters`."""
         return self.functions.parameters.copy()
 
+    @property
+    def rotors(self) -> int:
+        """Links of the tree with a rotor; the last ones of `parameters` are theirs."""
+        return self.open_tree.rotors
+
     def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
         """The same robot under another gravity vector [m/s²]."""
         return replace(self, open_tree=self.open_tree.with_gravity(gravity))
@@ -194,6 +199,23 @@ class ClosedLoopRobot(LoopDynamics):
 
         return singularity_at(self.tree, np.asarray(q, dtype=float))
 
+    def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """Forces of damping and dry friction of all joints on the independent speeds, (..., nv). [N m, N]
+
+        They are -G^T (damping v + friction sign(v)) at the joints' speeds v = G qd, and not part of `inverse_dynamics` and
+        `bias`: M qdd + bias = J_a^T torques + passive_forces(q, qd).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> robot.passive_forces(robot.reference, [1.0]).shape
+            (1,)
+        """
+        from appell.algorithms.passive_forces import losses
+
+        felt = losses(self.open_tree).forces(self.joint_speeds(q, qd))
+        return np.einsum("...ji,...j->...i", self.speed_map(q), felt)
+
     # --- how its functions are evaluated (they are documented in LoopDynamics) ------------------------------------------
 
     @cached_property
@@ -231,6 +253,10 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
     """The functions of a robot with closed loops as native code; made by `appell.compile`."""
 
     robot: ClosedLoopRobot
+
+    @property
+    def rotors(self) -> int:
+        return self.robot.rotors
 
     @property
     def main(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]

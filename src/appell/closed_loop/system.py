@@ -15,7 +15,7 @@ from appell.closed_loop.way import Loop
 from appell.compiler.system import System
 from appell.compiler.trace import given
 from appell.model.lumping import lumped
-from appell.model.parameters import PER_LINK, parameters
+from appell.model.parameters import parameter_count, parameters
 from appell.model.tree import Frame, Tree
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ QUANTITIES = {
         _quantity(dynamics.forward_dynamics, "q qd torques", "v", forces=True),
         _quantity(dynamics.accelerations, "q qd forces", "v", forces=True),
         _quantity(dynamics.constraint_forces, "q qd torques", "loops", 6, forces=True),
-        _quantity(dynamics.regressor, "q qd qdd", "v", "p"),
+        _quantity(dynamics.regressor, "q qd qdd", "a", "p"),
+        _quantity(dynamics.generalized_regressor, "q qd qdd", "v", "p"),
+        _quantity(dynamics.gibbs_function, "q qd qdd"),
         _quantity(dynamics.bias, "q qd", "v", forces=True),
         _quantity(dynamics.gravity, "q", "v"),
         _quantity(dynamics.mass_matrix, "q", "v", "v", gravity=False),
@@ -88,7 +90,7 @@ class LoopSystem(System):
         v, a = len(self.independent), len(self.actuated)
         inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "forces": v, "torques": a}
         letters = {"v": v, "a": a, "n": self.tree.nv, "rows": self.rows, "loops": len(self.loops)}
-        return {**inputs, **letters, "p": PER_LINK * len(self.tree.links)}
+        return {**inputs, **letters, "p": parameter_count(self.tree)}
 
     @property
     def rows(self) -> int:

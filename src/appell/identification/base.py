@@ -155,12 +155,14 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
 
 
 def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
-    """Regressors (n, nv, p) at n random states within the joint limits."""
+    """Regressors (n, nv, p) at n random states within the joint limits, of the forces on the speeds."""
+    from appell.model.robot import Robot
 
     def draw(count: int) -> np.ndarray:
         q = random_configurations(robot, count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
-        return beside(of_links(robot, robot.regressor(q, qd, qdd)), added, q, qd, qdd)
+        K = robot.regressor if isinstance(robot, Robot) else robot.generalized_regressor
+        return beside(of_links(robot, K(q, qd, qdd)), added, q, qd, qdd)
 
     return draw
 

@@ -209,6 +209,29 @@ def beside(K, columns: Sequence[str | Block], q, qd, qdd, out: np.ndarray | None
     return out
 
 
+def beside_actuators(
+    K, J: np.ndarray, columns: Sequence[str | Block], q, qd, qdd, out: np.ndarray | None = None
+) -> np.ndarray:
+    """The regressor K (..., a, p) of actuators, and behind it the shortest forces y of actuators with J^T y = the columns.
+
+    Args:
+        J: Jacobian of the actuators, (..., a, nv); where it is not finite the columns are not, either.
+    """
+    if isinstance(K, np.ndarray) and K.shape[-2] != J.shape[-2]:
+        raise ArgumentError(
+            "columns= need states as rows, got columns. Compile with layout='rows', or add them yourself."
+        )
+    none = np.zeros((*K.shape[:-2], J.shape[-1], 0), dtype=K.dtype) if isinstance(K, np.ndarray) else K
+    of_speeds = beside(none, columns, q, qd, qdd)
+    solved = np.linalg.pinv(np.swapaxes(np.nan_to_num(J), -1, -2)) @ of_speeds
+    known = np.isfinite(K).all(axis=(-2, -1), keepdims=True)
+    joined = np.concatenate([K, np.where(known, solved, np.nan).astype(K.dtype)], axis=-1)
+    if out is None:
+        return joined
+    out[...] = joined
+    return out
+
+
 def speed_names(robot: AnyRobot) -> tuple[str, ...]:
     """A name for every generalised speed: that of its joint, numbered where the joint has several."""
     from appell.closed_loop.robot import ClosedLoopRobot

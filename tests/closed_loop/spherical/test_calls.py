@@ -62,7 +62,7 @@ def test_run_time_parameters():
 def test_forces_are_linear_in_the_parameters(name):
     robot = ROBOTS[name]
     q, qd, qdd = regular_states(robot, 3)
-    K = robot.regressor(q, qd, qdd)
+    K = robot.generalized_regressor(q, qd, qdd)
     assert K.shape == (3, robot.nv, 10 * len(robot.bodies))
     assert_close(K @ robot.parameters, robot.generalized_forces(q, qd, qdd), tolerance=1e-12)
     unit = np.random.default_rng(0).uniform(0.5, 1.0, len(robot.parameters))

@@ -25,8 +25,8 @@ def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], 
     """τ of smallest norm with Jact^T τ = Q, (51), by the orthogonal columns of Jact = U T."""
     if len(Jact) < system.nv:
         raise ArgumentError(
-            f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics is not "
-            "defined. Actuate more joints, or use generalized_forces."
+            f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics and "
+            "regressor are not defined. Actuate more joints, or use generalized_forces and generalized_regressor."
         )
     columns = orthogonal_columns(Jact, system.nv)
     y: list[Scalar] = []

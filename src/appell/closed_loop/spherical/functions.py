@@ -140,6 +140,28 @@ class SphericalFunctions:
 
     @direct
     def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+        """K with tau = K Φ: torques of the actuators are linear in the inertial parameters, (..., actuators, 10 bodies).
+
+        Args:
+            columns: added behind, as in `Robot.regressor`: friction, rotors and offsets of the coordinates, as the torques of
+                actuators that balance them.
+
+        Example:
+            >>> import appell
+            >>> wrist = appell.load("agile_wrist")
+            >>> tau = wrist.regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
+            >>> bool(abs(tau - wrist.inverse_dynamics([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-13)
+            True
+        """
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside_actuators
+
+        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
+
+    @direct
+    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K with Q = K Φ: the forces on the coordinates are linear in the inertial parameters, (..., nv, 10 bodies).
 
         Args:
@@ -148,11 +170,12 @@ class SphericalFunctions:
         Example:
             >>> import appell
             >>> wrist = appell.load("agile_wrist")
-            >>> Q = wrist.regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
+            >>> Q = wrist.generalized_regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
             >>> bool(abs(Q - wrist.generalized_forces([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-14)
             True
         """
-        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        given = None if columns else out
+        K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
         if not columns:
             return K
         from appell.identification.columns import beside

@@ -1,4 +1,4 @@
-"""The equations of motion of a spherical parallel robot as a matrix times the inertial parameters: Q = K Φ.
+"""The equations of motion of a spherical parallel robot as a matrix times the inertial parameters: τ = K Φ.
 
 In the ten numbers of a body (m, m ρ, I about the centre) the moment of Abedloo 2014, eq. (15), is linear.
 """
@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import IDENTITY, Scalar, Vec3
 from appell.algorithms.regressor import UNITS
+from appell.closed_loop.spherical.actuation import actuator_torques
 from appell.closed_loop.spherical.dynamics import BodyMotion, leg_motions, moment, platform_motion
-from appell.closed_loop.spherical.jacobians import still_jacobians
-from appell.closed_loop.spherical.posture import posture
-from appell.closed_loop.spherical.rates import coordinate_speeds, joint_motion, platform_rates
+from appell.closed_loop.spherical.jacobians import actuated_rows, still_jacobians
+from appell.closed_loop.spherical.posture import Posture, posture
+from appell.closed_loop.spherical.rates import (
+    Rates,
+    Speeds,
+    coordinate_speeds,
+    joint_motion,
+    platform_rates,
+    quasi_speeds,
+)
 from appell.model.parameters import inertia_of
 
 if TYPE_CHECKING:
@@ -21,9 +29,23 @@ if TYPE_CHECKING:
 
 
 def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
-    """K with Q = K Φ over the ten parameters of every body: (15) for bodies with one unit parameter and no other."""
+    """K with τ = K Φ for the torques of the actuators, by (51) column by column, in quasi-velocities."""
     placed = posture(system, q)
-    speeds, rates = coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd)
+    speeds = quasi_speeds(system, placed)
+    K = of_speeds(system, placed, speeds, platform_rates(system, placed, qd, qdd))
+    Jact = actuated_rows(system, placed, speeds)
+    columns = [actuator_torques(system, Jact, column) for column in zip(*K, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def generalized_regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
+    """K with Q = K Φ for the forces on the coordinates."""
+    placed = posture(system, q)
+    return of_speeds(system, placed, coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd))
+
+
+def of_speeds(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[list[Scalar]]:
+    """K of the forces on some speeds, over the ten parameters of every body: (15) for bodies of one unit parameter each."""
     rows: list[list[Scalar]] = [[] for _ in range(system.nv)]
 
     def add(body: BodyMotion, J: Sequence[Vec3]) -> None:
