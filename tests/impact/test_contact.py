@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import SHARED, assert_close
-from impact_robots import ball, particle, quaternion_about_y, rod, smallest_gap
+from impact_robots import ball, particle, quaternion_about_y, quietly_built, rod, smallest_gap
 
 import appell
 
@@ -247,3 +247,15 @@ def test_a_quadruped_dropped_on_a_floor_only_loses_energy():
     assert motion.status == "finished"
     assert max(np.diff(motion.energy).max(), np.diff(motion.work.walls).max()) < 1e-7
     assert abs(motion.balance).max() < 1e-6
+
+
+@pytest.mark.parametrize(("speed", "together"), [(1.0, True), (1e-4, False)])
+def test_a_point_that_is_near_but_slow_takes_no_part_in_the_impact_of_another(speed, together):
+    builder = appell.RobotBuilder("two balls").body("base")
+    for name in ("a", "b"):
+        builder.body(name, mass=1.0, inertia=(0.01, 0.01, 0.01)).prismatic(
+            f"z{name}", parent="base", child=name, axis="z"
+        )
+    robot = quietly_built(builder)
+    motion = appell.simulate(robot, [0.0, 5e-8], [-1.0, -speed], 1e-8, walls=[FLOOR], points=["a", "b"])
+    assert motion.impacts[0].points == (("a", "b") if together else ("a",))

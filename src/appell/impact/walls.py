@@ -36,6 +36,8 @@ FAINT = 1e-9
 """A rebound that rises less than this is none, unless e = 1. [m]"""
 RESOLVED = 1e-11
 """A separation that rises less than this cannot be told from contact. [m]"""
+SOON = 10.0
+"""Points within the window are taken to touch if they would arrive within so many seconds per metre of it. [s/m]"""
 ROUNDS = 200
 ELASTIC_ROUNDS = 100
 """Most impacts at one instant, and after how many of them they lose their rebound."""
@@ -88,7 +90,8 @@ class Walls:
         if not (approaching & (contacts.gap <= CLOSED)).any():
             return np.zeros_like(approaching)
         resting = (contacts.gap <= CLOSED) & (np.abs(contacts.rate) <= SPEED)
-        return (approaching & (contacts.gap <= self.window)) | resting
+        soon = contacts.gap <= np.maximum(CLOSED, -contacts.rate * SOON * self.window)
+        return (approaching & (contacts.gap <= self.window) & soon) | resting
 
     def _collide(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray) -> Outcome:
         """The impact, without rebounds that are too faint."""

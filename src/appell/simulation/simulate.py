@@ -78,8 +78,9 @@ def simulate(
         walls: surfaces such as `appell.Circle(radius=2.5)`, or one of them.
         restitution: Newton's coefficient, from 0 to 1, of the walls that have none of their own; 1 by default.
         points: names of the frames that can touch walls; joint origins and tips by default.
-        simultaneous: gap up to which approaching points are taken to touch when another point does. The default follows
-            the accuracy of the integration: 100 rtol times 1 m, at least 1e-9. [m]
+        simultaneous: gap up to which approaching points are taken to touch when another point does, unless they need
+            longer than this gap takes at 0.1 m/s. The default follows the accuracy of the integration: 100 rtol times 1 m,
+            at least 1e-9. [m]
         max_impacts: after so many the run stops with the status `"too many impacts"`.
         events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. With an attribute
             `terminal = True` the run stops at the zero; `direction = 1` or `-1` looks at rising or falling ones alone.
