@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,7 @@ def test_a_system_that_makes_no_sense_is_refused(harm, loop_file, tmp_path):
 
 ELSEWHERE = """
 import sys
+from dataclasses import replace
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
@@ -115,3 +117,15 @@ def test_where_casadi_is_not_installed(loop_file):
     told = subprocess.run(command, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert told.stdout.strip() == "(2, 2)"
+
+
+def test_columns_beside_a_stored_regressor_take_the_place_of_rotors(tmp_path):
+    arm = appell.load("planar2r")
+    arm = replace(arm, joints=tuple(replace(joint, rotor_inertia=0.1) for joint in arm.joints))
+    state = np.random.default_rng(0).normal(size=(3, 4, 2))
+    dyn = appell.compile(arm)
+    dyn.save(tmp_path / "arm.appell", functions=["regressor"])
+    loaded = appell.load_compiled(tmp_path / "arm.appell")
+    assert loaded.rotors == arm.rotors == 2
+    for columns in ((), ("viscous",)):
+        assert np.array_equal(loaded.regressor(*state, columns=columns), dyn.regressor(*state, columns=columns))

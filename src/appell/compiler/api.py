@@ -91,6 +91,10 @@ class CompiledRobot(Compiled, Dynamics):
 
     robot: Robot
 
+    @property
+    def rotors(self) -> int:
+        return self.robot.rotors
+
     def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
         """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations.
 

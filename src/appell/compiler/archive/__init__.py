@@ -71,7 +71,7 @@ def save(
     free = robot.tree.free if system else dyn.free_joints
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
-        tuple(float(x) for x in robot.parameters), damping, friction, free, system,
+        tuple(float(x) for x in robot.parameters), damping, friction, free, getattr(robot, "rotors", 0), system,
     )  # fmt: skip
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}
@@ -153,10 +153,11 @@ def read_facts(data: Any) -> RobotFacts:
     system = read_system(data.get("system"), nq, nv, len(parameters))
     losses = nv if system is None else 0
     require(len(damping) == len(friction) == losses, "damping or friction has not an entry for every speed")
+    rotors = whole(data.get("rotors", 0), 0, len(parameters) + 1, "the number of rotors")
     free = read_free(field(data, "free"), nq, nv if system is None else system.sizes.get("n", nv))
     return RobotFacts(
         text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters,
-        damping, friction, free, system,
+        damping, friction, free, rotors, system,
     )  # fmt: skip
 
 

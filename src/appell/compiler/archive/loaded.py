@@ -42,6 +42,7 @@ class RobotFacts:
         parameters: inertial parameters of all links, as `Robot.parameters`.
         damping, friction: of the joints, which rollouts add.
         free: joints whose coordinates do not change at their speeds.
+        rotors: how many of the parameters, the last ones, are of rotors.
         system: what more is known of a robot that is no plain tree.
     """
 
@@ -55,6 +56,7 @@ class RobotFacts:
     damping: tuple[float, ...]
     friction: tuple[float, ...]
     free: tuple[FreeJoint, ...] = ()
+    rotors: int = 0
     system: SystemFacts | None = None
 
 
@@ -182,6 +184,11 @@ class Loaded:
 
     def __reduce__(self) -> tuple:
         return type(self), (self.robot, self.store, self.options)  # kernels stay behind; the cache has them
+
+    @property
+    def rotors(self) -> int:
+        """How many of the parameters, the last ones, are of rotors."""
+        return self.robot.rotors
 
     @property
     def system(self) -> SystemFacts:
