@@ -93,7 +93,7 @@ def push(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mu: np.ndarray
 def hold(M: np.ndarray, qdd: np.ndarray, contacts: ContactMotion, mode: Mode) -> Reaction:
     """Forces that keep the contacts of a mode closed, and those that stick in their place."""
     J_n, mu = contacts.J_n, mode.mu
-    way = slide_direction(contacts, mode.direction)
+    way = mode_direction(contacts, mode)
     slides = np.where(mode.sticks, 0.0, mu)
     pushes = J_n - slides[:, None] * np.einsum("ci,cij->cj", way, contacts.J)  # a unit of f_n brings its friction along
     axes = tangents(contacts.normal[mode.sticks])
@@ -161,7 +161,7 @@ def _can_be_shared(forces: Reaction, contacts: ContactMotion, mode: Mode) -> boo
 
     Those of a contact that sticks are taken from a pyramid of `SIDES` edges inside its cone.
     """
-    way, mu = slide_direction(contacts, mode.direction), mode.mu
+    way, mu = mode_direction(contacts, mode), mode.mu
     edges = np.where(mode.sticks[:, None], 0.0, -mu[:, None] * way)[:, None] + contacts.normal[:, None]
     edges = np.repeat(edges, SIDES, axis=1)
     angles = 2.0 * np.pi / SIDES * np.arange(SIDES)
@@ -173,8 +173,13 @@ def _can_be_shared(forces: Reaction, contacts: ContactMotion, mode: Mode) -> boo
     return bool(nnls(columns, wanted)[1] <= SMALL * max(1.0, float(np.linalg.norm(wanted))))
 
 
-def slide_direction(contacts: ContactMotion, at_rest: np.ndarray) -> np.ndarray:
-    """Unit vectors (m, 3) of sliding; `at_rest` for points that do not slide."""
+def mode_direction(contacts: ContactMotion, mode: Mode) -> np.ndarray:
+    """Unit vectors (m, 3) of sliding in a mode; those of points that were still when it began come from their speed later."""
+    return slide_direction(contacts, mode.direction, np.where(mode.still, STILL, SPEED))
+
+
+def slide_direction(contacts: ContactMotion, at_rest: np.ndarray, least: float | np.ndarray = STILL) -> np.ndarray:
+    """Unit vectors (m, 3) of sliding; `at_rest` for points that slide more slowly than the least speed."""
     speed = np.linalg.norm(contacts.sliding, axis=-1)
-    moves = speed > STILL
+    moves = speed > least
     return np.where(moves[:, None], contacts.sliding / np.where(moves, speed, 1.0)[:, None], at_rest)

@@ -11,7 +11,7 @@ from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.crossing import TIME, first_crossing
 from appell.impact.law import rows_along, tangents
-from appell.impact.reaction import SPEED, STILL, Mode, Reaction, has_ended, hold, slide_direction, walls_on_speeds
+from appell.impact.reaction import SPEED, STILL, Mode, Reaction, has_ended, hold, mode_direction, walls_on_speeds
 from appell.simulation.grip import Grip, first_change
 from appell.simulation.plant import Motion
 
@@ -83,7 +83,7 @@ class Touching:
     def _release(self, step: Step) -> float | None:
         """The first time at which a contact opens, or changes between sticking and sliding."""
         start = self._closed(*self._state(step, step.start))
-        way = slide_direction(start, self.mode.direction)
+        way = mode_direction(start, self.mode)
         starts = self.mode.still & (np.linalg.norm(start.sliding, axis=-1) <= STILL)
         back = np.where(starts, 0.5 * STILL, SPEED)  # what is left of an older motion does not count
 
