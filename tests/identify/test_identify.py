@@ -190,7 +190,10 @@ def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
         ({"decimation": 0}, "decimation is 0"),
         ({"columns": ["viscose"]}, "Did you mean 'viscous'"),
         ({"transmission": Transmission([[1.0, 2.0]])}, "expected gear ratios"),
-        ({"prior": appell.load("planar2r")}, "prior 'planar2r' is not of the same structure as 'puma560': 2 moving links, expected 6"),
+        (
+            {"prior": appell.load("planar2r")},
+            "prior 'planar2r' is not of the same structure as 'puma560': 2 moving links, expected 6",
+        ),
     ],
 )
 def test_options_that_do_not_exist(options, told):
