@@ -76,3 +76,8 @@ def test_nothing_to_do():
 def test_scale_does_not_matter(scale):
     G = np.array([[2.0, 1.0], [1.0, 3.0]])
     assert_close(solve_complementarity(G * scale, np.array([-1.0, 4.0])), np.array([0.5, 0.0]) / scale)
+
+
+def test_numbers_that_are_not_finite_give_none_that_are():
+    assert np.isnan(minimum_norm(np.array([[1.0, np.inf], [0.0, 1.0]]), np.ones(2))).all()
+    assert np.isnan(minimum_norm(np.eye(2), np.array([np.nan, 1.0]))).all()

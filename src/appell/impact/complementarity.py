@@ -42,8 +42,15 @@ def solve_complementarity(G: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def minimum_norm(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The x of smallest norm that comes nearest to A x = b: dependent rows share what one of them would carry."""
-    return np.linalg.lstsq(A, b, rcond=ROUNDING)[0] if len(b) else np.zeros(A.shape[1])
+    """The x of smallest norm that comes nearest to A x = b: dependent rows share what one of them would carry.
+
+    NaN where A or b are not finite, as in a step of an integrator that is far too long.
+    """
+    if not len(b):
+        return np.zeros(A.shape[1])
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        return np.full(A.shape[1], np.nan)
+    return np.linalg.lstsq(A, b, rcond=ROUNDING)[0]
 
 
 def _pushing(G: np.ndarray, b: np.ndarray) -> np.ndarray:
