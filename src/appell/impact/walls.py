@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import SimulationError
+from appell.impact.complementarity import minimum_norm
 from appell.impact.contacts import ContactMotion, Contacts
 from appell.impact.law import Outcome, impact
-from appell.impact.reaction import FLIGHT, SPEED, Mode, next_mode, push, walls_on_speeds
+from appell.impact.reaction import FLIGHT, SPEED, STILL, Mode, next_mode, push, walls_on_speeds
 from appell.impact.record import Impact
 from appell.impact.touching import SLACK, Touching, brought_to_wall
 from appell.simulation.grip import Grip, corrected, grip_in_flight
@@ -73,6 +74,7 @@ class Walls:
                 q, qd = phase.tidied(q, qd)
                 if not self._involved(self.pairs.motion(q, qd)).any():
                     return Settled(q, qd, phase, tuple(impacts))
+                qd = self._stilled(q, qd)
                 continue
             e = self.e if round_ < ELASTIC_ROUNDS else np.zeros_like(self.e)
             outcome = self._collide(t, q, qd, contacts.some(involved), e[involved])
@@ -83,6 +85,13 @@ class Walls:
             f"without end ({ROUNDS} at one instant). Give the walls room for the robot.",
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
+
+    def _stilled(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Speeds without the slowest normal velocities: those that points which stay in contact give each other."""
+        contacts = self.pairs.motion(q, qd)
+        slow = contacts.some((contacts.gap <= CLOSED) & (np.abs(contacts.rate) <= STILL))
+        weighted = np.linalg.solve(self.plant.mechanism.mass_matrix(q), slow.J_n.T)
+        return qd - weighted @ minimum_norm(slow.J_n @ weighted, slow.rate)
 
     def _involved(self, contacts: ContactMotion) -> np.ndarray:
         """Mask of the contacts that take part in an impact now; none if no point hits a wall."""
