@@ -101,7 +101,6 @@ def test_columns_as_text(tmp_path):
 
 
 def test_columns_as_a_table_of_pandas():
-    pytest.importorskip("pandas")
     motion = bouncing(0.25)
     table = motion.to_pandas()
     assert table.index.tolist() == motion.t.tolist()

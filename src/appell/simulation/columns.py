@@ -31,7 +31,7 @@ def to_pandas(trajectory: Trajectory) -> Any:
     try:
         import pandas
     except ImportError:
-        raise AppellError("to_pandas needs pandas. Install it, for instance with: pip install pandas") from None
+        raise AppellError("to_pandas needs pandas. Install it, for instance with: pip install appell[pandas]") from None
     return pandas.DataFrame(columns(trajectory), index=pandas.Index(trajectory.t, name="t"))
 
 
