@@ -145,6 +145,20 @@ def test_limits_of_the_robot():
         assert (column[(motion.t >= each.start) & (motion.t < each.end)] > 0.0).all()
 
 
+def test_rounding_at_a_limit_is_no_excess():
+    """A joint that is driven at its greatest speed may be beyond it by the last digits."""
+
+    def limited(speed: float) -> appell.Robot:
+        return replace(ARM, joints=tuple(replace(j, limits=replace(j.limits, velocity=speed)) for j in ARM.joints))
+
+    def steady(t, q, qd):
+        return ARM.inverse_dynamics(q, qd, [0.0, 0.0])
+
+    at, below = (appell.simulate(limited(speed), *START, 0.5, tau=steady).excesses for speed in (1.0 - 1e-12, 1.0 - 1e-6))
+    assert at == ()
+    assert [(each.name, each.limit) for each in below] == [("joint2", "speed")]
+
+
 @pytest.mark.parametrize(("limits", "message"), [("joint", "limits is 'joint'"), (-1.0, "from 0 up"), ([1.0], "shape")])
 def test_wrong_limits_are_refused(limits, message):
     with pytest.raises(appell.ArgumentError, match=message):

@@ -10,6 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from appell.simulation.mechanism import Mechanism
 
+ROUNDING = 1e-9
+"""What is beyond a limit by less counts as at it: joints that start at a limit move about it by rounding. [rad, m, rad/s, m/s]"""
+
 
 @dataclass(frozen=True)
 class Excess:
@@ -45,7 +48,7 @@ class ExcessWatch:
             return
         lower, upper, speed, _ = self.bounds
         beyond = np.concatenate([lower - q, q - upper, np.abs(qd) - speed])
-        now = np.flatnonzero(beyond > 0.0).tolist()
+        now = np.flatnonzero(beyond > ROUNDING).tolist()
         for i in [i for i in self._open if i not in now]:
             self._close(i, t)
         for i in now:
