@@ -154,7 +154,9 @@ def test_rounding_at_a_limit_is_no_excess():
     def steady(t, q, qd):
         return ARM.inverse_dynamics(q, qd, [0.0, 0.0])
 
-    at, below = (appell.simulate(limited(speed), *START, 0.5, tau=steady).excesses for speed in (1.0 - 1e-12, 1.0 - 1e-6))
+    at, below = (
+        appell.simulate(limited(speed), *START, 0.5, tau=steady).excesses for speed in (1.0 - 1e-12, 1.0 - 1e-6)
+    )
     assert at == ()
     assert [(each.name, each.limit) for each in below] == [("joint2", "speed")]
 
