@@ -45,7 +45,57 @@ def direct(method: Method) -> Method:
     return _Direct(method)  # type: ignore[return-value]
 
 
-class Dynamics:
+class Energies:
+    """What every kind of robot answers in the same way: its energies, as functions of the state."""
+
+    __slots__ = ()
+
+    functions: Evaluator
+    """What answers: `functions[function, method](inputs, gravity, external_forces, parameters, out, check)`."""
+
+    @property
+    def rotors(self) -> int:
+        """Links with a rotor, as far as that is known; the last ones of the parameters are theirs."""
+        return 0
+
+    @direct
+    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
+        """T = qd^T M(q) qd / 2, rotors included. [J]
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").kinetic_energy([0.0] * 6, [0.0] * 6).item()
+            0.0
+        """
+        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
+
+    @direct
+    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
+        """U = -Σ m_i g · r_i over the moving bodies, zero with all mass at the world's origin. [J]
+
+        Example:
+            >>> import appell
+            >>> round(appell.load("puma560").potential_energy([0.0] * 6).item(), 6)
+            26.983103
+        """
+        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
+
+    @direct
+    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
+        """Gibbs function G, the energy of acceleration, in the form of Mata 2002 eqs (3) and (4). [J/s²]
+
+        Gravity enters through the base's acceleration, terms without accelerations are left out, so that
+        ∂G/∂qdd = tau (with closed loops, `generalized_forces`) and ∂²G/∂qdd² = M.
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").gibbs_function([0.0] * 6, [0.0] * 6, [0.0] * 6, gravity=(0, 0, 0)).item()
+            0.0
+        """
+        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
+
+
+class Dynamics(Energies):
     """Functions of the state of a robot.
 
     Every argument may have leading dimensions, which are a batch and are broadcast; results have the same leading
@@ -60,14 +110,6 @@ class Dynamics:
     """
 
     __slots__ = ()
-
-    functions: Evaluator
-    """What answers: `functions[function, method](inputs, gravity, external_forces, parameters, out, check)`."""
-
-    @property
-    def rotors(self) -> int:
-        """Links with a rotor, as far as that is known; the last ones of the parameters are theirs."""
-        return 0
 
     @direct
     def inverse_dynamics(
@@ -177,42 +219,6 @@ class Dynamics:
             False
         """
         return self.functions["coriolis_matrix", method]((q, qd), None, None, parameters, out, check)
-
-    @direct
-    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
-        """T = qd^T M(q) qd / 2, rotors included. [J]
-
-        Example:
-            >>> import appell
-            >>> appell.load("puma560").kinetic_energy([0.0] * 6, [0.0] * 6).item()
-            0.0
-        """
-        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
-
-    @direct
-    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """U = -Σ m_i g · r_i over the moving bodies, zero with all mass at the world's origin. [J]
-
-        Example:
-            >>> import appell
-            >>> round(appell.load("puma560").potential_energy([0.0] * 6).item(), 6)
-            26.983103
-        """
-        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
-
-    @direct
-    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """Gibbs function G, the energy of acceleration, in the form of Mata 2002 eqs (3) and (4). [J/s²]
-
-        Gravity enters through the base's acceleration, terms without accelerations are left out, so that
-        ∂G/∂qdd = tau and ∂²G/∂qdd² = M.
-
-        Example:
-            >>> import appell
-            >>> appell.load("puma560").gibbs_function([0.0] * 6, [0.0] * 6, [0.0] * 6, gravity=(0, 0, 0)).item()
-            0.0
-        """
-        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
     @direct
     def center_of_mass(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.closed_loop.actuated import ActuatedFunctions
 from appell.dynamics import direct
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.compiler.evaluate import Evaluator
 
-
-class LoopDynamics:
+class LoopDynamics(ActuatedFunctions):
     """Functions of the state of a robot with closed loops.
 
     The state is q, the coordinates of **all** joints (..., nq), which must close the loops (`close` finds such), and qd, the
@@ -27,13 +26,7 @@ class LoopDynamics:
 
     __slots__ = ()
 
-    functions: Evaluator
     _closure_names: tuple[str, ...]
-
-    @property
-    def rotors(self) -> int:
-        """Links with a rotor, as far as that is known; the last ones of the parameters are theirs."""
-        return 0
 
     @direct
     def inverse_dynamics(
@@ -86,64 +79,6 @@ class LoopDynamics:
         )
 
     @direct
-    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K with `inverse_dynamics` = K Φ: forces of the actuators for the parameters Φ = `parameters`. (..., actuators, p)
-
-        Args:
-            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
-                independent speeds, as the forces of actuators that balance them.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("four_bar")
-            >>> tau = robot.regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
-            >>> bool(abs(tau - robot.inverse_dynamics(robot.reference, [0.3], [1.0])).max() < 1e-12)
-            True
-        """
-        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
-        if not columns:
-            return K
-        from appell.identification.columns import beside_actuators
-
-        K = K[..., : K.shape[-1] - self.rotors]
-        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
-
-    @direct
-    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K with `generalized_forces` = K Φ for the parameters Φ = `parameters`, also of passive mechanisms. (..., nv, p)
-
-        Args:
-            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
-                independent speeds.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("four_bar")
-            >>> forces = robot.generalized_regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
-            >>> bool(abs(forces - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
-            True
-        """
-        given = None if columns else out
-        K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
-        if not columns:
-            return K
-        from appell.identification.columns import beside
-
-        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
-
-    @direct
-    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """Gibbs function S, the energy of acceleration, (...,): ∂S/∂qdd = `generalized_forces`, ∂²S/∂qdd² = M. [J/s²]
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("four_bar")
-            >>> robot.gibbs_function(robot.reference, [0.0], [0.0], gravity=(0, 0, 0)).item()
-            0.0
-        """
-        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
-
-    @direct
     def mass_matrix(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """M(q) of the independent speeds, G^T M_tree G, (..., nv, nv). [kg m², kg m, kg]
 
@@ -192,30 +127,6 @@ class LoopDynamics:
         return self.functions["coriolis_matrix", None]((q, qd), None, None, parameters, out, check)
 
     @direct
-    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
-        """T = qd^T M(q) qd / 2. [J]
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("four_bar")
-            >>> robot.kinetic_energy(robot.reference, [0.0]).item()
-            0.0
-        """
-        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
-
-    @direct
-    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """U = -Σ m_i g · r_i over the moving bodies. [J]
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("four_bar")
-            >>> abs(robot.potential_energy(robot.reference, gravity=(0, 0, 0)).item())
-            0.0
-        """
-        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
-
-    @direct
     def center_of_mass(self, q, *, parameters=None, out=None, check=True) -> np.ndarray:
         """Mass centre of the moving bodies in the world frame, (..., 3). [m]
 
@@ -226,18 +137,6 @@ class LoopDynamics:
             True
         """
         return self.functions["center_of_mass", None]((q,), None, None, parameters, out, check)
-
-    @direct
-    def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
-        """J_a(q): rates of the actuated joints are J_a qd, and J_a^T torques act on the speeds, (..., actuators, nv).
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("stewart")
-            >>> robot.actuator_jacobian(robot.reference).shape
-            (6, 6)
-        """
-        return self.functions["actuator_jacobian", None]((q,), None, None, None, out, check)
 
     @direct
     def speed_map(self, q, *, out=None, check=True) -> np.ndarray:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from appell.closed_loop.actuated import ActuatedFunctions
 from appell.dynamics import direct
 
 if TYPE_CHECKING:
     import numpy as np
 
     from appell.closed_loop.spherical.singularities import Singularities
-    from appell.compiler.evaluate import Evaluator
 
 
-class SphericalFunctions:
+class SphericalFunctions(ActuatedFunctions):
     """Functions of the state of a spherical parallel robot.
 
     q are the 321 Euler angles of the platform, R = Rz(q1) Ry(q2) Rx(q3), and qd, qdd their derivatives. (Legs of more than
@@ -30,7 +30,6 @@ class SphericalFunctions:
 
     __slots__ = ()
 
-    functions: Evaluator
     _leg_count: int
 
     @direct
@@ -137,94 +136,6 @@ class SphericalFunctions:
             (3,)
         """
         return self.functions["bias", method]((q, qd), gravity, external_forces, parameters, out, check)
-
-    @direct
-    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K with tau = K Φ: torques of the actuators are linear in the inertial parameters, (..., actuators, 10 bodies).
-
-        Args:
-            columns: added behind, as in `Robot.regressor`: friction, rotors and offsets of the coordinates, as the torques of
-                actuators that balance them.
-
-        Example:
-            >>> import appell
-            >>> wrist = appell.load("agile_wrist")
-            >>> tau = wrist.regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
-            >>> bool(abs(tau - wrist.inverse_dynamics([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-13)
-            True
-        """
-        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
-        if not columns:
-            return K
-        from appell.identification.columns import beside_actuators
-
-        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
-
-    @direct
-    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
-        """K with Q = K Φ: the forces on the coordinates are linear in the inertial parameters, (..., nv, 10 bodies).
-
-        Args:
-            columns: added behind, as in `Robot.regressor`; friction and rotors are then those of the coordinates.
-
-        Example:
-            >>> import appell
-            >>> wrist = appell.load("agile_wrist")
-            >>> Q = wrist.generalized_regressor([0.1] * 3, [0.2] * 3, [0.3] * 3) @ wrist.parameters
-            >>> bool(abs(Q - wrist.generalized_forces([0.1] * 3, [0.2] * 3, [0.3] * 3)).max() < 1e-14)
-            True
-        """
-        given = None if columns else out
-        K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
-        if not columns:
-            return K
-        from appell.identification.columns import beside
-
-        return beside(K, columns, q, qd, qdd, out)
-
-    @direct
-    def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
-        """Jact(q): rates of the actuated joints from those of the coordinates, eq. (50), (..., actuators, nv).
-
-        Example:
-            >>> import appell
-            >>> appell.load("agile_wrist").actuator_jacobian([0.0] * 3)[:, 0].round(4).tolist()
-            [-0.5774, -0.5774, -0.5774]
-        """
-        return self.functions["actuator_jacobian", None]((q,), None, None, None, out, check)
-
-    @direct
-    def kinetic_energy(self, q, qd, *, parameters=None, out=None, check=True) -> np.ndarray:
-        """T = qd^T M(q) qd / 2, (...,). [J]
-
-        Example:
-            >>> import appell
-            >>> appell.load("agile_wrist").kinetic_energy([0.0] * 3, [0.0] * 3).item()
-            0.0
-        """
-        return self.functions["kinetic_energy", None]((q, qd), None, None, parameters, out, check)
-
-    @direct
-    def potential_energy(self, q, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """U = -Σ m g · r, zero with all mass at the centre, (...,). [J]
-
-        Example:
-            >>> import appell
-            >>> round(appell.load("agile_wrist").potential_energy([0.0] * 3).item(), 4)
-            0.1471
-        """
-        return self.functions["potential_energy", None]((q,), gravity, None, parameters, out, check)
-
-    @direct
-    def gibbs_function(self, q, qd, qdd, *, gravity=None, parameters=None, out=None, check=True) -> np.ndarray:
-        """Gibbs function S, the energy of acceleration, (...,): ∂S/∂qdd = Q and ∂²S/∂qdd² = M. [J/s²]
-
-        Example:
-            >>> import appell
-            >>> appell.load("agile_wrist").gibbs_function([0.0] * 3, [0.0] * 3, [0.0] * 3).item()
-            0.0
-        """
-        return self.functions["gibbs_function", None]((q, qd, qdd), gravity, None, parameters, out, check)
 
     @direct
     def joint_angles(self, q, *, out=None, check=True) -> np.ndarray:

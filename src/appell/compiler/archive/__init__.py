@@ -71,7 +71,7 @@ def save(
     free = robot.tree.free if system else dyn.free_joints
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
-        tuple(float(x) for x in robot.parameters), damping, friction, free, getattr(robot, "rotors", 0), system,
+        tuple(float(x) for x in robot.parameters), damping, friction, free, robot.rotors, system,
     )  # fmt: skip
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {appell.__version__}", "robot": asdict(facts), "options": options}

@@ -1,0 +1,74 @@
+"""Functions that all robots with closed loops share, spherical ones too: energies, regressors, the actuator map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from appell.dynamics import Energies, direct
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class ActuatedFunctions(Energies):
+    """What joins the forces of the actuators to the forces on the independent speeds."""
+
+    __slots__ = ()
+
+    @direct
+    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+        """K with `inverse_dynamics` = K Φ: forces of the actuators for the parameters Φ = `parameters`. (..., actuators, p)
+
+        Args:
+            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
+                independent speeds, as the forces of actuators that balance them.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> tau = robot.regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(tau - robot.inverse_dynamics(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            True
+        """
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside_actuators
+
+        K = K[..., : K.shape[-1] - self.rotors]
+        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
+
+    @direct
+    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+        """K with `generalized_forces` = K Φ for the parameters Φ = `parameters`, also of passive mechanisms. (..., nv, p)
+
+        Args:
+            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
+                independent speeds.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> forces = robot.generalized_regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(forces - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            True
+        """
+        given = None if columns else out
+        K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
+        if not columns:
+            return K
+        from appell.identification.columns import beside
+
+        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
+
+    @direct
+    def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
+        """J_a(q): rates of the actuated joints are J_a qd, and J_a^T torques act on the speeds, (..., actuators, nv).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("stewart")
+            >>> robot.actuator_jacobian(robot.reference).shape
+            (6, 6)
+        """
+        return self.functions["actuator_jacobian", None]((q,), None, None, None, out, check)
