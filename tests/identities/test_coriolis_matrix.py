@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from exact import gradient, rate
 from helpers import LARGE_TREES, MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
+from joint_trees import EVERY_TREE
 
 from appell.model.robot import Robot
 
@@ -16,7 +17,7 @@ def largest(M: np.ndarray) -> float:
     return float(np.abs(M).max())
 
 
-@over(SMALL_TREES + MEDIUM_TREES + LARGE_TREES)
+@over(SMALL_TREES + MEDIUM_TREES + LARGE_TREES + EVERY_TREE)
 def test_Mdot_minus_2C_is_skew(robot: Robot) -> None:
     q, qd, _ = random_states(robot)
     N = rate(robot, "mass_matrix")(q, qd) - 2 * robot.coriolis_matrix(q, qd)

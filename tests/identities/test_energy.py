@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from exact import gradient, rate
 from helpers import MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
+from joint_trees import EVERY_TREE
 
 from appell.model.robot import Robot
 
@@ -12,7 +13,7 @@ TOLERANCE = 1e-11
 EVERY = SMALL_TREES + MEDIUM_TREES
 
 
-@over(EVERY)
+@over(EVERY + EVERY_TREE)
 def test_kinetic_energy_is_half_qd_M_qd(robot: Robot) -> None:
     q, qd, _ = random_states(robot)
     expected = 0.5 * np.einsum("ni,nij,nj->n", qd, robot.mass_matrix(q), qd)

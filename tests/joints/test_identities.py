@@ -32,13 +32,6 @@ def test_forces_and_inertia_are_derivatives_of_the_gibbs_function(robot: Robot) 
 
 
 @over(EVERY_TREE)
-def test_Mdot_minus_2C_is_skew(robot: Robot) -> None:
-    q, qd, _ = random_states(robot)
-    N = rate(robot, "mass_matrix")(q, qd) - 2 * robot.coriolis_matrix(q, qd)
-    assert_close(N, -N.swapaxes(-1, -2), tolerance=TOLERANCE, scale=largest(robot.mass_matrix(q)))
-
-
-@over(EVERY_TREE)
 def test_Mdot_minus_2C_is_skew_along_a_step(robot: Robot) -> None:
     """The same with M at both ends of a short step, without derivatives: to the square of the step."""
     q, qd, _ = random_states(robot)
@@ -61,13 +54,6 @@ def test_power_flow(robot: Robot) -> None:
 def test_gravity_is_the_slope_of_potential_energy(robot: Robot) -> None:
     q = random_states(robot).q
     assert_close(robot.gravity(q), slope(robot, "potential_energy")(q), tolerance=TOLERANCE)
-
-
-@over(EVERY_TREE)
-def test_kinetic_energy_is_half_qd_M_qd(robot: Robot) -> None:
-    q, qd, _ = random_states(robot)
-    expected = 0.5 * np.einsum("ni,nij,nj->n", qd, robot.mass_matrix(q), qd)
-    assert_close(robot.kinetic_energy(q, qd), expected, tolerance=TOLERANCE)
 
 
 @over(EVERY_TREE)
