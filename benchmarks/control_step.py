@@ -88,7 +88,7 @@ def row(controller: Controller) -> tuple[str, float | None, float, float]:
 
 def main() -> None:
     robot = appell.load("puma560")
-    rest = appell.tasks.joint_line(robot, np.zeros(6), np.ones(6), duration=1.0)
+    rest = appell.trajectories.joint_line(robot, np.zeros(6), np.ones(6), duration=1.0)
     rows = []
     for kind in CONTROLLERS.values():
         gains = {name: GAINS[name] for name in kind.law.gains}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import appell
-from appell.impact.points import Points, default_points
+from appell.simulation.contact.points import Points, default_points
 
 WALL = appell.Circle(radius=2.5)
 DURATION = 1.5

@@ -6,7 +6,7 @@ import appell
 
 robot = appell.load("puma560")
 wrong = appell.control.scaled_masses(robot, 1.2)
-line = appell.tasks.valera2003_line(robot)
+line = appell.trajectories.valera2003_line(robot)
 gains = {"kp": 400.0, "kd": 40.0, "period": 1e-3}
 
 controllers = {

@@ -4,7 +4,7 @@ import appell
 
 robot = appell.load("puma560")
 here, there = [0.1, -1.1, 3.0, 2.4, 1.1, -0.8], [0.4, -0.9, 2.8, 2.6, 1.2, -0.6]
-move = appell.tasks.joint_line(robot, here, there, duration=1.5)
+move = appell.trajectories.joint_line(robot, here, there, duration=1.5)
 controller = appell.control.Tracking(robot, move, kp=400.0, kd=40.0, period=2e-3)
 
 for faults in ([], ["overheat:2@3.5"]):

@@ -5,7 +5,7 @@ import numpy as np
 import appell
 
 robot = appell.load("puma560")
-line = appell.tasks.valera2003_line(robot)
+line = appell.trajectories.valera2003_line(robot)
 q, qd, qdd = line(np.linspace(0.0, line.duration, 201))
 
 tau = robot.inverse_dynamics(q, qd, qdd)

@@ -8,7 +8,7 @@ import numpy as np
 
 import appell
 from appell.model.joint import Limits
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 
 def elbow_arm(

@@ -50,7 +50,7 @@ class LocalCard:
 
 def short_task(seconds: float = 0.3, law=appell.control.Tracking, **options):
     """A controller with a short way to go."""
-    move = appell.tasks.joint_line(PUMA, GOAL, np.add(GOAL, 0.05), duration=seconds)
+    move = appell.trajectories.joint_line(PUMA, GOAL, np.add(GOAL, 0.05), duration=seconds)
     return law(PUMA, move, **{"kp": 400.0, "kd": 40.0, **options})
 
 

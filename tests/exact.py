@@ -10,10 +10,10 @@ from collections.abc import Callable
 import casadi
 import numpy as np
 
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
 from appell.compiler.trace import trace
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 Derivative = Callable[..., np.ndarray]
 

@@ -16,7 +16,7 @@ import appell
 from appell.model.joint import Mimic
 from appell.model.joints import KINDS
 from appell.model.pose import Pose
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Reference values and robot descriptions beside the repository; tests that need them skip where it is absent."""

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 import appell
-from appell.impact.points import Points, chosen_points
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
+from appell.simulation.contact.points import Points, chosen_points
 from appell.simulation.trajectory import Trajectory
 
 

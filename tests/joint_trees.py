@@ -11,7 +11,7 @@ from helpers import triple
 import appell
 from appell.model.joint import Mimic
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 MOVING_KINDS = tuple(name for name, kind in KINDS.items() if kind.nv)
 CURVED = tuple(name for name in MOVING_KINDS if name in ("floating", "spherical", "planar"))

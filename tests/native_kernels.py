@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from appell.algorithms.request import Signature
 from appell.compiler.emit import plan
 from appell.compiler.forms import StraightLine
-from appell.compiler.isa import instruction_set
-from appell.compiler.library import open_code
 from appell.compiler.listing import Listing, Operation
-from appell.compiler.simd import kernel_source
-from appell.compiler.toolchain import find_compiler
-from appell.compiler.trace import Signature
+from appell.compiler.targets.c.isa import instruction_set
+from appell.compiler.targets.c.library import open_code
+from appell.compiler.targets.c.simd import kernel_source
+from appell.compiler.targets.c.toolchain import find_compiler
 
 
 def kernel(listed: Listing, dtype: str = "float64", isa: str | None = None, part: int | None = None, threads: int = 1):

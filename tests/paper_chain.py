@@ -15,7 +15,7 @@ from helpers import random_states, triple
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 Z = np.array([0.0, 0.0, 1.0])
 BASE = -1

@@ -13,7 +13,7 @@ from helpers import random_states
 import appell
 from appell.algorithms.branches import Masses, Place, transformations
 from appell.algorithms.inverse_dynamics import shafei2018
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 STEP = 1e-30
 

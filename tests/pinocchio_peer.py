@@ -15,7 +15,7 @@ import pytest
 
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 pin = pytest.importorskip("pinocchio")
 

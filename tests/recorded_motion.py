@@ -11,11 +11,11 @@ import numpy as np
 from helpers import shared
 
 import appell
-from appell.identification.columns import Block, Coulomb, Coupling, Offset, Rotor, Viscous
 from appell.identification.fourier import FourierMotion
 from appell.identification.naming import own_parameters
 from appell.identification.transmission import Transmission
-from appell.model.robot import Robot
+from appell.robot.columns import Block, Coulomb, Coupling, Offset, Rotor, Viscous
+from appell.robot.robot import Robot
 
 COLUMNS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from appell.reproduce.polynomial import poly
 from appell.table import WIDTH, Table
+from appell_lab.reproduce.polynomial import poly
 
 
 def test_numbers_are_aligned_right_and_text_left():

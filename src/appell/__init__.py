@@ -5,16 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from appell.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from appell import control, ik, tasks
+    from appell import control
     from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
     from appell.closed_loop.closure import Closure
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.compiler.api import CompiledRobot, compile
-    from appell.compiler.archive import load_compiled
     from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
@@ -32,16 +30,20 @@ if TYPE_CHECKING:
     from appell.identification.excitation import excitation
     from appell.identification.identify import identify
     from appell.identification.result import Identification
-    from appell.ik import inverse_kinematics
-    from appell.impact.record import Contact, Impact
-    from appell.impact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
-    from appell.model import catalogue as robots
-    from appell.model.builder import RobotBuilder
-    from appell.model.check import check
-    from appell.model.loaders import load
+    from appell.kinematics import inverse as ik
+    from appell.kinematics import trajectories
+    from appell.kinematics.inverse import inverse_kinematics
+    from appell.loading import catalogue as robots
+    from appell.loading.check import check
+    from appell.loading.compiled import load_compiled
+    from appell.loading.load import load
     from appell.model.pose import Pose
-    from appell.model.robot import Robot
+    from appell.robot.builder import RobotBuilder
+    from appell.robot.compiled import CompiledRobot, compile
+    from appell.robot.robot import Robot
     from appell.rollouts import Rollout, rollout
+    from appell.simulation.contact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
+    from appell.simulation.record import Contact, Impact
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import Sweep, sweep
@@ -50,27 +52,65 @@ if TYPE_CHECKING:
     from appell.view.serve import show
 
 _HOME = {
-    "AppellError": "errors", "ArgumentError": "errors", "CompileError": "errors", "IdentificationError": "errors",
-    "ClosureError": "errors", "ModelError": "errors", "ModelWarning": "errors", "SimulationError": "errors",
+    "AppellError": "errors",
+    "ArgumentError": "errors",
+    "ClosureError": "errors",
+    "CompileError": "errors",
+    "IdentificationError": "errors",
+    "ModelError": "errors",
+    "ModelWarning": "errors",
+    "SimulationError": "errors",
     "TaskError": "errors",
-    "CompiledRobot": "compiler.api", "compile": "compiler.api", "load_compiled": "compiler.archive",
-    "Counts": "compiler.count", "count_operations": "compiler.count", "export": "exporters",
-    "Robot": "model.robot", "RobotBuilder": "model.builder", "check": "model.check", "load": "model.loaders",
-    "Rollout": "rollouts", "rollout": "rollouts",
-    "control": "control:", "robots": "model.catalogue:", "equations": "symbolic.equations", "Equations": "symbolic.equations",
-    "spherical": "closed_loop.spherical:", "close_loops": "closed_loop.build", "Closure": "closed_loop.closure",
-    "ClosedLoopRobot": "closed_loop.robot", "Pose": "model.pose",
-    "ik": "ik:", "inverse_kinematics": "ik", "tasks": "tasks:",
-    "base_parameters": "identification.base", "BaseParameters": "identification.base",
-    "identify": "identification.identify", "Identification": "identification.result",
+    "CompiledRobot": "robot.compiled",
+    "compile": "robot.compiled",
+    "load_compiled": "loading.compiled",
+    "Counts": "compiler.count",
+    "count_operations": "compiler.count",
+    "export": "exporters",
+    "Robot": "robot.robot",
+    "RobotBuilder": "robot.builder",
+    "check": "loading.check",
+    "load": "loading.load",
+    "Rollout": "rollouts",
+    "rollout": "rollouts",
+    "Equations": "symbolic.equations",
+    "equations": "symbolic.equations",
+    "close_loops": "closed_loop.build",
+    "Closure": "closed_loop.closure",
+    "ClosedLoopRobot": "closed_loop.robot",
+    "Pose": "model.pose",
+    "inverse_kinematics": "kinematics.inverse",
+    "BaseParameters": "identification.base",
+    "base_parameters": "identification.base",
+    "identify": "identification.identify",
+    "Identification": "identification.result",
     "excitation": "identification.excitation",
-    "simulate": "simulation.simulate", "Trajectory": "simulation.trajectory",
-    "Contact": "impact.record", "Impact": "impact.record", "Circle": "impact.surfaces", "Cylinder": "impact.surfaces",
-    "Ellipse": "impact.surfaces", "ImplicitSurface": "impact.surfaces", "Plane": "impact.surfaces",
-    "Sphere": "impact.surfaces",
-    "draw": "view.picture", "show": "view.serve", "Sweep": "sweeps", "sweep": "sweeps",
-}  # fmt: skip
+    "simulate": "simulation.simulate",
+    "Trajectory": "simulation.trajectory",
+    "Contact": "simulation.record",
+    "Impact": "simulation.record",
+    "Circle": "simulation.contact.surfaces",
+    "Cylinder": "simulation.contact.surfaces",
+    "Ellipse": "simulation.contact.surfaces",
+    "ImplicitSurface": "simulation.contact.surfaces",
+    "Plane": "simulation.contact.surfaces",
+    "Sphere": "simulation.contact.surfaces",
+    "draw": "view.picture",
+    "show": "view.serve",
+    "Sweep": "sweeps",
+    "sweep": "sweeps",
+    "control": "control:",
+    "robots": "loading.catalogue:",
+    "spherical": "closed_loop.spherical:",
+    "ik": "kinematics.inverse:",
+    "trajectories": "kinematics.trajectories:",
+}
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
+
+_RENAMED = {
+    "tasks": "appell.kinematics.trajectories",
+}
+"""Former names, with what they are called now: `module` or `module:name`."""
 
 __all__ = sorted(_HOME)
 
@@ -78,7 +118,7 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str):
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module 'appell' has no attribute {name!r}")
+        return import_module("appell.deprecation").renamed_names(__name__, _RENAMED)(name)
     module = import_module(f"appell.{home.rstrip(':')}")
     value = module if home.endswith(":") else getattr(module, name)
     globals()[name] = value

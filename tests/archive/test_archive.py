@@ -17,12 +17,12 @@ from helpers import assert_close, general_tree, random_states
 from joint_trees import mixed_tree
 
 import appell
+from appell.algorithms.request import Request
+from appell.algorithms.system import signature
 from appell.compiler.archive import container
 from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
-from appell.compiler.request import Request
-from appell.compiler.targets import gpu_form
-from appell.compiler.trace import signature
+from appell.compiler.targets.choice import gpu_form
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,

@@ -14,8 +14,8 @@ from loop_robots import built_in, states
 from spherical_robots import regular_states, wrist
 
 import appell
+from appell.algorithms.request import Request
 from appell.compiler.archive import container
-from appell.compiler.request import Request
 
 FIVE_BAR = built_in("five_bar")
 

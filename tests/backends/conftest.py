@@ -2,7 +2,7 @@
 
 import pytest
 
-from appell.compiler import toolchain
+from appell.compiler.targets.c import toolchain
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,8 +14,9 @@ import pytest
 from helpers import assert_close
 
 import appell
-from appell.compiler import cache, toolchain
-from appell.compiler.toolchain import Compiler
+from appell.compiler import cache
+from appell.compiler.targets.c import toolchain
+from appell.compiler.targets.c.toolchain import Compiler
 
 ROBOT = appell.robots.random_chain(2, seed=51)
 STATE = np.array([0.3, -0.7])

@@ -10,8 +10,8 @@ from native_kernels import evaluate, kernel
 
 from appell.compiler.c import scalar_dialect
 from appell.compiler.emit import emit, plan
-from appell.compiler.isa import supported
 from appell.compiler.listing import OPERATIONS, listing
+from appell.compiler.targets.c.isa import supported
 from appell.errors import CompileError
 
 EXPRESSIONS = {

@@ -8,10 +8,10 @@ from helpers import METHODS, assert_close, general_tree, random_states, right_an
 
 import appell
 from appell.algorithms.registry import QUANTITIES, find
+from appell.algorithms.request import Request
 from appell.compiler.graph import GraphKernel
-from appell.compiler.isa import supported
 from appell.compiler.options import Options
-from appell.compiler.request import Request
+from appell.compiler.targets.c.isa import supported
 from appell.compiler.trace import trace
 
 ROBOTS = {"general": general_tree(7, 11), "right_angled": right_angled_tree(6, 12)}

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from helpers import assert_close, general_tree, random_states
 
-from appell.compiler.build import Builder
+from appell.algorithms.request import Request
 from appell.compiler.c import functions_text, scalar_dialect
 from appell.compiler.emit import emit
-from appell.compiler.isa import supported
 from appell.compiler.listing import listing
 from appell.compiler.options import Options
-from appell.compiler.request import Request
+from appell.compiler.targets.c.build import Builder
+from appell.compiler.targets.c.isa import supported
 from appell.compiler.trace import trace
 
 ROBOT = general_tree(5, 81, ("revolute", "prismatic", "fixed"))

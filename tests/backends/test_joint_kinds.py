@@ -13,13 +13,13 @@ from joint_trees import MOVING_KINDS, mixed_tree
 
 import appell
 from appell.algorithms.registry import QUANTITIES, find
+from appell.algorithms.request import Request
 from appell.compiler.forms import choose
 from appell.compiler.graph import GraphKernel
-from appell.compiler.request import Request
 from appell.compiler.rolled import programs
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.trace import trace
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 pytestmark = pytest.mark.usefixtures("compiler")
 

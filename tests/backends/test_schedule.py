@@ -9,10 +9,10 @@ import pytest
 from helpers import random_states
 
 import appell
+from appell.algorithms.request import Request
 from appell.compiler import schedule
 from appell.compiler.interpret import run_listing
 from appell.compiler.listing import Listing, Operation, listing
-from appell.compiler.request import Request
 from appell.compiler.schedule import ordered
 from appell.compiler.simplify import simplify
 from appell.compiler.trace import trace

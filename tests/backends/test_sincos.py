@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from native_kernels import evaluate, inputs, kernel, listed
 
-from appell.compiler.isa import supported
 from appell.compiler.listing import Operation
-from appell.compiler.sincos import PRECISIONS
+from appell.compiler.targets.c.isa import supported
+from appell.compiler.targets.c.sincos import PRECISIONS
 
 ISAS = [each.name for each in supported()]
 DTYPES = ("float64", "float32")

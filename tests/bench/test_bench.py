@@ -10,15 +10,15 @@ import pytest
 from helpers import assert_close, shared
 
 import appell
-from appell.bench import CASES, bench, run_case
-from appell.bench.cases import single
-from appell.bench.contest import Entry, Settings, contest, contest_table
-from appell.bench.peers.pinocchio import pinocchio
-from appell.bench.report import Report, markdown_table
-from appell.bench.subjects import arms, bare, chain, humanoid, panda_arm, states
-from appell.bench.timing import Contender, Race, race
 from appell.cli import main
 from appell.table import Table
+from appell_lab.bench import CASES, bench, run_case
+from appell_lab.bench.cases import single
+from appell_lab.bench.contest import Entry, Settings, contest, contest_table
+from appell_lab.bench.peers.pinocchio import pinocchio
+from appell_lab.bench.report import Report, markdown_table
+from appell_lab.bench.subjects import arms, bare, chain, humanoid, panda_arm, states
+from appell_lab.bench.timing import Contender, Race, race
 
 NOWHERE = Settings(Path("nowhere"), rounds=2, sample=1e-4, quick=True)
 
@@ -49,7 +49,7 @@ def test_goals_that_were_missed_are_named():
 
 def test_every_case_is_a_module_that_runs():
     for name in CASES:
-        assert callable(__import__(f"appell.bench.cases.{name}", fromlist=["run"]).run)
+        assert callable(__import__(f"appell_lab.bench.cases.{name}", fromlist=["run"]).run)
     with pytest.raises(appell.ArgumentError, match="unknown benchmark 'sped'"):
         bench(NOWHERE, ["sped"])
 
@@ -88,9 +88,9 @@ def test_peers_compute_the_same(function):
     pytest.importorskip("pinocchio")
     import casadi
 
-    from appell.bench.peers import spatial
-    from appell.bench.peers.mujoco import mujoco
-    from appell.bench.peers.pinocchio import pinocchio
+    from appell_lab.bench.peers import spatial
+    from appell_lab.bench.peers.mujoco import mujoco
+    from appell_lab.bench.peers.pinocchio import pinocchio
 
     robot = chain(4)
     given = states(robot, 3)

@@ -135,9 +135,9 @@ def test_cuda_threads_compute_the_same(five_bar, tmp_path):
     """The CUDA text as ordinary C++; open loops are not finite there, too."""
     from cuda_as_cpp import compiler, run
 
+    from appell.algorithms.request import Request
     from appell.compiler.forms import choose
-    from appell.compiler.request import Request
-    from appell.gpu.source import BLOCK, kernel_source
+    from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 
     if compiler() is None:
         pytest.skip("no C++ compiler")

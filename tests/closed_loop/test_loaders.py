@@ -50,7 +50,7 @@ def test_the_file_beside_a_urdf_is_found(urdf):
     robot = appell.load(urdf)
     assert isinstance(robot, appell.ClosedLoopRobot)
     assert robot.closures == built_in("four_bar").closures
-    assert robot.actuator_names == robot.speed_names == ("crank",)
+    assert robot.actuator_names == robot.qd_names == ("crank",)
     assert isinstance(appell.load(urdf, loops="ignore"), appell.Robot)
 
 

@@ -150,7 +150,7 @@ def test_a_wrong_model_has_wrong_masses_and_nothing_else():
 
 def test_a_reference_in_a_table_is_the_reference():
     """Signals at the multiples of the period come from one batch, others from a call: both are the reference's."""
-    move = appell.tasks.joint_line(ARM, [0.0, 1.0], [1.0, -1.0], duration=0.2)
+    move = appell.trajectories.joint_line(ARM, [0.0, 1.0], [1.0, -1.0], duration=0.2)
     controller = Tracking(ARM, move, kp=1.0, kd=1.0, period=0.01)
     for t in (0.0, 0.07, 0.0731, 0.2, 0.21, 5.0):
         assert_close(controller.signals(t), np.concatenate(move(t)), scale=100.0)

@@ -11,9 +11,9 @@ from exported_c import C99, SANITIZED, compiled, require
 from helpers import assert_close, general_tree
 
 import appell
+from appell.algorithms.laws import LAWS
 from appell.control import export
 from appell.control.controller import CONTROLLERS
-from appell.control.laws import LAWS
 
 PUMA = appell.load("puma560")
 STEPS = 40

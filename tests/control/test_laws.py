@@ -7,8 +7,8 @@ import pytest
 from helpers import assert_close, random_states
 
 import appell
+from appell.algorithms.laws import LAWS
 from appell.control.controller import CONTROLLERS
-from appell.control.laws import LAWS
 
 PUMA = appell.load("puma560")
 GAINS = {

@@ -14,7 +14,7 @@ KP, KD, KI = 400.0, 40.0, 2000.0
 
 @cache
 def line():
-    return appell.tasks.valera2003_line(PUMA)
+    return appell.trajectories.valera2003_line(PUMA)
 
 
 def followed(controller) -> np.ndarray:

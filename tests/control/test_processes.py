@@ -24,7 +24,7 @@ def card(patience: float = 60.0, **options) -> SimulatedCard:
 
 def line_controller():
     """Valera's line with ramps: 0.1 m/s, 9.1 s from rest to rest."""
-    line = appell.tasks.valera2003_line(PUMA, profile="trapezoidal", acceleration=0.2)
+    line = appell.trajectories.valera2003_line(PUMA, profile="trapezoidal", acceleration=0.2)
     return appell.control.Tracking(PUMA, line, kp=400.0, kd=40.0)
 
 

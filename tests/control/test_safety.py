@@ -95,7 +95,7 @@ def test_lost_counts_show_at_the_next_index_pulse():
         return readings._replace(counts=less, latches=(latch, *readings.latches[1:]))
 
     card = LocalCard(spoil=spoil)
-    far = appell.tasks.joint_line(PUMA, GOAL, np.add(GOAL, 0.5), duration=2.0)
+    far = appell.trajectories.joint_line(PUMA, GOAL, np.add(GOAL, 0.5), duration=2.0)
     run = driven(card, appell.control.Tracking(PUMA, far, kp=400.0, kd=40.0))
     assert run.stop.reason == "lost encoder"
     assert "10 counts beside a whole turn" in run.stop.detail

@@ -10,11 +10,11 @@ import pytest
 from helpers import METHODS, assert_close, general_tree, random_states
 
 import appell
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
 from appell.compiler.trace import trace
 from appell.model.body import Body
 from appell.model.joint import Joint, Mimic
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 N = 7  # degrees of freedom of the robot below
 

@@ -10,7 +10,7 @@ from exported_c import C99, NAMES, SANITIZED, WARNINGS, compiled, run, write_mai
 from helpers import assert_close, general_tree, random_states, shared
 
 import appell
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,

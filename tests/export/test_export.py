@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 import appell
+from appell.algorithms.request import Request
 from appell.cli import main
-from appell.compiler.request import Request
 from appell.exporters import selection
 from appell.exporters.files import write_generated
 

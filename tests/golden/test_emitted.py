@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import appell
+from appell.algorithms.request import Request
 from appell.compiler.c import functions_text, scalar_dialect
 from appell.compiler.emit import emit, plan
 from appell.compiler.forms import StraightLine
 from appell.compiler.listing import listing
-from appell.compiler.request import Request
-from appell.compiler.simd import kernel_source, simd_dialect
+from appell.compiler.targets.c.simd import kernel_source, simd_dialect
 from appell.compiler.trace import trace
 
 FOLDER = Path(__file__).parent

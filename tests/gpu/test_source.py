@@ -14,12 +14,12 @@ from helpers import assert_close, random_states
 from joint_trees import mixed_tree
 
 import appell
+from appell.algorithms.laws import LAWS
+from appell.algorithms.request import Request
+from appell.algorithms.system import signature
 from appell.compiler.forms import choose
-from appell.compiler.request import Request
-from appell.compiler.trace import signature
-from appell.control.laws import LAWS
-from appell.gpu.rollout import source as rollout_source
-from appell.gpu.source import BLOCK, kernel_source
+from appell.compiler.targets.cuda.source import BLOCK, kernel_source
+from appell.rollouts.cuda import source as rollout_source
 from appell.rollouts.integrators import INTEGRATORS
 from appell.rollouts.plan import make_plan
 

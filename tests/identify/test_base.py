@@ -11,9 +11,9 @@ from joint_trees import mixed_tree
 
 import appell
 from appell.identification.base import choose_columns
-from appell.identification.columns import Columns, Coupling
 from appell.identification.naming import own_parameters
 from appell.identification.reduced import base_robot
+from appell.robot.columns import Columns, Coupling
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 
@@ -68,7 +68,7 @@ def test_base_parameters_give_the_same_torque(robot):
     base = appell.base_parameters(robot, ["rotor"])
     state = random_states(robot, 5)
     K = robot.regressor(*state, columns=["rotor"])
-    own = own_parameters(robot, appell.identification.columns.blocks(["rotor"]))
+    own = own_parameters(robot, appell.robot.columns.blocks(["rotor"]))
     assert_close(K[..., list(base.independent)] @ base.of(own), robot.inverse_dynamics(*state), tolerance=1e-9)
     hidden = np.abs(K[..., list(base.independent)])[:, ~base.used]
     assert hidden.max(initial=0.0) < 1e-12

@@ -11,8 +11,8 @@ from joint_trees import mixed_tree
 
 import appell
 from appell.identification.base import random_configurations
-from appell.identification.columns import Columns, Coupling, Rotor
 from appell.model.parameters import PER_LINK
+from appell.robot.columns import Columns, Coupling, Rotor
 
 
 @over([*SMALL_TREES, mixed_tree(7, 3)])
@@ -63,7 +63,7 @@ def test_friction_columns_are_the_passive_forces():
     joints = tuple(replace(joint, damping=0.3, friction=0.7) for joint in robot.joints)
     lossy = replace(robot, joints=joints)
     K = lossy.regressor(*state, columns=("viscous", "coulomb"))[..., -2 * robot.nv :]
-    from appell.identification.columns import Coulomb, Viscous
+    from appell.robot.columns import Coulomb, Viscous
 
     own = np.concatenate([Viscous().own(lossy), Coulomb().own(lossy)])
     assert_close(K @ own, -lossy.passive_forces(state.qd))

@@ -15,8 +15,8 @@ from recorded_motion import (
 
 import appell
 from appell.identification.accuracy import RelativeError
-from appell.identification.columns import Coulomb, Coupling
 from appell.identification.pseudo_inertia import pseudo_inertia
+from appell.robot.columns import Coulomb, Coupling
 
 ORDINARY = 0.109
 """Total relative error of ordinary least squares with a filter of 100 Hz on held-out blocks, found independently."""

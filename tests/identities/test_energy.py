@@ -7,7 +7,7 @@ from exact import gradient, rate
 from helpers import MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
 from joint_trees import EVERY_TREE
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 EVERY = SMALL_TREES + MEDIUM_TREES

@@ -9,7 +9,7 @@ import pytest
 from exact import gradient
 from helpers import LARGE_TREES, MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 UP_TO_MEDIUM = SMALL_TREES + MEDIUM_TREES

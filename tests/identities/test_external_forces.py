@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 EVERY = SMALL_TREES + MEDIUM_TREES

@@ -6,7 +6,7 @@ import numpy as np
 from exact import gradient, hessian
 from helpers import SMALL_TREES, assert_close, over, random_states
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 

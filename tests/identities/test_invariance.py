@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.model.pose import Pose
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 

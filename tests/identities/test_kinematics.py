@@ -7,7 +7,7 @@ import pytest
 from exact import rate
 from helpers import MEDIUM_TREES, REFERENCE_FRAMES, SMALL_TREES, assert_close, over, random_states
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 EVERY = SMALL_TREES + MEDIUM_TREES

@@ -10,7 +10,7 @@ from helpers import MOVING, SMALL_TREES, assert_close, general_tree, over, rando
 
 from appell.model.body import Body
 from appell.model.joint import Joint
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.impact.crossing import GRAZE, first_crossing
+from appell.simulation.roots import GRAZE, first_crossing
 
 ALL = np.array([True])
 

@@ -8,8 +8,8 @@ from helpers import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.impact.contacts import ContactMotion
-from appell.impact.law import impact, tangents
+from appell.simulation.contact.contacts import ContactMotion
+from appell.simulation.contact.law import impact, tangents
 
 seeds = st.integers(0, 10**6)
 

@@ -8,7 +8,7 @@ from helpers import SMALL_TREES, assert_close, over
 from impact_robots import particle, rod, stacked_rod
 
 import appell
-from appell.impact.points import Points, chosen_points, default_points
+from appell.simulation.contact.points import Points, chosen_points, default_points
 
 
 @over([*SMALL_TREES, appell.load("shafei_tree"), rod(3)])

@@ -11,8 +11,8 @@ from helpers import assert_close, reference
 from impact_robots import momentum_error, smallest_gap
 
 import appell
-from appell.impact.points import Points
 from appell.model.floating_base import with_floating_base
+from appell.simulation.contact.points import Points
 
 WALL = appell.Circle(radius=2.5)
 PAIRS = [("O1", "O5"), ("O2", "O4"), ("O8", "O11"), ("O3",), ("O1", "O5")]

@@ -10,8 +10,8 @@ from helpers import assert_close
 from impact_robots import momentum_error, rod, smallest_gap, stacked_rod
 
 import appell
-from appell.impact.points import default_points
 from appell.model.floating_base import with_floating_base
+from appell.simulation.contact.points import default_points
 
 SHELL = appell.Sphere(1.0)
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_close
 
 import appell
-from appell.impact.surfaces import Surface
+from appell.simulation.contact.surfaces import Surface
 
 
 def torus_like() -> appell.ImplicitSurface:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import appell
-from appell.ik import BRANCHES, inverse_kinematics, why_not_closed_form
+from appell.kinematics.inverse import BRANCHES, inverse_kinematics, why_not_closed_form
 
 PUMA = appell.load("puma560")
 ARMS = [PUMA, *(elbow_arm(seed) for seed in range(6))]

@@ -10,7 +10,7 @@ from arms import elbow_arm, poses_of
 from helpers import general_tree, shared
 
 import appell
-from appell.ik.bounds import bounds_of
+from appell.kinematics.inverse.bounds import bounds_of
 from appell.model.joint import Limits
 
 

@@ -12,7 +12,7 @@ from joint_trees import EVERY_TREE
 import appell
 from appell.model.joint import Mimic
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 
 def builder() -> appell.RobotBuilder:

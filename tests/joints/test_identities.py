@@ -13,7 +13,7 @@ from joint_trees import EVERY_TREE, MIXED_TREES, mixed_tree
 import appell
 from appell.model.floating_base import with_floating_base
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 

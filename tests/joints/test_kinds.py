@@ -18,7 +18,7 @@ from appell.algorithms.homogeneous import screw, transformation
 from appell.model.framing import axes_along
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 AXES = {"z": (0.0, 0.0, 1.0), "-x": (-1.0, 0.0, 0.0), "general": (0.48, -0.6, 0.64)}
 over_kinds = pytest.mark.parametrize("kind", MOVING_KINDS)

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 import appell
 from appell.model.framing import axes_along
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 CONVERSIONS = {"mujoco": ("to_mujoco", "from_mujoco"), "drake": ("to_drake", "from_drake")}

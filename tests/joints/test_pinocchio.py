@@ -10,7 +10,7 @@ from helpers import METHODS, REFERENCE_FRAMES, assert_close, over, random_states
 from joint_trees import EVERY_TREE, MOVING_KINDS
 from pinocchio_peer import MODELS, Peer, model_of_robot
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 STATES = 2

@@ -8,7 +8,7 @@ from helpers import assert_close, random_states
 from joint_trees import mixed_tree
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from appell.model.check.pivots import general_configuration, pivots
 from appell.model.check.problem import SEVERITY, Problem
 from appell.model.joint import Joint, Mimic
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 MASS = "<inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>"
 LINES = [

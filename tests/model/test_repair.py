@@ -13,7 +13,7 @@ from appell.model.body import Body
 from appell.model.check.mass import second_moments, tensors
 from appell.model.check.repair import LEAST_MASS, nearest_body
 from appell.model.joint import Joint, Limits
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 
 def repaired(robot):

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import appell
+from appell.loading.catalogue.random import ALL_KINDS
 from appell.model.body import Body, Visual
-from appell.model.catalogue.random import ALL_KINDS
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
-from appell.model.robot import Robot
 from appell.model.writers.urdf import TYPES
+from appell.robot.robot import Robot
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 angles = st.floats(-10, 10)
@@ -78,7 +78,7 @@ def robots(draw, kinds=ALL_KINDS) -> Robot:
 def test_urdf_is_exact(robot):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", appell.ModelWarning)
-        from appell.model.loaders import read
+        from appell.loading.load import read
 
         again = read(robot.to_urdf())
     assert not again.problems

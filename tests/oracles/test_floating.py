@@ -11,7 +11,7 @@ from helpers import METHODS, REFERENCE_FRAMES, assert_close, random_states, shar
 from pinocchio_peer import Peer, model_of_file
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 STATES = 2

@@ -10,7 +10,7 @@ import pytest
 from helpers import METHODS, MOVING, assert_close, general_tree, over, random_states
 from scipy.spatial.transform import Rotation
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 mujoco = pytest.importorskip("mujoco")
 

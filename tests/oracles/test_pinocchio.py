@@ -23,7 +23,7 @@ from helpers import (
 from pinocchio_peer import Peer, model_of_file, model_of_robot
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
 STATES = 2

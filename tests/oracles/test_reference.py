@@ -7,7 +7,7 @@ import pytest
 from helpers import METHODS, assert_close, reference
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-12
 

@@ -13,8 +13,8 @@ from helpers import assert_close, differs
 from spherical_robots import wrist
 
 from appell.cli import main
-from appell.model.catalogue.agile_wrist import ARCS, BETA, GAMMA
-from appell.reproduce import abedloo2014, reproduce
+from appell.loading.catalogue.agile_wrist import ARCS, BETA, GAMMA
+from appell_lab.reproduce import abedloo2014, reproduce
 
 LAMBDA = ETA = np.radians([0.0, 120.0, 240.0])
 ALPHA1, ALPHA2 = ARCS
@@ -408,7 +408,7 @@ def test_section_4_errors_are_below_the_printed_ones(verified):
 
 def test_figures_5_to_7_are_drawn(verified, tmp_path):
     pytest.importorskip("matplotlib")
-    from appell.reproduce.abedloo2014_figures import figures
+    from appell_lab.reproduce.abedloo2014_figures import figures
 
     for figure in figures(verified, abedloo2014.reference):
         figure.draw(tmp_path / f"{figure.name}.png")

@@ -11,7 +11,7 @@ from exact import gradient, hessian
 from helpers import assert_close, random_states
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-12
 

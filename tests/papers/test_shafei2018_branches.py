@@ -10,8 +10,8 @@ from paper_tree import ROBOTS, T, array, case, column, imaginary, motions, on_th
 from appell.algorithms.branches import branches
 from appell.algorithms.mass_matrix.shafei2018 import branch_inertia, composite_moments
 from appell.model.body import Body
-from appell.model.robot import Robot
 from appell.model.tree import BASE
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-12
 on_both = pytest.mark.parametrize("name", ROBOTS)

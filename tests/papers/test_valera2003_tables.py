@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_close, differs, random_states
 
 import appell
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 TOLERANCE = 1e-12
 SIZES = range(3, 13)

@@ -11,11 +11,12 @@ import pytest
 
 import appell
 from appell.cli import main
-from appell.report import Picture, Report, report_of, versions, write_all
-from appell.reproduce import reproduce
-from appell.reproduce.reproduction import Figure, Reproduction
-from appell.simulation.plot import new_figure
+from appell.plotting import new_figure
+from appell.report import Picture, Report, versions
 from appell.table import Table
+from appell_lab.reproduce import reproduce
+from appell_lab.reproduce.report import report_of, write_all
+from appell_lab.reproduce.reproduction import Figure, Reproduction
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 

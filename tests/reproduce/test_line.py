@@ -9,14 +9,14 @@ import pytest
 from helpers import assert_close, random_states, shared
 
 import appell
-from appell.reproduce import (
+from appell_lab.reproduce import (
     mata2002_figures,
     mata2002_growth,
     mata2002_methods,
     mata2002_simulation,
     valera2003_control,
 )
-from appell.reproduce.mata2002_replay import Replay, replay, run
+from appell_lab.reproduce.mata2002_replay import Replay, replay, run
 
 CASE = replay()
 PUMA = CASE.robot
@@ -75,7 +75,7 @@ def test_linearised_equations_of_a_pendulum_held_upright():
     )  # fmt: skip
     up = -np.pi / 2
     assert robot.pose([up], "link1")[2, 0] == pytest.approx(1.0)
-    hold = appell.tasks.joint_line(robot, [up - 1e-9], [up + 1e-9], duration=2.0)
+    hold = appell.trajectories.joint_line(robot, [up - 1e-9], [up + 1e-9], duration=2.0)
     case = Replay(robot, hold)  # type: ignore[arg-type]
     result = mata2002_growth.growth(case)
     rate = np.sqrt(m * 9.81 * r / (J + m * r**2))

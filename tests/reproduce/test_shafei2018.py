@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from appell.cli import main
-from appell.reproduce import reproduce, shafei2018
+from appell_lab.reproduce import reproduce, shafei2018
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import appell
 from appell.algorithms.registry import find
 from appell.compiler.trace import flat
 from appell.errors import AppellError
-from appell.reproduce import two_bodies
-from appell.reproduce.precision import all_of, lanes, rounded, rounded_tree
-from appell.reproduce.two_bodies import ANGLES, METHODS, Study, differences, gauss_jordan, heavier
-from appell.reproduce.walker_orin import central_bodies, mass_matrix
+from appell_lab.reproduce import two_bodies
+from appell_lab.reproduce.precision import all_of, lanes, rounded, rounded_tree
+from appell_lab.reproduce.two_bodies import ANGLES, METHODS, Study, differences, gauss_jordan, heavier
+from appell_lab.reproduce.walker_orin import central_bodies, mass_matrix
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from impact_robots import ball
 
 import appell
-from appell.simulation.progress import Progress
+from appell.progress import Progress
 
 FALL = math.sqrt(2 / 9.81)
 
@@ -90,7 +90,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch, capsys):
     appell.simulate(ball(), [1.0], [0.0], 0.5)
     assert capsys.readouterr().err == ""
     shown = []
-    monkeypatch.setattr("appell.cli.progress.show", lambda share, text, seconds: shown.append((share, text)))
+    monkeypatch.setattr("appell.progress.show", lambda share, text, seconds: shown.append((share, text)))
     line = Progress("ball", 2.0, True)
     line.show(0.5)
     assert not shown, "short runs stay quiet"

@@ -12,16 +12,16 @@ import pytest
 from helpers import assert_close
 
 import appell
+from appell.progress import Progress
+from appell.robot.mechanism import mechanism_of
+from appell.robot.rates import Coordinates
 from appell.simulation.drive import drive_of
 from appell.simulation.events import Watch
 from appell.simulation.grip import loose
 from appell.simulation.loop import Loop
-from appell.simulation.mechanism import mechanism_of
 from appell.simulation.methods import METHODS, Options
 from appell.simulation.phase import Flight, Free, Settled
 from appell.simulation.plant import Plant
-from appell.simulation.progress import Progress
-from appell.simulation.rates import Coordinates
 from appell.simulation.recorder import Recorder
 
 ARM = appell.load("planar2r")

@@ -10,9 +10,9 @@ from arms import on_a_free_base
 from helpers import reference, shared
 
 import appell
-from appell import tasks
-from appell.ik import BRANCHES
-from appell.ik.rotation import rotation_matrix
+from appell.kinematics import trajectories as tasks
+from appell.kinematics.inverse import BRANCHES
+from appell.kinematics.inverse.rotation import rotation_matrix
 from appell.model.joint import Limits
 
 PUMA = appell.load("puma560")

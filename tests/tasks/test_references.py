@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import appell
-from appell.ik.frame_motion import pose_error
-from appell.ik.rotation import rotation_matrix, rotation_vector
-from appell.tasks import joint_line, joint_via, line, via
-from appell.tasks.profiles import PROFILES, law
-from appell.tasks.splines import dense
+from appell.kinematics.inverse.frame_motion import pose_error
+from appell.kinematics.inverse.rotation import rotation_matrix, rotation_vector
+from appell.kinematics.trajectories import joint_line, joint_via, line, via
+from appell.kinematics.trajectories.profiles import PROFILES, law
+from appell.kinematics.trajectories.splines import dense
 
 ARM = appell.load("planar2r")
 SMOOTH = ("trapezoidal", "cubic", "quintic")

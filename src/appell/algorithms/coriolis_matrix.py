@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Vec3, skew
+from appell.algebra.wrench import Wrench
 from appell.algorithms.registry import algorithm
 from appell.algorithms.world import WorldMotion, world_motion
 from appell.model.joints import Twist
-from appell.model.tree import BASE, Link, Tree, Wrench
+from appell.model.tree import BASE, Link, Tree
 
 
 class Moving(NamedTuple):

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from appell.errors import ArgumentError, choices
-
-if TYPE_CHECKING:
-    from appell.compiler.system import System
-    from appell.model.tree import Tree
 
 Algorithm = Callable[..., Any]
 """`algorithm(tree, *inputs)` over sequences of scalars; returns scalars, nested as the output's shape."""
@@ -95,19 +91,6 @@ def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable
         return function
 
     return register
-
-
-def find_for(tree: Tree | System, quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
-    """As `find`, with the default method for this robot: joints that mimic others make articulated bodies slow.
-
-    A system that is no plain tree has functions of its own.
-    """
-    from appell.compiler.system import System
-
-    if isinstance(tree, System):
-        return tree.find(quantity, method)
-    coupled = not all(link.leads for link in tree.links)
-    return find(quantity, method, 0 if coupled else tree.nv)
 
 
 def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Quantity, str, Algorithm]:

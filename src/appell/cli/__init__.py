@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from appell import __version__
 from appell.cli import (
     bench,
     check,
@@ -24,6 +23,7 @@ from appell.cli import (
     view,
 )  # fmt: skip
 from appell.cli.command import FAILED
+from appell.version import __version__
 
 COMMANDS = (
     demo.COMMAND,

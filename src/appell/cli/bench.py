@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from appell.bench import CASES, bench
-    from appell.bench.contest import Settings
-    from appell.model.writers.files import write_text
+    from appell.files import write_text
+    from appell_lab.bench import CASES, bench
+    from appell_lab.bench.contest import Settings
 
     if arguments.list:
         answer(arguments, "\n".join(CASES), {"cases": list(CASES)})

@@ -54,8 +54,8 @@ def _words(text: str, parser: argparse.ArgumentParser) -> Words:
 
 def _named_arguments() -> dict[str, tuple[str, ...]]:
     """Words for arguments by their name."""
-    from appell.model.catalogue import names
-    from appell.reproduce import PAPERS
+    from appell.loading.catalogue import names
+    from appell_lab.reproduce import PAPERS
 
     return {"robot": names(), "file": names(), "paper": (*PAPERS, "all")}
 

@@ -12,7 +12,7 @@ from appell.cli.robot import add_robot, load_robot
 if TYPE_CHECKING:
     from appell.control.controller import Controller
     from appell.control.hardware.record import Cycle
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
@@ -98,7 +98,7 @@ def run_controller(arguments: argparse.Namespace) -> int:
     from appell.control.hardware.clock import RealClock, StepClock, take_priority
 
     robot = appell.load("puma560")
-    reference = appell.tasks.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
+    reference = appell.trajectories.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
     model = appell.control.scaled_masses(robot, arguments.masses)
     compensated = arguments.law not in ("pd", "pd_gravity")
     inertia = 1.0 if compensated else model.mass_matrix(reference(0.0).q).diagonal()

@@ -9,7 +9,7 @@ from appell.cli.command import OK, Command, add_json, answer
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 Q = (0.3, -0.6, 0.5, 0.2, 0.7, -0.4)
 QD = (0.5, -0.4, 0.3, 0.6, -0.5, 0.4)
@@ -58,8 +58,8 @@ def inertia_table(robot: Robot) -> Table:
 def cost_table(robot: Robot) -> Table:
     """Products and sums beside those of Mata et al. 2002."""
     from appell import count_operations
-    from appell.reproduce import mata2002
-    from appell.reproduce.cost import SIX, operations
+    from appell_lab.reproduce import mata2002
+    from appell_lab.reproduce.cost import SIX, operations
 
     printed = {
         ("inverse_dynamics", "mata2002"): mata2002.TABLE_1[mata2002.GIBBS_APPELL],

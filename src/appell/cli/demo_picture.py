@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 START = (-0.9, -1.9, 3.1, 0.0, 1.3, 0.0)
 END = (0.9, -0.3, 1.9, 0.8, -0.6, 1.5)

@@ -9,9 +9,9 @@ from appell.cli.command import OK, Command, add_json, answer
 from appell.cli.robot import add_robot, load_robot
 
 if TYPE_CHECKING:
-    from appell.identification.columns import Block
     from appell.identification.result import Identification
-    from appell.model.robot import Robot
+    from appell.robot.columns import Block
+    from appell.robot.robot import Robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,12 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _columns(arguments: argparse.Namespace, robot: Robot) -> list[str | Block]:
     """Blocks by name, dry friction with its width, and the coupling of two joints."""
     from appell.errors import ArgumentError, choices
-    from appell.identification.columns import Coulomb, Coupling, speed_names
+    from appell.robot.columns import Coulomb, Coupling
 
     names = [name for name in arguments.columns.split(",") if name]
     columns: list[str | Block] = [Coulomb(arguments.width) if name == "coulomb" else name for name in names]
     if arguments.coupling:
-        speeds = speed_names(robot)
+        speeds = robot.qd_names
         pair = arguments.coupling.split(",")
         for name in pair:
             if name not in speeds:

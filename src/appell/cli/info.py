@@ -13,7 +13,7 @@ from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.model.joint import Joint
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
 
@@ -66,7 +66,7 @@ def loop_tables(robot: Any) -> tuple[Table, ...]:
     """Of a robot with closed loops: which speeds are independent, and which joints have an actuator."""
     if tree_of(robot) is robot:
         return ()
-    speeds = getattr(robot, "speed_names", robot.joint_names)
+    speeds = robot.qd_names
     rows = [("independent speeds", ", ".join(speeds)), ("actuators", ", ".join(robot.actuator_names))]
     closures = getattr(robot, "closures", ())
     rows += [(f"closure {each.name}", f"{each.kind}: {each.first}, {each.second}") for each in closures]

@@ -11,13 +11,13 @@ from appell.cli.command import OK, Command, add_json, answer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from appell.reproduce import Reproduction
+    from appell_lab.reproduce import Reproduction
 
 ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from appell.reproduce import PAPERS
+    from appell_lab.reproduce import PAPERS
 
     parser.add_argument("paper", help=f"{', '.join(PAPERS)}, or all")
     parser.add_argument(
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from appell.cli.progress import progress
-    from appell.reproduce import PAPERS, reproduce
+    from appell.progress import progress
+    from appell_lab.reproduce import PAPERS, reproduce
 
     papers = PAPERS if arguments.paper == ALL else (arguments.paper,)
     results = (reproduce(paper) for paper in progress(papers, "reproducing"))
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def write(results: Iterable[Reproduction], paper: str, out: str) -> list[Path]:
     """Pages of the results: one file, or a folder where all papers are wanted."""
-    from appell.report import report_of, write_all
+    from appell_lab.reproduce.report import report_of, write_all
 
     if paper == ALL:
         return write_all(results, out)

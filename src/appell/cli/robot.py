@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 ROBOT_HELP = "URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)"
 

@@ -13,7 +13,7 @@ from appell.cli.walls import add_walls, walls_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
     from appell.simulation.trajectory import Trajectory
 
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
@@ -105,7 +105,7 @@ def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, n
     import numpy as np
 
     from appell.cli.words import numbers
-    from appell.simulation.mechanism import mechanism_of
+    from appell.robot.mechanism import mechanism_of
 
     own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
     mechanism = mechanism_of(robot)
@@ -130,7 +130,7 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
         return None
     from appell.cli.words import numbers
     from appell.control.controller import CONTROLLERS
-    from appell.tasks import joint_line
+    from appell.kinematics.trajectories import joint_line
 
     reference: Any = q0
     if arguments.target is not None:

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from appell.cli.progress import finish, show
+    from appell.progress import finish, show
     from appell.sweeps import grid_states, random_states, read_states, sweep
 
     robot = load_robot(arguments)

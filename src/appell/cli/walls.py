@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appell.impact.surfaces import Surface
+    from appell.simulation.contact.surfaces import Surface
 
 KINDS = ("circle", "cylinder", "ellipse", "plane", "sphere")
 
@@ -36,7 +36,7 @@ def parse_wall(text: str) -> Surface:
         2.5
     """
     from appell.errors import ArgumentError, choices
-    from appell.impact import surfaces
+    from appell.simulation.contact import surfaces
 
     kind, *settings = text.split(":")
     if kind.lower() not in KINDS:

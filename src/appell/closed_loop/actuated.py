@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from appell.dynamics import Energies, direct
+from appell.robot.functions import Energies, direct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ class ActuatedFunctions(Energies):
         K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
         if not columns:
             return K
-        from appell.identification.columns import beside_actuators
+        from appell.robot.columns import beside_actuators
 
         K = K[..., : K.shape[-1] - self.rotors]
         return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
@@ -57,7 +57,7 @@ class ActuatedFunctions(Energies):
         K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
         if not columns:
             return K
-        from appell.identification.columns import beside
+        from appell.robot.columns import beside
 
         return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.choice import dependent_speeds, elimination_order, jacobian_at, rank, sines
-from appell.closed_loop.closure import Closure, loops_of
+from appell.closed_loop.choice import dependent_speeds, jacobian_at, rank, sines
+from appell.closed_loop.closure import Closure
 from appell.closed_loop.elimination import SINE
-from appell.closed_loop.robot import ClosedLoopRobot, speed_names, speeds_of
-from appell.closed_loop.system import LoopSystem
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.errors import ModelError
+from appell.model.description import speeds_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 NEARBY = 0.2
 """How far joints are moved to see whether a configuration is singular. [rad, m]"""
@@ -61,7 +61,7 @@ def close_loops(
         >>> end = appell.Pose((1.0, 0.0, 0.0))
         >>> knee = appell.Closure("knee", "revolute", "coupler", "rocker", end, end)
         >>> robot = appell.close_loops(builder.build(), [knee], actuated=["a"], q=[1.0, -0.5, 1.5])
-        >>> robot.nv, robot.speed_names
+        >>> robot.nv, robot.qd_names
         (1, ('a',))
     """
     if not closures:
@@ -80,7 +80,7 @@ def close_loops(
         independent = speeds_of(robot, speeds)
         dependent = [k for k in range(robot.nv) if k not in independent]
         trusted = len(dependent) == count and min(sines(K, dependent), default=1.0) > SINE
-    names = speed_names(robot)
+    names = robot.qd_names
     if not trusted:
         given = ", ".join(names[k] for k in independent)
         raise ModelError(
@@ -88,16 +88,6 @@ def close_loops(
             f"{given or 'none'} do not. Name others as `speeds`, or none to have them chosen."
         )
     return replace(bare, speeds=tuple(names[k] for k in independent), reference=tuple(map(float, reference)))
-
-
-def system_of(robot: ClosedLoopRobot) -> LoopSystem:
-    """The robot as the algorithms see it."""
-    tree = robot.open_tree.tree
-    bare = LoopSystem(tree, loops_of(robot.open_tree, robot.closures))
-    independent = speeds_of(robot.open_tree, robot.speeds)
-    dependent = elimination_order(bare, [k for k in range(tree.nv) if k not in independent]) if robot.speeds else ()
-    actuated = speeds_of(robot.open_tree, robot.actuated)
-    return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))
 
 
 def _reference(bare: ClosedLoopRobot, q: ArrayLike | None) -> np.ndarray:

@@ -15,7 +15,7 @@ from appell.model.pose import Pose, Triple
 from appell.model.tree import Frame, Tree
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.closed_loop.actuated import ActuatedFunctions
-from appell.dynamics import direct
+from appell.robot.functions import direct
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,8 +18,8 @@ class LoopDynamics(ActuatedFunctions):
     """Functions of the state of a robot with closed loops.
 
     The state is q, the coordinates of **all** joints (..., nq), which must close the loops (`close` finds such), and qd, the
-    **independent** speeds (..., nv) that `speed_names` lists. Leading dimensions are a batch. Options are those of a plain
-    robot: `gravity`, `external_forces`, `parameters`, `out`, `check` (`appell.dynamics.Dynamics`). Where the
+    **independent** speeds (..., nv) that `qd_names` lists. Leading dimensions are a batch. Options are those of a plain
+    robot: `gravity`, `external_forces`, `parameters`, `out`, `check` (`appell.robot.functions.Dynamics`). Where the
     loops are open by more than 1e-4, or the configuration is singular, `check=True` raises a `ClosureError` that names it;
     with `check=False` the result is not finite there.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell.closed_loop.functions import LoopDynamics
-from appell.compiler.archive.loaded import Loaded
+from appell.robot.loaded import Loaded
 
 
 class LoadedClosedLoopRobot(Loaded, LoopDynamics):

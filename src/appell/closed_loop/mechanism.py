@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr
 
-from appell.algorithms.passive_forces import Losses, losses
 from appell.closed_loop.closing import EXACT, RCOND
-from appell.closed_loop.robot import speed_names
 from appell.closed_loop.singular import in_words, singularity_at
 from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
-from appell.simulation.mechanism import Bounds, NativeFunctions, TreeMechanism
+from appell.model.losses import Losses, losses
+from appell.robot.mechanism import Bounds, NativeFunctions, TreeMechanism
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
@@ -35,7 +34,7 @@ class LoopMechanism(NativeFunctions):
         tree, system = TreeMechanism(robot.open_tree), robot.tree
         self.coordinates = tree.coordinates
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
-        self.q_names, self.qd_names, self.drive_names = tree.q_names, robot.speed_names, robot.actuator_names
+        self.q_names, self.qd_names, self.drive_names = tree.q_names, robot.qd_names, robot.actuator_names
         independent, actuated = list(system.independent), list(system.actuated)
         lower, upper, speed, effort = tree.bounds
         self.bounds = Bounds(lower, upper, speed[independent], effort[actuated])
@@ -118,12 +117,12 @@ def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
 
 def _losses(robot: ClosedLoopRobot) -> Losses:
     """Damping of all joints, felt at the speeds in the reference configuration, and friction of independent speeds."""
-    all_, names, own = losses(robot.open_tree), speed_names(robot.open_tree), list(robot.tree.independent)
+    all_, names, own = losses(robot.open_tree), robot.open_tree.qd_names, list(robot.tree.independent)
     for k in robot.tree.dependent:
         if all_.friction[k]:
             raise ModelError(
                 f"{robot.name}: joint {names[k]} has Coulomb friction and no speed of its own. A simulation knows friction of "
-                f"independent speeds only ({', '.join(robot.speed_names)}): name it in `speeds`, or set its friction to 0."
+                f"independent speeds only ({', '.join(robot.qd_names)}): name it in `speeds`, or set its friction to 0."
             )
     felt = robot.speed_map(robot.reference).T ** 2 @ np.array(all_.damping)
     return Losses(tuple(felt.tolist()), tuple(all_.friction[k] for k in own))

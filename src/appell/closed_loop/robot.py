@@ -11,9 +11,10 @@ import numpy as np
 
 from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
-from appell.compiler.api import MAIN, Compiled
 from appell.errors import ArgumentError, choices
+from appell.model.description import numbered, speeds_of
 from appell.model.joints import KINDS
+from appell.robot.compiled import MAIN, Compiled
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
     from appell.model.pose import Triple
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class ClosedLoopRobot(LoopDynamics):
     """A tree of bodies whose ends are joined by closures; made by `appell.close_loops`.
 
     Coordinates q are those of all joints of the tree and must close the loops; qd are independent speeds, some of the
-    tree's own (`speed_names`); forces are those of the actuated joints (`actuator_names`).
+    tree's own (`qd_names`); forces are those of the actuated joints (`actuator_names`).
 
     Attributes:
         open_tree: the tree, all joints free.
@@ -59,7 +60,7 @@ class ClosedLoopRobot(LoopDynamics):
     @cached_property
     def tree(self) -> LoopSystem:
         """The robot as the algorithms see it."""
-        from appell.closed_loop.build import system_of
+        from appell.closed_loop.system import system_of
 
         return system_of(self)
 
@@ -83,19 +84,19 @@ class ClosedLoopRobot(LoopDynamics):
         return self.open_tree.joint_names
 
     @cached_property
-    def coordinate_names(self) -> tuple[str, ...]:
+    def q_names(self) -> tuple[str, ...]:
         """A name for every coordinate: the joint's, with a number where it has several."""
-        return _numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
+        return numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
 
     @property
-    def speed_names(self) -> tuple[str, ...]:
+    def qd_names(self) -> tuple[str, ...]:
         """Names of the independent speeds, in the order of qd."""
         return self.speeds
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of their forces."""
-        names = speed_names(self.open_tree)
+        names = self.open_tree.qd_names
         return tuple(names[k] for k in self.tree.actuated)
 
     @property
@@ -211,7 +212,7 @@ class ClosedLoopRobot(LoopDynamics):
             >>> robot.passive_forces(robot.reference, [1.0]).shape
             (1,)
         """
-        from appell.algorithms.passive_forces import losses
+        from appell.model.losses import losses
 
         felt = losses(self.open_tree).forces(self.joint_speeds(q, qd))
         return np.einsum("...ji,...j->...i", self.speed_map(q), felt)
@@ -220,7 +221,7 @@ class ClosedLoopRobot(LoopDynamics):
 
     @cached_property
     def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from appell.compiler.system import system_functions
+        from appell.compiler.evaluate import system_functions
 
         return system_functions(self)
 
@@ -272,24 +273,3 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
 def _listed(names: Sequence[str]) -> str:
     """Names of joints, without the numbers of their speeds."""
     return ", ".join(dict.fromkeys(name.partition("[")[0] for name in names)) or "none"
-
-
-def speed_names(robot: Robot) -> tuple[str, ...]:
-    """A name for every speed of a tree: the joint's, with a number where it has several."""
-    return _numbered([(joint.name, KINDS[joint.kind].nv) for joint in robot.moving_joints])
-
-
-def _numbered(sizes: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
-
-
-def speeds_of(robot: Robot, joints: Sequence[str]) -> list[int]:
-    """Places of the speeds of named joints, `joint` for all of a joint or `joint[k]` for one."""
-    names = speed_names(robot)
-    found: list[int] = []
-    for name in joints:
-        own = [k for k, each in enumerate(names) if each == name or each.partition("[")[0] == name]
-        if not own:
-            raise ArgumentError(choices("joint", name, robot.joint_names))
-        found += own
-    return found

@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from appell.algebra import Scalar
 from appell.algorithms.coordinate_rates import FreeJoint, free_joints
 from appell.algorithms.registry import Algorithm, Quantity
+from appell.algorithms.system import System, given
 from appell.closed_loop import constraints, dynamics, kinematics
+from appell.closed_loop.choice import elimination_order
+from appell.closed_loop.closure import loops_of
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.way import Loop
-from appell.compiler.system import System
-from appell.compiler.trace import given
+from appell.model.description import speeds_of
 from appell.model.lumping import lumped
 from appell.model.parameters import parameter_count, parameters
 from appell.model.tree import Frame, Tree
@@ -21,7 +26,9 @@ from appell.model.tree import Frame, Tree
 if TYPE_CHECKING:
     import numpy as np
 
-    from appell.compiler.request import Request
+    from appell.algorithms.request import Request
+
+    pass
 
 
 def _quantity(
@@ -136,3 +143,13 @@ class LoopSystem(System):
         from appell.closed_loop.singular import refuse_singular
 
         refuse_singular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
+
+
+def system_of(robot: ClosedLoopRobot) -> LoopSystem:
+    """The robot as the algorithms see it."""
+    tree = robot.open_tree.tree
+    bare = LoopSystem(tree, loops_of(robot.open_tree, robot.closures))
+    independent = speeds_of(robot.open_tree, robot.speeds)
+    dependent = elimination_order(bare, [k for k in range(tree.nv) if k not in independent]) if robot.speeds else ()
+    actuated = speeds_of(robot.open_tree, robot.actuated)
+    return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
     import casadi
 
-    from appell.model.robot import Robot
+    from appell.model.description import Description
 
 
 class Counts(NamedTuple):
@@ -27,7 +27,7 @@ class Counts(NamedTuple):
     trig: int = 0
 
 
-def count_operations(robot: Robot, function: str, method: str | None = None, *, compiled: bool = False) -> Counts:
+def count_operations(robot: Description, function: str, method: str | None = None, *, compiled: bool = False) -> Counts:
     """Operations of one evaluation of a function of a robot.
 
     Args:

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from appell.compiler.build import Builder
+from appell.algorithms.request import Request, Signature
+from appell.algorithms.system import System, signature
 from appell.compiler.function import Function
 from appell.compiler.graph import GraphKernel
 from appell.compiler.options import Options
-from appell.compiler.request import Request
-from appell.compiler.system import System
-from appell.compiler.toolchain import Compiler, find_compiler, native_wanted
-from appell.compiler.trace import Signature, signature, trace
+from appell.compiler.targets.c.build import Builder
+from appell.compiler.targets.c.toolchain import Compiler, find_compiler, native_wanted
+from appell.compiler.trace import trace
 from appell.errors import CompileError
 from appell.model.parameters import parameters as own_parameters
+from appell.model.tree import Tree
 
 if TYPE_CHECKING:
-    from appell.dynamics import Dynamics
     from appell.model.tree import Tree
+
+    pass
+
 
 PATIENCE, CALL = 1024, 32
 """States that are interpreted before a function is compiled where that was not asked for, and how many a call is worth."""
@@ -62,10 +65,10 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
 
     Keys are `(function, method)` or `(function, method, frame, reference)` of a `Request`. Functions are made when they are
     first asked for and then kept. `owner` is the object whose methods answer with them; plain calls of methods that have
-    become native do not pass through Python at all (`appell.dynamics.direct`).
+    become native do not pass through Python at all (`appell.robot.functions.direct`).
     """
 
-    owner: Dynamics | None = None
+    owner: Any = None
     quaternions: tuple[tuple[str, int], ...] = ()
     """Joints with a unit quaternion, and where in q it begins: they are looked at where calls are checked."""
 
@@ -154,3 +157,13 @@ class Evaluator(dict[tuple, Callable[..., Any]]):
 def warn_once(message: str) -> None:
     """A warning that is not repeated."""
     warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def system_functions(robot: Any) -> Evaluator:
+    """The functions of a robot whose `tree` is a system, compiled where that pays, as those of `Robot` are."""
+    from appell.compiler.evaluate import Evaluator
+    from appell.compiler.options import Options
+
+    functions = Evaluator(robot.tree, Options(eager=False))
+    functions.owner = robot
+    return functions

@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import appell
-from appell.compiler.system import System
+from appell.algorithms.system import System
+from appell.version import __version__
 
 if TYPE_CHECKING:
-    from appell.compiler.request import Request
+    from appell.algorithms.request import Request
     from appell.model.tree import Tree
 
 SOURCES = (
@@ -21,12 +21,12 @@ SOURCES = (
     "algorithms",
     "closed_loop",
     "compiler",
-    "control/laws",
     "control/sampled.py",
     "model/joints",
     "model/tree.py",
     "model/lumping.py",
     "model/parameters.py",
+    "robot/state_rate.py",
     "rollouts",
 )
 """Parts of the package that decide what a kernel computes."""
@@ -77,12 +77,12 @@ def request_digest(tree: Tree | System, request: Request) -> str:
 @lru_cache(maxsize=1)
 def source_digest() -> str:
     """The name of this version of the algorithms and of the compiler."""
-    root = Path(appell.__file__).parent
+    root = Path(__file__).parents[1]
     files = sorted(path for part in SOURCES for path in _files(root / part))
     content = hashlib.sha256()
     for path in files:
         content.update(path.read_bytes())
-    return f"{appell.__version__} {content.hexdigest()}"
+    return f"{__version__} {content.hexdigest()}"
 
 
 def _files(place: Path) -> Iterable[Path]:

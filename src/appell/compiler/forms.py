@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from appell.algorithms.system import System
 from appell.compiler.c import functions_text
 from appell.compiler.emit import Dialect, Plan, plan, write
 from appell.compiler.listing import listing
 from appell.compiler.rolled.programs import rolled
 from appell.compiler.simplify import simplify
-from appell.compiler.system import System
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
-    from appell.compiler.request import Request
+    from appell.algorithms.request import Request
     from appell.model.tree import Tree
 
 

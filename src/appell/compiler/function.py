@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import appell._native as native
-from appell.compiler.arrays import (
-    as_batch,
-    refuse_bad_result,
-    refuse_non_finite,
-    refuse_other_lengths,
-    result_array,
-    stacked,
-)
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
+from appell.arrays import as_batch, refuse_bad_result, refuse_non_finite, refuse_other_lengths, result_array, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

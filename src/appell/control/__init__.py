@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from appell.control.code import export
     from appell.control.controller import PD, Controller, IntegralTracking, PDGravity, PointToPoint, Tracking
     from appell.control.hardware.axes import PUMA, Axes
     from appell.control.hardware.card import Card
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from appell.control.hardware.signals import Commands, Readings
     from appell.control.models import scaled_masses
     from appell.control.references import Hold
-    from appell.exporters.controller import export
 
 _HOME = {
     **dict.fromkeys(
@@ -40,7 +40,7 @@ _HOME = {
     "SimulatedCard": "appell.control.hardware.client",
     **dict.fromkeys(("Readings", "Commands"), "appell.control.hardware.signals"),
     **dict.fromkeys(("RealClock", "StepClock"), "appell.control.hardware.clock"),
-    "export": "appell.exporters.controller",
+    "export": "appell.control.code",
 }
 """Where each name lives. Rollouts use the laws alone, which should not load the rest."""
 

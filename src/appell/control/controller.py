@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import appell._native as native
-from appell.control.laws import LAWS, Law
+from appell.algorithms.laws import LAWS, Law
 from appell.control.references import Motion, Reference, as_reference
 from appell.control.sampled import UNLIMITED, Controlled
 from appell.errors import ArgumentError, SimulationError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.compiler.evaluate import Ready
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 NO_MEMORY = np.zeros(0)
 LONGEST = 1_000_000
@@ -37,7 +37,7 @@ class Controller:
 
     Attributes:
         robot: the controller's own model of the robot; it may be wrong (`appell.control.scaled_masses`).
-        reference: a point (n,), or a function of time that gives (q, qd, qdd) such as those of `appell.tasks`.
+        reference: a point (n,), or a function of time that gives (q, qd, qdd) such as those of `appell.trajectories`.
         kp, kd: gains on the errors of position and speed, numbers or (n,). The unit of kp is 1/s² where the robot's inertia
             is compensated and N m/rad where it is not; of kd 1/s, or N m s/rad.
         period: time between two steps; None where the controller acts at every instant. [s]
@@ -126,9 +126,9 @@ class Controller:
         It takes contiguous arrays of 64-bit floats (others are a `ValueError`) and gives one array (n + memory,), None where
         a number is not finite.
         """
+        from appell.algorithms.request import Request
         from appell.compiler.evaluate import Evaluator
         from appell.compiler.options import Options
-        from appell.compiler.request import Request
 
         evaluator = Evaluator(Controlled(self.law, self.robot.tree), Options(threads=1))
         ready = evaluator.kernel(Request("step"))

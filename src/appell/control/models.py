@@ -11,7 +11,7 @@ from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.model.body import Six
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:

@@ -1,7 +1,7 @@
 """Where a robot shall be: references of time, with their speeds and accelerations.
 
 A reference is callable: `reference(t) -> (q, qd, qdd)`, for a time arrays (n,), for times (N,) arrays (N, n); `duration` says
-when it ends. `appell.tasks` makes them; here is the one for a point that is held.
+when it ends. `appell.trajectories` makes them; here is the one for a point that is held.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
-from appell.algorithms.registry import Quantity, find_for
-from appell.compiler.system import System
-from appell.control.laws.law import Law, Vector
+from appell.algorithms.laws.law import Law, Vector
+from appell.algorithms.registry import Quantity
+from appell.algorithms.system import System, find_for
 from appell.model.lumping import lumped
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 LANGUAGES = {"c": "appell.exporters.c", "cuda": "appell.exporters.cuda"}
 """Module of each language."""

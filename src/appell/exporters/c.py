@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import appell
 from appell.compiler.c import REALS
 from appell.exporters.c_body import definition, stack_bytes
 from appell.exporters.counts import count_form
 from appell.exporters.files import MARK
 from appell.exporters.subject import Exported, Subject
 from appell.exporters.words import comment, function_words, plain, robot_words
+from appell.version import __version__
 
 
 def texts(subject: Subject) -> dict[str, str]:
@@ -19,7 +19,7 @@ def texts(subject: Subject) -> dict[str, str]:
 def header(subject: Subject) -> str:
     guard = f"{subject.prefix.upper()}_H"
     first = subject.functions[0]
-    title = f"{plain(subject.robot.name)}: {MARK} {appell.__version__}. C99, needs only <math.h>."
+    title = f"{plain(subject.robot.name)}: {MARK} {__version__}. C99, needs only <math.h>."
     words = [
         *robot_words(subject.robot),
         f"Build:  cc -std=c99 -O2 -c {subject.prefix}.c    and link with -lm",
@@ -33,7 +33,7 @@ def header(subject: Subject) -> str:
 
 
 def source(subject: Subject) -> str:
-    title = f"{plain(subject.robot.name)}: {MARK} {appell.__version__}. What the functions do: {subject.prefix}.h"
+    title = f"{plain(subject.robot.name)}: {MARK} {__version__}. What the functions do: {subject.prefix}.h"
     head = [comment([title]), f'#include "{subject.prefix}.h"', "", "#include <math.h>", ""]
     bodies = [definition(function, prototype(function, subject.dtype), subject.dtype) for function in subject.functions]
     if any("restrict" in body for body in bodies):

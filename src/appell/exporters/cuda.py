@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-import appell
 from appell.exporters.c import prototype, usage
 from appell.exporters.c_body import definition, stack_bytes
 from appell.exporters.counts import count_form
 from appell.exporters.files import MARK
 from appell.exporters.subject import Exported, Subject
 from appell.exporters.words import comment, function_words, plain, robot_words
+from appell.version import __version__
 
 WORDS = (
     (re.compile(r"^(static )?void ", re.MULTILINE), "static __device__ void "),
@@ -23,7 +23,7 @@ WORDS = (
 def texts(subject: Subject) -> dict[str, str]:
     """Names and contents of the files."""
     guard = f"{subject.prefix.upper()}_CUH"
-    title = f"{plain(subject.robot.name)}: {MARK} {appell.__version__}. Device functions for CUDA kernels."
+    title = f"{plain(subject.robot.name)}: {MARK} {__version__}. Device functions for CUDA kernels."
     words = [
         *robot_words(subject.robot),
         "Use:    #include it and call its functions from a kernel, arrays in registers or local memory:",

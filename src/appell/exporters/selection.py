@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from appell.compiler.request import REFERENCE_FRAMES, Request
+from appell.algorithms.request import Request, as_request
 from appell.errors import ArgumentError
 
 Selection = str | Request | Iterable[str | Request] | Mapping[str, str | Request]
@@ -33,27 +33,6 @@ def select(functions: Selection, prefix: str) -> dict[str, Request]:
             )
         chosen[name] = request
     return chosen
-
-
-def as_request(function: str | Request) -> Request:
-    """Read `function`, `function@method`, `function:frame` or `function:frame:REFERENCE`.
-
-    Example:
-        >>> as_request("jacobian:tool0:LOCAL").frame
-        'tool0'
-        >>> as_request("inverse_dynamics@newton_euler").method
-        'newton_euler'
-    """
-    if isinstance(function, Request):
-        return function
-    if not isinstance(function, str):
-        raise ArgumentError(f"a function to export must be a name or a Request, got {type(function).__name__}.")
-    name, _, frame = function.strip().partition(":")
-    name, _, method = name.partition("@")
-    start, _, tail = frame.rpartition(":")
-    if start and tail in REFERENCE_FRAMES:
-        return Request(name, method or None, frame=start, reference=tail)
-    return Request(name, method or None, frame=frame or None)
 
 
 def default_name(request: Request) -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algorithms.registry import find_for
+from appell.algorithms.system import find_for, signature
 from appell.compiler.emit import plan
 from appell.compiler.forms import Form, StraightLine, choose
 from appell.compiler.schedule import ordered
-from appell.compiler.trace import signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from appell.compiler.request import Request
-    from appell.model.robot import Robot
+    from appell.algorithms.request import Request
+    from appell.robot.robot import Robot
 
 
 class Result(NamedTuple):

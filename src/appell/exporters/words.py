@@ -11,7 +11,7 @@ from appell.model.joints import KINDS
 if TYPE_CHECKING:
     from appell.compiler.count import Counts
     from appell.exporters.subject import Exported
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 WIDTH = 110
 
@@ -41,8 +41,8 @@ def robot_words(robot: Robot) -> list[str]:
 def loop_lines(robot: Any) -> list[str]:
     """What the vectors of a robot with closed loops hold: coordinates, independent speeds, forces of the actuators."""
     names = {
-        "q": getattr(robot, "coordinate_names", robot.joint_names),
-        "qd, qdd": getattr(robot, "speed_names", robot.joint_names),
+        "q": robot.q_names,
+        "qd, qdd": robot.qd_names,
         "forces of actuators": robot.actuator_names,
     }
     return [

@@ -12,7 +12,7 @@ from appell.identification.transmission import Transmission
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 def refuse_split(hold_out: Any, block: Any) -> None:
@@ -92,7 +92,7 @@ def recorded_rates(name: str, values: ArrayLike | None, robot: Robot, samples: i
 
 def _links(robot: Any) -> list[tuple[int, str]] | None:
     """Parent and kind of joint of every moving link; None for what is no plain robot."""
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
     if not isinstance(robot, Robot):
         return None

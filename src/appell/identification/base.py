@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.errors import IdentificationError
-from appell.identification.columns import Block, beside, blocks
 from appell.identification.naming import of_links, parameter_names, regrouped_last
+from appell.robot.columns import Block, beside, blocks
 from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.identification.columns import AnyRobot
+    from appell.robot.columns import AnyRobot
 
 ZERO_COLUMN = 1e-9
 """A column this much smaller than the largest one is zero up to rounding."""
@@ -156,7 +156,7 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
 
 def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
     """Regressors (n, nv, p) at n random states within the joint limits, of the forces on the speeds."""
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
     def draw(count: int) -> np.ndarray:
         q = random_configurations(robot, count, rng)
@@ -171,7 +171,7 @@ def random_configurations(robot: AnyRobot, count: int, rng: np.random.Generator)
     """Random coordinates (count, nq) at which the robot can stand."""
     from appell.closed_loop.spherical import SphericalRobot
     from appell.closed_loop.spherical import configurations as spherical
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
     if isinstance(robot, Robot):
         return np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)

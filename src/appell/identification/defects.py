@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import IdentificationError
-from appell.identification.columns import speed_names
-from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 JITTER = 0.01
 """How far steps of time may be from each other, relative."""
@@ -58,7 +56,7 @@ def refuse_shapes(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -
 
 def refuse_gaps(robot: Robot, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> None:
     """Numbers that are not finite."""
-    names = {"t": ("time",), "q": _coordinate_names(robot), "tau": speed_names(robot)}
+    names = {"t": ("time",), "q": robot.q_names, "tau": robot.qd_names}
     for name, array in (("t", t[:, None]), ("q", q), ("tau", tau)):
         bad = ~np.isfinite(array)
         if bad.any():
@@ -99,7 +97,7 @@ def refuse_milliseconds(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
     path, travel = float(np.abs(np.diff(q[:, k])).sum()), min(float(np.ptp(q[:, k])), 1.0)
     if step > COARSE and path * SLOW < travel * (t[-1] - t[0]):
         raise IdentificationError(
-            f"t grows by {step:.4g} s a sample, and {_coordinate_names(robot)[k]!r} takes {travel * (t[-1] - t[0]) / path:.3g} "
+            f"t grows by {step:.4g} s a sample, and {robot.q_names[k]!r} takes {travel * (t[-1] - t[0]) / path:.3g} "
             f"s for {travel:.3g} rad or m of its way: these are milliseconds, or finer. Pass t / 1000. If they are seconds, the "
             "motion is too slow to tell anything of inertia: record a faster one."
         )
@@ -127,7 +125,7 @@ def refuse_degrees(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
 def refuse_frozen(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
     """An encoder that repeats one number while its joint moves: it stops dead at speed, and jumps when it comes back."""
     shortest = max(8, round(FROZEN / float(t[1] - t[0])))
-    for k, name in enumerate(_coordinate_names(robot)):
+    for k, name in enumerate(robot.q_names):
         steps = np.abs(np.diff(q[:, k]))
         usual = float(np.sqrt(np.mean(steps**2)))
         for first, last in _runs(steps == 0.0, shortest):
@@ -146,11 +144,3 @@ def _runs(flags: np.ndarray, shortest: int) -> list[tuple[int, int]]:
     """First and one past the last of every run of True of at least this length."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= shortest]
-
-
-def _coordinate_names(robot: Robot) -> tuple[str, ...]:
-    names: list[str] = []
-    for joint in robot.moving_joints:
-        count = KINDS[joint.kind].nq
-        names += [joint.name] if count == 1 else [f"{joint.name}.{k}" for k in range(count)]
-    return tuple(names)

@@ -15,15 +15,15 @@ import numpy as np
 
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters
-from appell.identification.columns import Block, beside, blocks
 from appell.identification.fourier import FourierMotion, from_rest, series
 from appell.identification.identify import USUAL
 from appell.identification.naming import of_links, own_parameters
+from appell.robot.columns import Block, beside, blocks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 SPEED, ACCELERATION = 2.0, 10.0
 """Limits where neither the robot nor the caller has one. [rad/s, m/s; rad/s², m/s²]"""

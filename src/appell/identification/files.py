@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.errors import IdentificationError
-from appell.identification.columns import speed_names
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 class Recording(NamedTuple):
@@ -43,7 +42,7 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     if path.suffix == ".npz":
         return _from_npz(path)
     header = _header(path)
-    names = speed_names(robot)
+    names = robot.qd_names
     places = {kind: [_place(header, kind, k, name, path) for k, name in enumerate(names)] for kind in ("q", "tau")}
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:

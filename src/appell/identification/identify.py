@@ -11,7 +11,6 @@ from appell.errors import ArgumentError
 from appell.identification import arguments, signals
 from appell.identification.accuracy import RelativeError, correlation_times
 from appell.identification.base import base_parameters
-from appell.identification.columns import Block, Coulomb, Offset, Rotor, Viscous, blocks, speed_names
 from appell.identification.defects import refuse_defects, refuse_shapes
 from appell.identification.fit import ROUNDS, Fit, fit, robust_weights
 from appell.identification.naming import own_parameters
@@ -20,11 +19,12 @@ from appell.identification.physical import nearest, physical_fit, prior_of
 from appell.identification.result import Identification
 from appell.identification.transmission import Transmission
 from appell.identification.triangles import Triangles, triangles
+from appell.robot.columns import Block, Coulomb, Offset, Rotor, Viscous, blocks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 USUAL = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 """Columns beside the inertial parameters unless others are asked for."""
@@ -57,7 +57,7 @@ def identify(
         t: times of the samples, evenly spaced, (N,). [s]
         q, tau: coordinates (N, nq) and forces of the drives (N, nv). [rad, m; N m, N]
         columns: what acts beside the links: names `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"`, or blocks of
-            `appell.identification.columns`. By default all four, dry friction smoothed over 0.05 rad/s.
+            `appell.robot.columns`. By default all four, dry friction smoothed over 0.05 rad/s.
         transmission: gears and couplings between motors and joints, where `q` and `tau` were recorded at the motors.
         gains: of the drives, (nv,) or (nv, nv): tau is `gains` times what was recorded, as currents. [N m/A]
         qd, qdd: speeds and accelerations where they were recorded too; else they are differences of the filtered `q`.
@@ -109,7 +109,7 @@ def identify(
     factor = _decimation(decimation, frequency, period)
     seen = Observations(robot, added, base, motion, factor, int(hold_out), block)
     own = own_parameters(prior or robot, added)
-    still = [name for name, moves in zip(speed_names(robot), np.abs(motion.qd).max(axis=0), strict=True) if not moves]
+    still = [name for name, moves in zip(robot.qd_names, np.abs(motion.qd).max(axis=0), strict=True) if not moves]
     data, free = free_fit(seen, "svd" if physical else solver, given, None if physical else still)
     times = correlation_times((seen.forces - seen.predict(free.values))[~seen.held])
     before = prior_of(robot, added, base, free.values, own)
@@ -180,7 +180,7 @@ def _decimation(decimation: int | None, cutoff: float | None, period: float) -> 
 def _result(
     seen: Observations, data: Triangles, found: Fit, parameters, values, covariance, times, own, physical, cutoff
 ) -> Identification:
-    names, ones = speed_names(seen.robot), np.ones(len(data.speeds))
+    names, ones = seen.robot.qd_names, np.ones(len(data.speeds))
     errors, white = (np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, found.covariance(data, ones)))
     predicted, held = seen.predict(values), seen.held
     training = RelativeError.of(names, seen.forces[~held], predicted[~held])

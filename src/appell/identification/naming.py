@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.identification.columns import Block
 from appell.model.parameters import PER_LINK
+from appell.robot.columns import Block
 
 if TYPE_CHECKING:
-    from appell.identification.columns import AnyRobot
-    from appell.model.robot import Robot
     from appell.model.tree import Tree
+    from appell.robot.columns import AnyRobot
+    from appell.robot.robot import Robot
 
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Names of the inertial parameters of a body; mx = m cx."""
@@ -57,7 +57,7 @@ def bodies_and_axes(robot: AnyRobot) -> list[tuple[str, int]]:
     Of a robot with closed loops those of the tree with all its joints free; of a spherical one all turn about z.
     """
     from appell.closed_loop.spherical import SphericalRobot
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
     if isinstance(robot, SphericalRobot):
         return [(name, 2) for name in robot.body_names]

@@ -12,10 +12,10 @@ import numpy as np
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification import signals
 from appell.identification.base import BaseParameters
-from appell.identification.columns import Block
+from appell.robot.columns import Block
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 PIECE = 2**23
 """Numbers of the regressor that are held at once, roughly: 64 MB."""

@@ -21,11 +21,11 @@ import numpy as np
 
 from appell.errors import IdentificationError
 from appell.identification import pseudo_inertia as pseudo
-from appell.identification.columns import Block
+from appell.robot.columns import Block
 
 if TYPE_CHECKING:
     from appell.identification.base import BaseParameters
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 RADIUS, SHARE = 0.02, 1e-3
 """Links of the prior are at least this thick [m] and have at least this share of the robot's mass."""

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algebra import Inertia, Sym3, Vec3
+from appell.algorithms.request import Request
 from appell.compiler.count import Counts, count_graph, count_operations
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.options import Options
-from appell.compiler.request import Request
 from appell.compiler.trace import trace
-from appell.dynamics import Dynamics
 from appell.identification.base import choose_columns, random_regressors
 from appell.model.parameters import PER_LINK, parameters
 from appell.model.tree import Tree
+from appell.robot.functions import Dynamics
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from appell.identification.accuracy import RelativeError
 from appell.identification.base import BaseParameters
-from appell.identification.columns import Block, beside
 from appell.identification.naming import of_links
 from appell.identification.pseudo_inertia import is_consistent
+from appell.robot.columns import Block, beside
 from appell.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)

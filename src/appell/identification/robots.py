@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import IdentificationError
-from appell.identification.columns import Block, Coulomb, Rotor, Viscous
 from appell.identification.pseudo_inertia import is_consistent
 from appell.model.body import Body
 from appell.model.joint import Joint
+from appell.robot.columns import Block, Coulomb, Rotor, Viscous
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 def identified_robot(robot: Robot, blocks: Sequence[Block], parameters: np.ndarray) -> Robot:

@@ -9,14 +9,14 @@ from appell.model.body import Body
 from appell.model.joint import Joint
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.model.description import Described
 
 ROOT_JOINT = "root_joint"
 NEUTRAL, AT_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6
 """State of the floating joint in which the robot stands as if it were bolted down."""
 
 
-def with_floating_base(robot: Robot) -> Robot:
+def with_floating_base(robot: Described) -> Described:
     """The robot with its root body free to move in a new root `world`; its coordinates come first."""
     children = {joint.child for joint in robot.joints}
     (root,) = (body.name for body in robot.bodies if body.name not in children)

@@ -19,11 +19,11 @@ from appell.model.joints import KINDS, JointKind
 from appell.model.tree import BASE, Frame, Link, Tree
 
 if TYPE_CHECKING:
+    from appell.model.description import Description
     from appell.model.joint import Joint
-    from appell.model.robot import Robot
 
 
-def build_tree(robot: Robot) -> Tree:
+def build_tree(robot: Description) -> Tree:
     """Merge fixed bodies, place frames on the axes, and order links parents first."""
     return _Builder(robot).tree()
 
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 class _Builder:
     """Intermediate results of `build_tree`; all arrays are plain floats."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Description) -> None:
         self.robot = robot
         self.carrier: dict[str, tuple[int, np.ndarray, np.ndarray]] = {}  # body: link it is part of, rotation, position
         self.parts: list[Part] = []  # parents first

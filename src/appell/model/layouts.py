@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.compiler.arrays import as_batch, refuse_other_lengths
+from appell.arrays import as_batch, refuse_other_lengths
 from appell.model.joints import KINDS, quaternion
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.model.description import Description
 
 State = tuple[np.ndarray, np.ndarray]
 """Coordinates and speeds, (N, nq) and (N, nv)."""
@@ -40,7 +40,7 @@ Layout = Mapping[str, Form]
 """The kinds of joint that a program lays out differently."""
 
 
-def convert(robot: Robot, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
+def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
     """A state of the robot in another layout, or back."""
     forms = [layout.get(joint.kind) or _same(KINDS[joint.kind].nq) for joint in robot.moving_joints]
     sizes = [form.nq if back else KINDS[joint.kind].nq for form, joint in zip(forms, robot.moving_joints, strict=True)]

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from appell.algebra import Angle, Inertia, Mat3, Rotation, Scalar, Turn, Vec3
+from appell.algebra.wrench import Wrench
 from appell.model.joints import JointKind
 
 BASE = -1
@@ -81,22 +82,6 @@ class Frame:
     link: int
     R: Mat3
     p: Vec3
-
-
-class Wrench(NamedTuple):
-    """A force and its moment about the origin of the frame they are given in."""
-
-    force: Vec3
-    moment: Vec3
-
-    def plus(self, other: Wrench) -> Wrench:
-        return Wrench(self.force + other.force, self.moment + other.moment)
-
-    def minus(self, other: Wrench) -> Wrench:
-        return Wrench(self.force - other.force, self.moment - other.moment)
-
-    def times(self, factor: Scalar) -> Wrench:
-        return Wrench(self.force * factor, self.moment * factor)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ Example:
 
 from appell.report.page import Report
 from appell.report.picture import Picture
-from appell.report.reproduced import report_of, write_all
 from appell.report.versions import versions
 
-__all__ = ["Picture", "Report", "report_of", "versions", "write_all"]
+__all__ = ["Picture", "Report", "versions"]

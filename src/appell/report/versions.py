@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import datetime
 import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from appell.compiler.targets.c.toolchain import find_compiler
 
 PACKAGES = ("numpy", "scipy", "casadi", "lxml", "matplotlib", "sympy", "mujoco", "pin", "viser")
 
@@ -15,9 +20,8 @@ def versions() -> dict[str, str]:
         >>> sorted(versions())[:2]
         ['Python', 'appell']
     """
-    from appell import __version__
-    from appell.bench.environment import compiler_version, package_version, processor
-    from appell.compiler.toolchain import find_compiler
+    from appell.report.versions import compiler_version, package_version, processor
+    from appell.version import __version__
 
     compiler = find_compiler()
     return {
@@ -29,3 +33,29 @@ def versions() -> dict[str, str]:
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def processor() -> str:
+    """The processor's own name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def compiler_version(command: tuple[str, ...]) -> str:
+    """The first line of what the compiler says about itself."""
+    try:
+        told = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=30).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return command[0]
+    return told.splitlines()[0] if told else command[0]
+
+
+def package_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

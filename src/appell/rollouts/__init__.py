@@ -12,7 +12,7 @@ from appell.errors import ArgumentError, SimulationError
 from appell.rollouts.plan import Plan, make_plan
 
 if TYPE_CHECKING:
-    from appell.compiler.api import CompiledRobot
+    from appell.robot.compiled import CompiledRobot
 
 
 class Rollout(NamedTuple):
@@ -113,7 +113,7 @@ def _on_cpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
 
 
 def _on_gpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
-    from appell.gpu.rollout import run
+    from appell.rollouts.cuda import run
 
     return run(dyn, plan, check)
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
-from appell.compiler.arrays import refuse_non_finite, refuse_other_lengths
+from appell.algorithms.request import Signature
+from appell.arrays import refuse_non_finite, refuse_other_lengths
 from appell.compiler.emit import plan as hoisted
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.forms import StraightLine
-from appell.compiler.simd import rollout_source
-from appell.compiler.trace import Signature
+from appell.compiler.targets.c.simd import rollout_source
 from appell.errors import ArgumentError
 from appell.rollouts import plain
 from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 
 if TYPE_CHECKING:
-    from appell.compiler.api import CompiledRobot
-    from appell.compiler.library import Library
+    from appell.compiler.targets.c.library import Library
+    from appell.robot.compiled import CompiledRobot
     from appell.rollouts.plan import Plan
 
 LONGEST = 40_000

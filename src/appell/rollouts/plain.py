@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algorithms.coordinate_rates import coordinate_rates, tidied
-from appell.control.laws import Signals, Vector
+from appell.algorithms.laws import Signals, Vector
 from appell.rollouts.arrays import parted, rows, states, timed
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
-    from appell.compiler.api import CompiledRobot
+    from appell.robot.compiled import CompiledRobot
     from appell.rollouts.plan import Plan
 
 

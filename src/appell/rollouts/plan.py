@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.control.laws import LAWS, Law
+from appell.algorithms.laws import LAWS, Law
+from appell.checks import real
 from appell.errors import ArgumentError, choices
-from appell.real import real
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
     from appell.algorithms.coordinate_rates import FreeJoint
-    from appell.compiler.api import CompiledRobot
+    from appell.robot.compiled import CompiledRobot
 
 
 @dataclass(frozen=True)

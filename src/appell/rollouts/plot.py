@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.simulation.plot import COLOURS, new_figure, save_figure, tidy
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 
 if TYPE_CHECKING:
     from appell.rollouts import Rollout

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.impact.record import Contact, Impact
 from appell.simulation.events import Event
 from appell.simulation.excess import Excess
+from appell.simulation.record import Contact, Impact
 from appell.simulation.trajectory import Trajectory, Work
 
 FORMAT, VERSION = "appell trajectory", 2

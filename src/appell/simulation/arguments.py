@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.checks import numbers, positive, real
 from appell.errors import ArgumentError
-from appell.impact.surfaces import Surface
-from appell.real import real, whole
+from appell.simulation.contact.surfaces import Surface
 from appell.simulation.drive import vector
 from appell.simulation.loop import DRIFT
 from appell.simulation.methods import DT, METHODS, Method, Options
@@ -18,7 +18,7 @@ from appell.simulation.methods import DT, METHODS, Method, Options
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.simulation.mechanism import Mechanism
+    from appell.robot.mechanism import Mechanism
 
 ATOL = 1e-20
 """Least absolute tolerance: what is given as 0 is this, so that zeros are no trouble."""
@@ -101,32 +101,6 @@ def sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | N
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not 0.0 <= times[0] <= times[-1] <= end:
         raise ArgumentError(f"sample must be a period or increasing times from 0 to the duration of {end:g} s.")
     return times
-
-
-def positive(name: str, value: Any, most: float = np.finfo(float).max) -> float:
-    """A number above zero, finite unless more is allowed."""
-    if not 0.0 < real(value) <= most:
-        raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
-    return real(value)
-
-
-def count(name: str, value: Any) -> int:
-    """A whole number from zero up."""
-    number = whole(value)
-    if number is None or number < 0:
-        raise ArgumentError(f"{name} is {value!r}, expected a whole number from 0 up.")
-    return number
-
-
-def numbers(name: str, values: Any) -> np.ndarray:
-    """An array of real numbers."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if array.dtype.kind not in "iuf" and array.size:
-        raise ArgumentError(f"{name} is {values!r}, expected real numbers.")
-    return array.astype(float)
 
 
 def _state(name: str, values: ArrayLike, size: int) -> np.ndarray:

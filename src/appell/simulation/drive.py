@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from appell.checks import real
 from appell.errors import ArgumentError
-from appell.real import real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

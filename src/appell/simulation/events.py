@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.impact.crossing import PIECES, root
 from appell.simulation.drive import takes_state
+from appell.simulation.roots import PIECES, root
 
 if TYPE_CHECKING:
     from appell.simulation.phase import Step

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from appell.simulation.mechanism import Mechanism
+    from appell.robot.mechanism import Mechanism
 
 ROUNDING = 1e-9
 """What is beyond a limit by less counts as at it: joints that start at a limit move about it by rounding. [rad, m, rad/s, m/s]"""

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import lsq_linear
 
-from appell.impact.crossing import PIECES, root
+from appell.simulation.roots import PIECES, root
 
 if TYPE_CHECKING:
     from appell.simulation.phase import Step

@@ -14,10 +14,10 @@ from appell.simulation.pace import STEPS, Pace
 from appell.simulation.phase import Environment, Phase, Solver, Step
 
 if TYPE_CHECKING:
+    from appell.progress import Progress
     from appell.simulation.events import Watch
     from appell.simulation.methods import Method, Options
     from appell.simulation.plant import Plant
-    from appell.simulation.progress import Progress
     from appell.simulation.recorder import Recorder
 
 DRIFT = 1e-10

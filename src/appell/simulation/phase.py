@@ -15,8 +15,8 @@ import numpy as np
 from appell.simulation.grip import Grip, first_change, grip_in_flight
 
 if TYPE_CHECKING:
-    from appell.impact.record import Impact
     from appell.simulation.plant import Motion, Plant
+    from appell.simulation.record import Impact
 
 
 class Solver(Protocol):

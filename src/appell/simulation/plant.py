@@ -9,8 +9,8 @@ import numpy as np
 from appell.simulation.grip import Grip
 
 if TYPE_CHECKING:
+    from appell.robot.mechanism import Mechanism
     from appell.simulation.drive import Drive
-    from appell.simulation.mechanism import Mechanism
 
 
 class Motion(NamedTuple):

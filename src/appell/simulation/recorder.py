@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.impact.record import Contact
 from appell.simulation.excess import ExcessWatch
+from appell.simulation.record import Contact
 
 if TYPE_CHECKING:
-    from appell.impact.record import Impact
     from appell.simulation.phase import Phase, Step
     from appell.simulation.plant import Plant
+    from appell.simulation.record import Impact
 
 
 class Sample(NamedTuple):

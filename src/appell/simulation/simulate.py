@@ -8,28 +8,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.checks import count, positive
 from appell.errors import ArgumentError
-from appell.impact.contacts import Contacts
-from appell.impact.points import Points, chosen_points
-from appell.impact.surfaces import Surface
-from appell.impact.surfaces.surface import check_restitution
-from appell.impact.walls import Walls
-from appell.simulation.arguments import count, effort_of, options_of, positive, sample_times, start_of, surfaces_of
+from appell.progress import Progress
+from appell.robot.mechanism import Mechanism, TreeMechanism, mechanism_of
+from appell.simulation.arguments import effort_of, options_of, sample_times, start_of, surfaces_of
+from appell.simulation.contact.contacts import Contacts
+from appell.simulation.contact.points import Points, chosen_points
+from appell.simulation.contact.surfaces import Surface
+from appell.simulation.contact.surfaces.surface import check_restitution
+from appell.simulation.contact.walls import Walls
 from appell.simulation.drive import Controller, Torque, drive_of
 from appell.simulation.events import EventFunction, Watch
 from appell.simulation.loop import Loop
-from appell.simulation.mechanism import Mechanism, TreeMechanism, mechanism_of
 from appell.simulation.methods import method_named
 from appell.simulation.phase import Environment, Free
 from appell.simulation.plant import Plant
-from appell.simulation.progress import Progress
 from appell.simulation.recorder import Recorder
 from appell.simulation.trajectory import Trajectory, Work
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 def simulate(
@@ -62,7 +63,7 @@ def simulate(
     arguments give equal bits.
 
     Args:
-        robot: a `Robot`, also a compiled one, or anything with a `mechanism()` (`appell.simulation.mechanism`).
+        robot: a `Robot`, also a compiled one, or anything with a `mechanism()` (`appell.robot.mechanism`).
         q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
             comes first; a point that is behind a wall is an error.
         duration: [s]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from appell.impact.record import Contact, Impact
+from appell.simulation.record import Contact, Impact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

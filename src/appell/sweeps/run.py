@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import ArgumentError, choices
+from appell.robot.compiled import compile as compile_robot
 from appell.sweeps.states import States, require_tree
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 BATCH = 65536
 """States of one call: enough to keep the processor busy, few enough to show progress."""
@@ -60,7 +61,7 @@ class Sweep:
 
     def plot(self, path: str | PathLike | None = None) -> Any:
         """Histograms of all results, one panel for each function. Needs matplotlib; returns the figure."""
-        from appell.simulation.plot import COLOURS, new_figure, save_figure, tidy
+        from appell.plotting import COLOURS, new_figure, save_figure, tidy
 
         figure = new_figure(8.0, 2.4 * len(self.results))
         panels = np.atleast_1d(figure.subplots(len(self.results), 1))
@@ -116,10 +117,8 @@ def sweep(
         >>> found.results["mass_matrix"].shape
         (100, 6, 6)
     """
-    import appell
-
     require_tree(robot)
-    compiled = appell.compile(robot, dtype=dtype, threads=threads)
+    compiled = compile_robot(robot, dtype=dtype, threads=threads)
     calls = {name: call_of(compiled, name) for name in functions}
     if not calls:
         raise ArgumentError("no functions to evaluate. Name at least one, such as inverse_dynamics.")
@@ -139,7 +138,7 @@ def sweep(
 def call_of(compiled: Any, text: str) -> Callable[[States], np.ndarray]:
     """A function of states from `function`, `function@method` or `function:frame[:REFERENCE]`."""
     from appell.algorithms.registry import QUANTITIES
-    from appell.exporters.selection import as_request
+    from appell.algorithms.request import as_request
 
     request = as_request(text)
     quantity = QUANTITIES.get(request.function)

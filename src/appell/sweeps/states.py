@@ -14,7 +14,7 @@ from appell.model.joints import KINDS
 from appell.model.turning import turns
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 MOST = 100_000_000
 """States of one sweep at most."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.algebra import ZERO, is_zero
 from appell.algorithms.registry import find
-from appell.compiler.system import System
+from appell.algorithms.system import System
 from appell.errors import AppellError, ArgumentError
 from appell.model.tree import Link, Tree
 from appell.symbolic.harmonic import Space
@@ -20,7 +20,7 @@ from appell.symbolic.writing import expression, variables_of
 if TYPE_CHECKING:
     import sympy
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 LARGEST = 4
 """Degrees of freedom beyond which equations fill pages and take minutes."""

@@ -14,7 +14,7 @@ from appell.view.solids import cylinder, frame_along, rod, sphere
 if TYPE_CHECKING:
     from appell.model.body import Body
     from appell.model.pose import Triple
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 LINK: Rgb = (0.35, 0.42, 0.50)
 JOINT: Rgb = (0.84, 0.37, 0.0)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.closed_loop.robot import ClosedLoopRobot, speeds_of
+from appell.closed_loop.robot import ClosedLoopRobot
+from appell.model.description import speeds_of
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses
@@ -44,7 +45,7 @@ class LoopSubject(Shown):
         enough = len(robot.actuator_names) >= robot.nv
         return cls(
             robot, robot.name, size, start, tuple(sliders[k] for k in independent),
-            robot.actuator_names if enough else robot.speed_names, shapes, notes, independent,
+            robot.actuator_names if enough else robot.qd_names, shapes, notes, independent,
         )  # fmt: skip
 
     def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from appell.view.solids import SOLIDS, Mesh
 if TYPE_CHECKING:
     from appell.model.body import Visual
     from appell.model.pose import Pose
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 GREY: Rgb = (0.72, 0.74, 0.77)
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import AppellError
-from appell.impact.surfaces import Surface
+from appell.simulation.contact.surfaces import Surface
 from appell.view.numbers import force_html, matrix_html, state_html
 from appell.view.player import Player
 from appell.view.shape import LAYERS

@@ -14,7 +14,7 @@ from appell.view.shape import WORLD, Shape
 from appell.view.subject import Subject, hidden_layers
 
 if TYPE_CHECKING:
-    from appell.impact.surfaces import Surface
+    from appell.simulation.contact.surfaces import Surface
     from appell.simulation.trajectory import Trajectory
 
 LIGHT = np.array([0.4, -0.5, 0.77])
@@ -49,7 +49,7 @@ def draw(
         >>> appell.draw(appell.load("delta")).axes[0].get_xlabel()
         'x [m]'
     """
-    from appell.simulation.plot import new_figure, save_figure
+    from appell.plotting import new_figure, save_figure
     from appell.view.subjects import subject_of
     from appell.view.timeline import Timeline
     from appell.view.walls import wall_shapes

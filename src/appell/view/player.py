@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.simulation.plot import COLOURS
+from appell.plotting import COLOURS
 from appell.view.timeline import Timeline
 
 FRAME = 1.0 / 25.0

@@ -13,7 +13,7 @@ from appell.model.tree import BASE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 
 def body_poses(robot: Robot, q: ArrayLike) -> dict[str, np.ndarray]:

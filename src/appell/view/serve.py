@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from appell.errors import AppellError, ArgumentError
 
 if TYPE_CHECKING:
-    from appell.impact.surfaces import Surface
+    from appell.simulation.contact.surfaces import Surface
     from appell.simulation.trajectory import Trajectory
     from appell.view.page import Page
 

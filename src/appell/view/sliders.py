@@ -12,7 +12,7 @@ from appell.model.joints.quaternion import of_roll_pitch_yaw, roll_pitch_yaw
 from appell.model.turning import turns
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 ANGLES = ("roll", "pitch", "yaw")
 AXES = ("x", "y", "z")

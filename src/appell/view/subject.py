@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses

@@ -9,7 +9,7 @@ from typing import Any
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.errors import ArgumentError
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 from appell.view.loops import LoopSubject
 from appell.view.spherical import SphericalSubject
 from appell.view.subject import RobotSubject, Subject

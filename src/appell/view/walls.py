@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from appell.impact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
+from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
 from appell.view.shape import WORLD, Rgb, Shape
 from appell.view.solids import Mesh, box, frame_along, lathe, ring, sphere
 

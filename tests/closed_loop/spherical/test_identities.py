@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_close
 from spherical_robots import ROBOTS, regular_states
 
-from appell.compiler.request import Request
+from appell.algorithms.request import Request
 from appell.compiler.trace import trace
 
 over_robots = pytest.mark.parametrize("name", ROBOTS)

@@ -8,7 +8,7 @@ from helpers import assert_close
 from spherical_robots import EIGHT, ROBOTS, States, regular_states, wrist
 
 from appell.closed_loop.spherical import SphericalRobot
-from appell.reproduce.abedloo2014_plant import MultiplierModel
+from appell_lab.reproduce.abedloo2014_plant import MultiplierModel
 
 CENTRE = (0.003, -0.004, 0.05)
 """Mass centre of the platform in these tests: its weight then counts."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar
+from appell.algebra.wrench import Wrench
 from appell.algorithms.inverse_dynamics.newton_euler import newton_euler
 from appell.algorithms.inverse_dynamics.vector_motion import propagate_motion
 from appell.algorithms.linear import elimination_order, solve
@@ -18,7 +19,7 @@ from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
 from appell.algorithms.mass_matrix.gibbs_hessian import Ancestor, partial_velocities
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
-from appell.model.tree import Link, Placement, Tree, Wrench
+from appell.model.tree import Link, Placement, Tree
 
 
 class Column(NamedTuple):

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar, skew
+from appell.algebra.wrench import Wrench
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
 from appell.algorithms.registry import algorithm
-from appell.model.tree import BASE, Link, Tree, Wrench
+from appell.model.tree import BASE, Link, Tree
 
 
 class Motion(NamedTuple):

@@ -7,7 +7,8 @@ inward recursion of Luh, Walker and Paul.
 from __future__ import annotations
 
 from appell.algebra import Scalar
-from appell.model.tree import BASE, Link, Placement, Tree, Wrench
+from appell.algebra.wrench import Wrench
+from appell.model.tree import BASE, Link, Placement, Tree
 
 
 def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:

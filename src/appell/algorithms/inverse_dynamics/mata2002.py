@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Scalar, Vec3, acceleration_tensor, moment_of_tensor
+from appell.algebra.wrench import Wrench
 from appell.algorithms.inverse_dynamics.inward import project_on_joints
 from appell.algorithms.registry import algorithm
-from appell.model.tree import BASE, Link, Placement, Tree, Wrench
+from appell.model.tree import BASE, Link, Placement, Tree
 
 
 class Motion(NamedTuple):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra import Scalar
+from appell.algebra.wrench import Wrench
 from appell.algorithms.inverse_dynamics.inward import project_on_joints
 from appell.algorithms.inverse_dynamics.vector_motion import VectorMotion, propagate_motion
 from appell.algorithms.registry import algorithm
-from appell.model.tree import Link, Tree, Wrench
+from appell.model.tree import Link, Tree
 
 
 @algorithm("inverse_dynamics", "newton_euler")

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar, Vec3
+from appell.algebra.wrench import Wrench
 from appell.algorithms.branches import Masses, Member, Place, branches, transformations
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, column, screw
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
-from appell.model.tree import BASE, Tree, Wrench
+from appell.model.tree import BASE, Tree
 
 
 class Motion(NamedTuple):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from appell.algebra import Scalar, Sym3, Vec3
+from appell.algebra.wrench import Wrench
 from appell.model.joints import Twist
-from appell.model.tree import Link, Placement, Tree, Wrench
+from appell.model.tree import Link, Placement, Tree
 
 
 class Composite(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.closed_loop.spherical.functions import SphericalFunctions
-from appell.compiler.api import MAIN, Compiled
+from appell.robot.compiled import MAIN, Compiled
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot

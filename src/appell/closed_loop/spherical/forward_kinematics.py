@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.arrays import as_batch
 from appell.closed_loop.spherical.leg import Leg
 from appell.closed_loop.spherical.posture import CLOSED
 from appell.closed_loop.spherical.quadrics import common_points
-from appell.compiler.arrays import as_batch
 from appell.errors import ArgumentError, ClosureError
 
 if TYPE_CHECKING:

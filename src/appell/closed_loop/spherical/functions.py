@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.closed_loop.actuated import ActuatedFunctions
-from appell.dynamics import direct
+from appell.robot.functions import direct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,8 +204,8 @@ class SphericalFunctions(ActuatedFunctions):
         """
         import numpy as np
 
+        from appell.arrays import refuse_non_finite
         from appell.closed_loop.spherical.singularities import split
-        from appell.compiler.arrays import refuse_non_finite
 
         refuse_non_finite("q", np.asarray(q, dtype=float))
         values = self.functions["margins", None]((q,), None, None, None, None, False)

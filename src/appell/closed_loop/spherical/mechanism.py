@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.algorithms.passive_forces import Losses
 from appell.closed_loop.spherical.singularities import refuse
 from appell.compiler.options import Options
 from appell.errors import ClosureError
-from appell.simulation.mechanism import Bounds, NativeFunctions
+from appell.model.losses import Losses
+from appell.robot.mechanism import Bounds, NativeFunctions
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot

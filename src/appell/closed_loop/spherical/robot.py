@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.workspace import WorkspaceMap
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
+    from appell.model.description import State
     from appell.model.joint import Joint
-    from appell.model.robot import Robot, State
+    from appell.robot.robot import Robot
+
 
 EULER = ("yaw", "pitch", "roll")
 """Names of the 321 Euler angles."""
@@ -125,6 +127,16 @@ class SphericalRobot(SphericalFunctions):
         """Names of all joints of all legs, as `joint_angles` orders them."""
         return tuple(name for leg in self.legs for name in leg.joint_names)
 
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """A name for every entry of q."""
+        return self.joint_names
+
+    @property
+    def qd_names(self) -> tuple[str, ...]:
+        """A name for every entry of qd."""
+        return self.joint_names
+
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the actuated joints, in the order of tau."""
@@ -189,7 +201,7 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from appell.compiler.system import system_functions
+        from appell.compiler.evaluate import system_functions
 
         return system_functions(self)
 

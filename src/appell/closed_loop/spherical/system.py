@@ -10,15 +10,15 @@ import numpy as np
 
 from appell.algebra import IDENTITY, Inertia, Rotation, Scalar, Sym3, Turn, Vec3
 from appell.algorithms.registry import Quantity
+from appell.algorithms.system import System
 from appell.closed_loop.spherical import dynamics, energy, jacobians, kinematics, regressor
 from appell.closed_loop.spherical.leg import Leg, turn
 from appell.closed_loop.spherical.posture import CLOSED
-from appell.compiler.system import System
 from appell.model.parameters import PER_LINK, inertia_of
 
 if TYPE_CHECKING:
+    from appell.algorithms.request import Request
     from appell.closed_loop.spherical.robot import SphericalRobot
-    from appell.compiler.request import Request
     from appell.model.body import Body
 
 Place = tuple[int, int]

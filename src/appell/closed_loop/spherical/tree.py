@@ -13,7 +13,7 @@ from appell.errors import ModelError
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.model.pose import Pose
-from appell.model.robot import Robot
+from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.simulation.plot import COLOURS, new_figure
+from appell.plotting import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.workspace import WorkspaceMap

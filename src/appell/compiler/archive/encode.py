@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from appell.algorithms.request import Request
 from appell.compiler.forms import Form, StraightLine
 from appell.compiler.listing import Listing
-from appell.compiler.request import Request
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep
 

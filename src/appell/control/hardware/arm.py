@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.compiler.api import compile
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.encoder import Counter, wires
 from appell.control.hardware.faults import Fault
 from appell.control.hardware.signals import Commands, Readings, input_codes
+from appell.robot.compiled import compile
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.robot.robot import Robot
 
 LONGEST = 1e-3
 """Longest step of the integration. [s]"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.control.hardware.signals import output_volts
-from appell.simulation.plot import COLOURS, new_figure
+from appell.plotting import COLOURS, new_figure
 
 if TYPE_CHECKING:
     from appell.control.hardware.record import Run

@@ -30,7 +30,7 @@ from appell.control.hardware.safety import Limits, Situation, Stop, find_danger
 from appell.control.hardware.signals import Commands, Readings
 from appell.control.references import Reference
 from appell.errors import ArgumentError, HardwareError
-from appell.tasks.joint_space import joint_line
+from appell.kinematics.trajectories.joint_space import joint_line
 
 SEARCH = 2.0
 """Time of the search for index pulses. [s]"""
@@ -229,7 +229,8 @@ def run(
     Example:
         >>> import appell
         >>> robot = appell.load("puma560")
-        >>> move = appell.tasks.joint_line(robot, [0.0, -1.2, 2.9, 2.3, 1.0, -0.9], [0.1, -1.1, 3, 2.4, 1, -0.9], duration=0.5)
+        >>> start, end = [0.0, -1.2, 2.9, 2.3, 1.0, -0.9], [0.1, -1.1, 3, 2.4, 1, -0.9]
+        >>> move = appell.trajectories.joint_line(robot, start, end, duration=0.5)
         >>> controller = appell.control.Tracking(robot, move, kp=400.0, kd=40.0, period=4e-3)
         >>> card = appell.control.SimulatedCard(rate=250.0)
         >>> result = appell.control.run(controller, card, clock=appell.control.StepClock())

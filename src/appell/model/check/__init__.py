@@ -9,15 +9,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING
 
 from appell.errors import ModelError, ModelWarning
-from appell.model.check.problem import ERROR, Problem, Report, sorted_by_place
+from appell.model.check.problem import ERROR, Problem, sorted_by_place
 
 if TYPE_CHECKING:
-    from appell.model.robot import Robot
+    from appell.model.description import Description
 
-Check = Callable[["Robot"], Iterator[Problem]]
+Check = Callable[["Description"], Iterator[Problem]]
 
 
 def _structure() -> tuple[Check, ...]:
@@ -31,7 +31,7 @@ def _structure() -> tuple[Check, ...]:
     )  # fmt: skip
 
 
-def inspect(robot: Robot, virtual: Collection[str] = ()) -> tuple[Problem, ...]:
+def inspect(robot: Description, virtual: Collection[str] = ()) -> tuple[Problem, ...]:
     """All defects of a robot. Bodies named in `virtual` rightly have no mass."""
     from appell.model.check.moving import check_moving_links
 
@@ -57,7 +57,7 @@ def settle(problems: Collection[Problem], stacklevel: int = 3) -> None:
         warnings.warn(_sentence(tuple(problems)), ModelWarning, stacklevel=stacklevel)
 
 
-def require_tree(robot: Robot) -> None:
+def require_tree(robot: Description) -> None:
     """Raise an error if the robot is not one tree of bodies with finite numbers."""
     problems = [problem for check in _structure() for problem in check(robot) if problem.kind in STRUCTURAL]
     if problems:
@@ -68,45 +68,3 @@ def _sentence(problems: tuple[Problem, ...]) -> str:
     if len(problems) == 1:
         return str(problems[0])
     return "\n  ".join([f"{len(problems)} defects of the robot description:", *map(str, problems)])
-
-
-@overload
-def check(source: Any, *, fix: Literal[False] = False) -> Report: ...
-@overload
-def check(source: Any, *, fix: Literal[True]) -> Robot: ...
-def check(source: Any, *, fix: bool = False) -> Report | Robot:
-    """Every defect of a robot description at once, or the nearest description without them.
-
-    Args:
-        source: whatever `appell.load` takes, or a `Robot`.
-        fix: return a repaired robot instead of the report, and tell what was changed by one `appell.ModelWarning`.
-            Mass properties become the nearest physically consistent ones (`appell.model.check.repair`); what has no
-            nearest right value, such as a missing name, still raises `ModelError`.
-
-    Returns:
-        A report: iterate over it, print it, or ask for `.errors`, `.warnings`, `.ok`.
-
-    Example:
-        >>> import appell
-        >>> appell.check("puma560").ok
-        True
-        >>> robot = appell.load("planar2r")
-        >>> print(appell.check(robot))
-        planar2r: no defects found
-    """
-    from appell.model.loaders import Reading, problems_of, read
-    from appell.model.robot import Robot
-
-    reading = Reading(source) if isinstance(source, Robot) else None
-    try:
-        reading = reading or read(source)
-    except ModelError as error:
-        if fix or not error.problems:
-            raise
-        return Report(error.problems[0].file or "description", error.problems)
-    problems = problems_of(reading)
-    if not fix:
-        return Report(reading.robot.source or reading.robot.name, problems)
-    from appell.model.check.repair import repair
-
-    return repair(reading.robot, problems)

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.model.body import Body
 from appell.model.check.problem import Problem
-from appell.model.robot import Robot
+from appell.model.description import Description
 
 RELATIVE = 1e-6
 """Violations below this part of the trace are rounding: descriptions usually carry six digits."""
@@ -31,7 +31,7 @@ def second_moments(inertias: np.ndarray) -> np.ndarray:
     return np.trace(inertias, axis1=-2, axis2=-1)[..., None, None] / 2 * np.eye(3) - inertias
 
 
-def check_mass_properties(robot: Robot) -> Iterator[Problem]:
+def check_mass_properties(robot: Description) -> Iterator[Problem]:
     """Every link's mass and inertia belong to a real body."""
     finite = tuple(body for body in robot.bodies if np.isfinite([body.mass, *body.inertia]).all())
     inertias = tensors(finite)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from appell.model.check.pivots import pivots
 from appell.model.check.problem import Problem
+from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
 
 
-def check_moving_links(robot: Robot) -> Iterator[Problem]:
+def check_moving_links(robot: Description) -> Iterator[Problem]:
     """Every independent joint meets inertia, or M is singular; a moving link without mass of its own is a warning.
 
     Asks for a robot without structural errors.
@@ -41,7 +41,7 @@ def _massless(joint: Joint) -> Problem:
     return Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
 
 
-def _groups(robot: Robot) -> dict[Joint, list[tuple[Joint, float]]]:
+def _groups(robot: Description) -> dict[Joint, list[tuple[Joint, float]]]:
     """The independent joints, each with all joints that move with it and their ratios of speed."""
     joints = {joint.name: joint for joint in robot.joints}
     groups: dict[Joint, list[tuple[Joint, float]]] = {joint: [] for joint in robot.moving_joints}
@@ -54,7 +54,7 @@ def _groups(robot: Robot) -> dict[Joint, list[tuple[Joint, float]]]:
     return groups
 
 
-def _own_mass(robot: Robot) -> dict[str, float]:
+def _own_mass(robot: Description) -> dict[str, float]:
     """Mass and inertia of every body and the bodies fixed to it: zero only if there is nothing at all."""
     above = {joint.child: joint for joint in robot.joints}
     own = {body.name: abs(body.mass) + sum(map(abs, body.inertia)) for body in robot.bodies}

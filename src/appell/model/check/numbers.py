@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Iterator
 
 from appell.model.check.problem import Problem
+from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
 
 UNIT = 1e-6
 """How far from 1 the length of an axis may be without a warning: six digits, as descriptions have them."""
 
 
-def check_finite(robot: Robot) -> Iterator[Problem]:
+def check_finite(robot: Description) -> Iterator[Problem]:
     """No NaN, and no infinity except in limits."""
     fields: list[tuple[str, int, str, Iterable[float]]] = [("robot", 0, "gravity", robot.gravity_vector)]
     for body in robot.bodies:
@@ -35,7 +35,7 @@ def check_finite(robot: Robot) -> Iterator[Problem]:
             yield Problem("non-finite", where, found, "Correct the value.", line)
 
 
-def check_axes(robot: Robot) -> Iterator[Problem]:
+def check_axes(robot: Description) -> Iterator[Problem]:
     """The axis of a moving joint is a unit vector."""
     for joint in robot.joints:
         length = math.hypot(*joint.axis)
@@ -47,7 +47,7 @@ def check_axes(robot: Robot) -> Iterator[Problem]:
             yield _of(joint, "axis-length", f"axis has length {length:.6g}, expected 1", "Its direction is used.")
 
 
-def check_limits(robot: Robot) -> Iterator[Problem]:
+def check_limits(robot: Description) -> Iterator[Problem]:
     """Limits leave room to move."""
     for joint in robot.joints:
         limits = joint.limits
@@ -66,7 +66,7 @@ def check_limits(robot: Robot) -> Iterator[Problem]:
                 yield _of(joint, "limits", f"the {name} limit is {value:g}, expected >= 0", "Give its magnitude.")
 
 
-def check_friction(robot: Robot) -> Iterator[Problem]:
+def check_friction(robot: Description) -> Iterator[Problem]:
     """Damping and friction take energy away, rotors have inertia."""
     for joint in robot.joints:
         for name, value in (("damping", joint.damping), ("friction", joint.friction)):

@@ -13,10 +13,10 @@ import numpy as np
 
 from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
+from appell.model.description import Description
 from appell.model.framing import axes_along
 from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointKind
-from appell.model.robot import Robot
 
 RELATIVE = 1e-11
 """A pivot this much smaller than the terms it came from is zero up to rounding."""
@@ -49,14 +49,14 @@ class Carried(NamedTuple):
         return Carried(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
 
 
-def general_configuration(robot: Robot) -> dict[str, np.ndarray]:
+def general_configuration(robot: Description) -> dict[str, np.ndarray]:
     """Coordinates of every moving joint, all different and none special."""
     rng = np.random.default_rng(0)
     moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
     return {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving}
 
 
-def pivots(robot: Robot) -> dict[str, tuple[Pivot, ...]]:
+def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
     """Pivots of all moving joints by name. Joints coupled by mimic are not released for those above them."""
     masses = {body.name: abs(body.mass) for body in robot.bodies}
     carried = {
@@ -103,7 +103,7 @@ def _motions(kind: JointKind, axes: np.ndarray) -> list[np.ndarray]:
     return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.subspace()]
 
 
-def _outward(robot: Robot) -> list[Joint]:
+def _outward(robot: Description) -> list[Joint]:
     """All joints, parents first."""
     below: dict[str, list[Joint]] = {body.name: [] for body in robot.bodies}
     for joint in robot.joints:
@@ -115,7 +115,7 @@ def _outward(robot: Robot) -> list[Joint]:
     return order
 
 
-def _spatial_inertias(robot: Robot) -> np.ndarray:
+def _spatial_inertias(robot: Description) -> np.ndarray:
     """(bodies, 6, 6) at the origins of the bodies: [[I - m c~c~, m c~], [-m c~, m 1]]."""
     m = np.array([body.mass for body in robot.bodies])[:, None, None]
     c = _skew(np.array([body.com for body in robot.bodies], dtype=float).reshape(-1, 3))

@@ -28,9 +28,9 @@ from appell.model.check import STRUCTURAL, inspect, settle
 from appell.model.check.mass import LENGTH, second_moments, tensors
 from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
+from appell.model.description import Described
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
 
 MASS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
 """Kinds of defect that the link's own mass properties cure."""
@@ -42,7 +42,7 @@ LEAST_MASS = 1e-3
 """Mass of a link that must have some. [kg]"""
 
 
-def repair(robot: Robot, problems: Collection[Problem]) -> Robot:
+def repair(robot: Described, problems: Collection[Problem]) -> Described:
     """The robot without these problems; what was changed is told by one warning."""
     settle([problem for problem in problems if problem.kind in STRUCTURAL | {"xml"}])
     repaired = _repair_once(robot, problems)
@@ -53,7 +53,7 @@ def repair(robot: Robot, problems: Collection[Problem]) -> Robot:
     return repaired
 
 
-def _repair_once(robot: Robot, problems: Collection[Problem]) -> Robot:
+def _repair_once(robot: Described, problems: Collection[Problem]) -> Described:
     faulty = {problem.where for problem in problems if problem.kind in MASS}
     idle = {problem.where for problem in problems if problem.kind == "singular"}
     solid = {joint.child for joint in robot.joints if f"joint {joint.name!r}" in idle}

@@ -7,12 +7,12 @@ from difflib import get_close_matches
 
 from appell.errors import choices
 from appell.model.check.problem import Problem
+from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.robot import Robot
 
 
-def check_names(robot: Robot) -> Iterator[Problem]:
+def check_names(robot: Description) -> Iterator[Problem]:
     """Every link and joint has a name of its own."""
     if not robot.bodies:
         yield Problem("roots", "robot", "there are no links, expected at least one", "Add a link.")
@@ -27,7 +27,7 @@ def check_names(robot: Robot) -> Iterator[Problem]:
             seen.add(item.name)
 
 
-def check_joints(robot: Robot) -> Iterator[Problem]:
+def check_joints(robot: Description) -> Iterator[Problem]:
     """Every joint is of a known kind and joins two links that exist."""
     bodies = dict.fromkeys(body.name for body in robot.bodies)
     for joint in robot.joints:
@@ -41,7 +41,7 @@ def check_joints(robot: Robot) -> Iterator[Problem]:
                 yield _of(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
 
 
-def check_tree(robot: Robot) -> Iterator[Problem]:
+def check_tree(robot: Description) -> Iterator[Problem]:
     """Every link hangs on one joint, except the one root."""
     above: dict[str, Joint] = {}
     for joint in robot.joints:
@@ -60,7 +60,7 @@ def check_tree(robot: Robot) -> Iterator[Problem]:
         yield Problem("roots", "robot", what, "Join all links to one tree, where need be with fixed joints.", line)
 
 
-def _cycles(robot: Robot, above: dict[str, Joint]) -> Iterator[Problem]:
+def _cycles(robot: Description, above: dict[str, Joint]) -> Iterator[Problem]:
     """Follow the parents of every link; a link that is met again on its own way up is a cycle."""
     settled: set[str] = set()
     for body in robot.bodies:
@@ -76,7 +76,7 @@ def _cycles(robot: Robot, above: dict[str, Joint]) -> Iterator[Problem]:
         settled.update(path)
 
 
-def check_mimic(robot: Robot) -> Iterator[Problem]:
+def check_mimic(robot: Description) -> Iterator[Problem]:
     """Every mimic joint follows a moving joint and in the end an independent one."""
     joints = {joint.name: joint for joint in robot.joints}
     for joint in robot.joints:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from appell.algebra.twist import Twist
 from appell.model.joints.continuous import Continuous
 from appell.model.joints.cylindrical import Cylindrical
 from appell.model.joints.fixed import Fixed
 from appell.model.joints.floating import Floating
 from appell.model.joints.helical import Helical
-from appell.model.joints.kind import JointKind, Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.planar import Planar
 from appell.model.joints.prismatic import Prismatic
 from appell.model.joints.revolute import Revolute

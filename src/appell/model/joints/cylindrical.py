@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Vec3, Z
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.revolute import turn_about_z
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, X, Y, Z, of_quaternion
+from appell.algebra.twist import Twist
 from appell.model.joints import quaternion as unit
-from appell.model.joints.kind import JointKind, Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.spherical import quaternion_rate
 
 

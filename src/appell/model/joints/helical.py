@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Vec3, Z
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.revolute import turn_about_z
 
 if TYPE_CHECKING:

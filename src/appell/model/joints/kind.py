@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Vec3
+from appell.algebra.twist import Twist
 
 if TYPE_CHECKING:
     from appell.model.joint import Joint
     from appell.model.pose import Triple
-
-
-class Twist(NamedTuple):
-    """Angular velocity and velocity of the origin (or their accelerations), in one frame."""
-
-    angular: Vec3
-    linear: Vec3
 
 
 class JointKind(ABC):

@@ -8,7 +8,8 @@ import numpy as np
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z
 from appell.algebra.angle import NONE
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.revolute import turn_about_z
 
 

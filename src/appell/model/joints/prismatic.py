@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, Z
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 
 
 class Prismatic(JointKind):

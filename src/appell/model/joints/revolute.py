@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, Z, cos, sin
 from appell.algebra.angle import nearest_quarters
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 
 
 class Revolute(JointKind):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, X, Y, Z
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 
 
 class Translation(JointKind):

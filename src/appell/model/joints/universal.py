@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from appell.algebra import Angle, Rotation, Scalar, Vec3
-from appell.model.joints.kind import JointKind, Twist
+from appell.algebra.twist import Twist
+from appell.model.joints.kind import JointKind
 from appell.model.joints.revolute import Revolute
 
 if TYPE_CHECKING:

@@ -12,26 +12,26 @@ from typing import Any
 
 from appell.errors import ModelError, choices
 from appell.model.body import Body, Visual
+from appell.model.description import Described, Description
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
-from appell.model.robot import Robot
 
 FORMAT, VERSION = "appell robot", 1
 
 
-def to_dict(robot: Robot) -> dict[str, Any]:
+def to_dict(robot: Description) -> dict[str, Any]:
     """The robot as a dictionary; documented at `Robot.to_dict`."""
     return {"format": FORMAT, "version": VERSION, **_encode(robot)}
 
 
-def from_dict(data: Mapping[str, Any]) -> Robot:
+def from_dict(cls: type[Described], data: Mapping[str, Any]) -> Described:
     """The robot of a dictionary; documented at `Robot.from_dict`."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
         raise ModelError(f"format is {found!r}, expected {FORMAT!r}: a dictionary of `Robot.to_dict`.")
     if data.get("version") != VERSION:
         raise ModelError(f"version is {data.get('version')!r}, expected {VERSION}. Use the appell that wrote it.")
-    return _record(Robot)({key: value for key, value in data.items() if key not in ("format", "version")}, "robot")
+    return _record(cls)({key: value for key, value in data.items() if key not in ("format", "version")}, "robot")
 
 
 def _encode(value: Any) -> Any:

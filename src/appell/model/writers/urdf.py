@@ -16,17 +16,17 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
 from appell.model.body import Body, Visual
+from appell.model.description import Description
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS
 from appell.model.pose import Pose
-from appell.model.robot import Robot
 
 DRAKE = "http://drake.mit.edu"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 """Kinds of joint that URDF has."""
 
 
-def to_urdf(robot: Robot) -> str:
+def to_urdf(robot: Description) -> str:
     """The robot as URDF text; documented at `Robot.to_urdf`."""
     for joint in robot.joints:
         if joint.kind not in TYPES:
@@ -49,7 +49,7 @@ def to_urdf(robot: Robot) -> str:
     return etree.tostring(root, encoding="unicode", pretty_print=True)
 
 
-def _own(robot: Robot) -> dict[str, Iterable[float]]:
+def _own(robot: Description) -> dict[str, Iterable[float]]:
     """What URDF has no word for."""
     own: dict[str, Iterable[float]] = {}
     if robot.gravity_vector != (0.0, 0.0, -9.81):

@@ -1,0 +1,23 @@
+"""Spatial forces over scalars."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from appell.algebra import Scalar, Vec3
+
+
+class Wrench(NamedTuple):
+    """A force and its moment about the origin of the frame they are given in."""
+
+    force: Vec3
+    moment: Vec3
+
+    def plus(self, other: Wrench) -> Wrench:
+        return Wrench(self.force + other.force, self.moment + other.moment)
+
+    def minus(self, other: Wrench) -> Wrench:
+        return Wrench(self.force - other.force, self.moment - other.moment)
+
+    def times(self, factor: Scalar) -> Wrench:
+        return Wrench(self.force * factor, self.moment * factor)

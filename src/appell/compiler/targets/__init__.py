@@ -1,0 +1,1 @@
+"""Compile targets: C for SIMD processors, CUDA."""

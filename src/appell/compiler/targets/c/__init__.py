@@ -1,0 +1,1 @@
+"""SIMD C: one lane is one state."""

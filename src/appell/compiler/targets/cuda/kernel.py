@@ -1,0 +1,98 @@
+"""A function of a robot as a module on the GPU: compiled by NVRTC, kept on disk, launched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from appell.algorithms.request import Signature
+from appell.compiler import cache
+from appell.compiler.fingerprint import digest, source_digest
+from appell.compiler.forms import Form
+from appell.compiler.targets.cuda.device import cupy, telling
+from appell.compiler.targets.cuda.source import BLOCK, kernel_source
+from appell.errors import CompileError
+
+OPTIONS = ("-std=c++17", "--fmad=true")
+
+
+class CudaKernel:
+    """One function, ready to run on arrays (N, size)."""
+
+    def __init__(self, signature: Signature, module: Any) -> None:
+        self.signature = signature
+        self.batch = module.get_function("appell_batch")
+        try:
+            self.rows = module.get_function("appell_rows")
+        except (
+            cupy().cuda.driver.CUDADriverError
+        ):  # rows that are too wide for shared memory have no kernel of their own
+            self.rows = None
+
+    def run(self, inputs: Sequence[Any], out: Any) -> None:
+        """Queue the work on arrays (N, size) of any strides on the current stream."""
+        count = out.shape[0]
+        strides = [_strides(array) for array in (*inputs, out)]
+        sizes = [array.shape[1] for array in (*inputs, out)]
+        if all(pitch == 1 and step in (0, size) for (step, pitch), size in zip(strides, sizes, strict=True)):
+            self.run_rows(inputs, [step for step, _ in strides], out, count)
+        else:
+            self.run_strided(inputs, strides, out, count)
+
+    def run_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any, count: int) -> None:
+        """Contiguous rows; `steps` are the numbers of a row, or 0 for a row that all states share."""
+        if self.rows is None or not count:
+            return self.run_strided(inputs, [(step, 1) for step in (*steps, out.shape[-1])], out, count)
+        given = [argument for pair in zip(inputs, steps, strict=False) for argument in pair]
+        return self.rows((-(-count // BLOCK),), (BLOCK,), (*given, out, count))
+
+    def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
+        """Any strides: numbers between states and between entries, for every input and the result."""
+        if count:
+            given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
+            self.batch((-(-count // BLOCK),), (BLOCK,), (*given, count))
+
+
+def _strides(array: Any) -> tuple[int, int]:
+    """Numbers between states and between entries."""
+    size = array.dtype.itemsize
+    step = array.strides[0] // size if array.shape[0] > 1 else array.shape[1]
+    pitch = array.strides[1] // size if array.shape[1] > 1 else 1
+    return step, pitch
+
+
+def build(key: str, form: Callable[[], Form], signature: Signature, dtype: str, title: str) -> CudaKernel:
+    """The kernel of a form; `key` names what it computes."""
+    return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title), dtype))
+
+
+def module(key: str, source: Callable[[], str], dtype: str) -> Any:
+    """Compiled code for the current device, kept on disk beside that of the CPU."""
+    cp = cupy()
+    folder = cache.default_folder()
+    card = cp.cuda.Device().compute_capability
+    name = digest(key, dtype, "cuda", card, cp.cuda.nvrtc.getVersion(), OPTIONS, source_digest())
+    path = cache.find(folder, name)
+    if path is not None:
+        return loaded(path.read_bytes())
+    code = compiled(source())
+    cache.store(folder, name, code)
+    return loaded(code)
+
+
+def compiled(source: str) -> bytes:
+    """Machine code for the current device."""
+    cp = cupy()
+    try:
+        code, _ = cp.cuda.compiler.compile_using_nvrtc(source, OPTIONS, None, "appell.cu")
+    except cp.cuda.compiler.CompileException as error:
+        raise CompileError(f"NVRTC refused a kernel: {str(error).splitlines()[0]}", output=str(error)) from None
+    return code
+
+
+def loaded(code: bytes) -> Any:
+    """The code as a module of the current device."""
+    module = cupy().cuda.function.Module()
+    with telling("load a kernel"):
+        module.load(code)
+    return module

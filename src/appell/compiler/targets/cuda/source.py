@@ -1,0 +1,189 @@
+"""CUDA source of a kernel, from the same forms as the C code.
+
+A module exports two kernels over n states:
+
+    appell_batch(in0, step0, pitch0, ..., out, step, pitch, n)
+    appell_rows(in0, step0, ..., out, n)
+
+In `appell_batch` entry j of state i of input k is `in_k[i * step_k + j * pitch_k]`: columns (step 1) are read by
+neighbouring threads side by side, a value for all states is step 0. `appell_rows` is for contiguous rows: a block copies its
+rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too.
+"""
+
+from __future__ import annotations
+
+from appell.compiler.c import FUNCTIONS, literal
+from appell.compiler.emit import Dialect
+from appell.compiler.forms import Form, StraightLine
+from appell.compiler.targets.c.sincos import PRECISIONS
+from appell.compiler.targets.cuda.sincos import sincos_text
+
+BLOCK = 64
+"""Threads of a block. Measured with 64, 128 and 256 on an H200: small blocks leave fewer registers idle."""
+
+LONG = 2000
+"""Operations beyond which a kernel that spills is told to care for its registers alone: ptxas otherwise leaves a thread 32 of
+255 registers and spills thrice as much (docs/decisions/0008)."""
+
+SHARED_BYTES = 48 * 1024
+"""Shared memory that every card has; wider rows are read in place."""
+
+SIGN_OF = """\
+static __device__ __forceinline__ real sign_of(real x)
+{
+    return (x > 0) - (x < 0);
+}
+"""
+
+
+def cuda_dialect(dtype: str) -> Dialect:
+    """Scalars of a thread."""
+    suffix = PRECISIONS[dtype].suffix
+    return Dialect(
+        type="real",
+        literal=lambda number: literal(number, dtype),
+        functions={"sign": "sign_of", **{name: name + suffix for name in FUNCTIONS}},
+    )
+
+
+def kernel_source(form: Form, dtype: str, title: str) -> str:
+    """CUDA source of one function."""
+    text = [state_text(form, dtype, title), batch_text(form)]
+    if has_rows(form, dtype):
+        text.append(rows_text(form))
+    return "\n".join(text)
+
+
+def has_rows(form: Form, dtype: str) -> bool:
+    """Whether a block's rows fit into shared memory."""
+    return BLOCK * row_width(form) * (8 if dtype == "float64" else 4) <= SHARED_BYTES
+
+
+def row_width(form: Form) -> int:
+    """Numbers of one state in shared memory: all its inputs, then its result in their place."""
+    return max(sum(form.sizes), form.size_out)
+
+
+def launch_bounds(form: Form) -> str:
+    """Threads of a block and, for long straight-line code, how few blocks a processor may hold."""
+    return f"__launch_bounds__({BLOCK}{', 1' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
+
+
+def state_text(form: Form, dtype: str, title: str) -> str:
+    """Types, sine and cosine, and `thread_state`, which computes one state."""
+    dialect = cuda_dialect(dtype)
+    angles = max(form.angle_count, 1)
+    data = form.data(dialect).replace("static const", "static __constant__ const")
+    functions = form.functions(dialect, "thread").replace("static void", "static __device__ __forceinline__ void")
+    return f"""\
+/* {title} */
+#define restrict __restrict__
+typedef {PRECISIONS[dtype].real} real;
+typedef long long place;
+
+{SIGN_OF if "sign" in form.functions_used else ""}
+{sincos_text(dtype)}
+{data}
+{functions}
+static __device__ __forceinline__ void thread_state(const real *restrict x, real *restrict y)
+{{
+    real a[{angles}], s[{angles}], c[{angles}], w[{max(form.shared, 1)}];
+    thread_angles(x, a);
+    {_unroll(form.angle_count)}
+    for (int k = 0; k < {form.angle_count}; k++) sincos_one(a[k], s[k], c[k]);
+    thread_body(x, s, c, w, y);
+}}
+"""
+
+
+def batch_text(form: Form) -> str:
+    """The kernel for arrays of any strides."""
+    given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
+    given += ["real *restrict out, place step, place pitch", "place n"]
+    loads = [
+        f"""\
+    in{k} += i * step{k};
+    {_unroll(size)}
+    for (int j = 0; j < {size}; j++) x[{first} + j] = in{k}[j * pitch{k}];"""
+        for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
+    ]
+    return f"""\
+extern "C" __global__ void {launch_bounds(form)} appell_batch(
+    {_commas(given)})
+{{
+    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
+    if (i >= n) return;
+    real x[{sum(form.sizes)}], y[{form.size_out}];
+{_lines(loads)}
+    thread_state(x, y);
+    out += i * step;
+    {_unroll(form.size_out)}
+    for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];
+}}
+"""
+
+
+def rows_text(form: Form) -> str:
+    """The kernel for contiguous rows; an input with step 0 is one row for all states."""
+    given = [f"const real *restrict in{k}, place step{k}" for k in range(len(form.sizes))]
+    given += ["real *restrict out", "place n"]
+    copies, loads = [], []
+    for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True)):
+        copies.append(f"    if (step{k}) copy_rows<{size}>(in{k} + first * {size}, tile + {BLOCK * first}, t, count);")
+        loads.append(
+            f"""\
+    {_unroll(size)}
+    for (int j = 0; j < {size}; j++) x[{first} + j] = step{k} ? tile[{BLOCK * first} + t * {size} + j] : in{k}[j];"""
+        )
+    ny = form.size_out
+    return f"""\
+/* The rows of a block, by all its threads; a full block does so without a condition. */
+template <int WIDTH> static __device__ __forceinline__ void copy_rows(const real *from, real *to, int t, int count)
+{{
+    if (count == {BLOCK}) {{
+        #pragma unroll
+        for (int k = 0; k < WIDTH; k++) to[t + k * {BLOCK}] = from[t + k * {BLOCK}];
+    }} else {{
+        for (int e = t; e < count * WIDTH; e += {BLOCK}) to[e] = from[e];
+    }}
+}}
+
+extern "C" __global__ void {launch_bounds(form)} appell_rows(
+    {_commas(given)})
+{{
+    __shared__ real tile[{BLOCK * row_width(form)}];
+    const int t = threadIdx.x;
+    const place first = blockIdx.x * (place){BLOCK};
+    const int count = n - first < {BLOCK} ? (int)(n - first) : {BLOCK};
+    real x[{sum(form.sizes)}], y[{ny}];
+{_lines(copies)}
+    __syncthreads();
+{_lines(loads)}
+    __syncthreads();
+    if (t < count) {{
+        thread_state(x, y);
+        {_unroll(ny)}
+        for (int j = 0; j < {ny}; j++) tile[t * {ny} + j] = y[j];
+    }}
+    __syncthreads();
+    copy_rows<{ny}>(tile, out + first * {ny}, t, count);
+}}
+"""
+
+
+def _starts(form: Form) -> list[int]:
+    """Where each input begins in x."""
+    return [sum(form.sizes[:k]) for k in range(len(form.sizes))]
+
+
+def _unroll(count: int) -> str:
+    """Short loops are unrolled, so that their arrays live in registers."""
+    return "#pragma unroll" if count <= 512 else "#pragma unroll 1"
+
+
+def _commas(parts: list[str]) -> str:
+    return ",\n    ".join(parts)
+
+
+def _lines(parts: list[str]) -> str:
+    return "\n".join(parts)

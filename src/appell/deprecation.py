@@ -1,0 +1,72 @@
+"""Former names of public functions, arguments and attributes: they work for one release and warn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeVar
+
+Callee = TypeVar("Callee", bound=Callable[..., Any])
+
+
+def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
+    """Give the warning for a former name."""
+    warnings.warn(
+        f"{old} is now called {new}; the former name goes with the next release.", DeprecationWarning, stacklevel
+    )
+
+
+def renamed_arguments(**new_names: str) -> Callable[[Callee], Callee]:
+    """Let a function take former keyword arguments: `@renamed_arguments(walls="surfaces")`.
+
+    Example:
+        >>> import warnings
+        >>> @renamed_arguments(walls="surfaces")
+        ... def count(surfaces=()):
+        ...     return len(surfaces)
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", DeprecationWarning)
+        ...     count(walls=["floor"])
+        1
+    """
+
+    def decorate(function: Callee) -> Callee:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for old in kwargs.keys() & new_names.keys():
+                new = new_names[old]
+                if new in kwargs:
+                    raise TypeError(f"{function.__name__}() got {new!r} twice: {old!r} is its former name.")
+                warn_renamed(f"{function.__name__}({old}=)", f"{new}=")
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def renamed_attribute(old: str, new: str) -> Any:
+    """A property that reads an attribute or method under its former name: `close = renamed_attribute("close", "solve")`."""
+
+    def read(self: Any) -> Any:
+        warn_renamed(f"{type(self).__name__}.{old}", new)
+        return getattr(self, new)
+
+    return property(read, doc=f"Former name of `{new}`.")
+
+
+def renamed_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__` for former names: `__getattr__ = renamed_names(__name__, {"Old": "package.module:New"})`."""
+
+    def read(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, _, new = new_names[name].partition(":")
+        warn_renamed(f"{module}.{name}", new or home)
+        found = import_module(home)
+        return getattr(found, new) if new else found
+
+    return read

@@ -1,9 +1,0 @@
-"""Inverse kinematics: closed form where the arm has one, damped least squares for every other robot."""
-
-from __future__ import annotations
-
-from appell.ik.closed_form import BRANCHES
-from appell.ik.inverse import inverse_kinematics, why_not_closed_form
-from appell.ik.solution import Solution
-
-__all__ = ["BRANCHES", "Solution", "inverse_kinematics", "why_not_closed_form"]

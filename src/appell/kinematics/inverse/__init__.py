@@ -1,0 +1,9 @@
+"""Inverse kinematics: closed form where the arm has one, damped least squares for every other robot."""
+
+from __future__ import annotations
+
+from appell.kinematics.inverse.closed_form import BRANCHES
+from appell.kinematics.inverse.inverse import inverse_kinematics, why_not_closed_form
+from appell.kinematics.inverse.solution import Solution
+
+__all__ = ["BRANCHES", "Solution", "inverse_kinematics", "why_not_closed_form"]

@@ -1,0 +1,105 @@
+"""Random robots, seeded, for tests and sweeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from appell.errors import ArgumentError, choices
+from appell.model.body import Body
+from appell.model.joint import Joint, Limits
+from appell.model.joints import KINDS as JOINT_KINDS
+from appell.model.pose import Pose
+from appell.robot.robot import Robot
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed")
+"""What most robots are made of."""
+
+ALL_KINDS = tuple(JOINT_KINDS)
+"""Every kind of joint there is."""
+
+
+def random_chain(n: int, seed: int = 0, kinds: Sequence[str] = ("revolute",)) -> Robot:
+    """A serial robot of n joints with general geometry and mass properties (no zero parameters).
+
+    Args:
+        n: number of joints.
+        seed: of the generator; the same seed gives the same robot.
+        kinds: joint kinds to draw from.
+
+    Example:
+        >>> from appell import robots
+        >>> robots.random_chain(3, seed=1).nv
+        3
+    """
+    return _random_robot(f"chain{n}", n, seed, kinds, branching=0.0)
+
+
+def random_tree(n: int, seed: int = 0, kinds: Sequence[str] = KINDS, branching: float = 0.4) -> Robot:
+    """A tree of n joints; a joint starts a new branch with probability `branching`.
+
+    Args:
+        n, seed: as of `random_chain`.
+        kinds: joint kinds to draw from; `robots.ALL_KINDS` are all that exist.
+
+    Example:
+        >>> from appell import robots
+        >>> len(robots.random_tree(10, seed=2).joints)
+        10
+        >>> robots.random_tree(10, seed=2, kinds=robots.ALL_KINDS).nv
+        26
+    """
+    return _random_robot(f"tree{n}", n, seed, kinds, branching)
+
+
+def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching: float) -> Robot:
+    if n < 0:
+        raise ArgumentError(f"n is {n}, expected a number of joints >= 0.")
+    for kind in kinds:
+        if kind not in ALL_KINDS:
+            raise ArgumentError(choices("joint kind", kind, ALL_KINDS))
+    rng = np.random.default_rng([seed, n])
+    bodies = [Body("base")]
+    joints = []
+    for i in range(1, n + 1):
+        parent = int(rng.integers(0, i)) if rng.random() < branching else i - 1
+        kind = str(rng.choice(list(kinds)))
+        axis = _floats(_unit(rng))
+        moves = kind != "fixed"
+        joints.append(
+            Joint(
+                f"joint{i}", kind, bodies[parent].name, f"link{i}",
+                origin=Pose(_floats(rng.uniform(-0.5, 0.5, 3)), _floats(rng.uniform(-math.pi, math.pi, 3))),
+                axis=axis if moves else (0.0, 0.0, 1.0),
+                limits=Limits(-3.0, 3.0, 10.0, 100.0) if kind in ("revolute", "prismatic") else Limits(),
+                damping=float(rng.uniform(0.0, 0.5)) if moves else 0.0,
+                friction=float(rng.uniform(0.0, 0.5)) if moves else 0.0,
+                pitch=float(rng.uniform(0.05, 0.2)) if kind == "helical" else 0.0,
+            )
+        )  # fmt: skip
+        bodies.append(_random_body(rng, f"link{i}"))
+    return Robot(name, tuple(bodies), tuple(joints))
+
+
+def _random_body(rng: np.random.Generator, name: str) -> Body:
+    """A body whose inertia is that of a few point masses, so that it is physically consistent."""
+    points = rng.uniform(-0.3, 0.3, (6, 3))
+    masses = rng.uniform(0.1, 0.6, 6)
+    mass = masses.sum()
+    com = masses @ points / mass
+    second = (points - com).T @ ((points - com) * masses[:, None])
+    inertia = np.trace(second) * np.eye(3) - second
+    entries = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return Body(name, float(mass), _floats(com), tuple(entries.tolist()))  # type: ignore[arg-type]
+
+
+def _unit(rng: np.random.Generator) -> np.ndarray:
+    v = rng.normal(size=3)
+    return v / np.linalg.norm(v)
+
+
+def _floats(values) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -1,0 +1,224 @@
+"""`appell.load_compiled`: robots that `save` of a compiled robot has written, checked as a whole before use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from appell.algorithms.coordinate_rates import FreeJoint
+from appell.algorithms.laws import LAWS
+from appell.algorithms.registry import QUANTITIES, Quantity
+from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
+from appell.compiler.archive import container
+from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
+from appell.compiler.archive.decode import MOST, read_form, read_listing
+from appell.compiler.archive.store import Store, Stored
+from appell.compiler.fingerprint import digest
+from appell.compiler.options import CHOICES, Options
+from appell.errors import CompileError
+from appell.model.joints import KINDS
+from appell.robot.archive import PASSIVE
+from appell.robot.loaded import LoadedRobot, RobotFacts, SystemFacts
+
+if TYPE_CHECKING:
+    pass
+    from os import PathLike
+
+    from appell.compiler.listing import Listing
+    from appell.robot.loaded import RobotFacts
+
+
+MAX_SIZE = 10**6
+"""Entries of an input or a dimension."""
+
+
+class Kind(NamedTuple):
+    """Modules of a kind's functions and of its loaded robot, and the name of that robot's class."""
+
+    quantities: str
+    module: str
+    robot: str
+
+
+SYSTEMS = {
+    "closed_loop": Kind("appell.closed_loop.system", "appell.closed_loop.loaded", "LoadedClosedLoopRobot"),
+    "spherical": Kind(
+        "appell.closed_loop.spherical.system", "appell.closed_loop.spherical.loaded", "LoadedSphericalRobot"
+    ),
+}
+
+
+def quantities(kind: str) -> Mapping[str, Quantity]:
+    """The functions of robots of a kind."""
+    return import_module(SYSTEMS[kind].quantities).QUANTITIES
+
+
+def robot_class(kind: str) -> Any:
+    """The class of robots of a kind that come out of a file."""
+    return getattr(import_module(SYSTEMS[kind].module), SYSTEMS[kind].robot)
+
+
+def read_system(data: Any, nq: int, nv: int, parameters: int) -> SystemFacts | None:
+    """What a file says, checked; None for plain trees."""
+    if data is None:
+        return None
+    kind = text(field(data, "kind"), "the kind of a robot")
+    require(kind in SYSTEMS, f"robots of the kind {kind!r} are unknown")
+    given = field(data, "sizes")
+    require(isinstance(given, dict) and len(given) <= 100, "sizes are no table of sensible length")
+    sizes = {text(name, "the name of a size"): whole(size, 0, MAX_SIZE, "a size") for name, size in given.items()}
+    parts, actuators = (
+        items(field(data, name), lambda entry: text(entry, "a name"), name, most=MAX_SIZE)
+        for name in ("parts", "actuator_names")
+    )
+    facts = SystemFacts(kind, sizes, parts, actuators)
+    needed = {"q", "v", "p"}
+    for quantity in quantities(kind).values():
+        needed |= {*quantity.inputs, *(size for size in quantity.shape if isinstance(size, str))}
+    require(needed <= set(sizes), "a size is missing")
+    fits = (sizes["q"], sizes["v"], sizes["p"]) == (nq, nv, parameters)
+    require(fits, "sizes are not those of the coordinates, speeds and parameters")
+    return facts
+
+
+def load_compiled(
+    path: str | PathLike,
+    target: str = "cpu",
+    dtype: str | None = None,
+    threads: int | None = None,
+    layout: str | None = None,
+) -> LoadedRobot:
+    """A robot that `save` of a compiled robot has written. Needs neither CasADi nor a reader of robot descriptions.
+
+    The file is checked as a whole before any of it is used: foreign, damaged and meaningless files raise `CompileError`.
+
+    Args:
+        target: `"cpu"` or `"cuda"`; every file runs on both.
+        dtype, layout: as in `appell.compile`; those of the robot that was saved by default.
+        threads: as in `appell.compile`.
+
+    Example:
+        >>> import appell, tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "puma.appell")
+        >>> appell.compile(appell.load("puma560")).save(file, functions=["gravity"], frames=["link6"])
+        >>> appell.load_compiled(file).held
+        ('gravity', 'pose:link6', 'jacobian:link6')
+    """
+    content = container.read(path)
+    try:
+        facts = read_facts(field(content, "robot"))
+        chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
+        read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
+        runtime = chosen["parameters"] == "runtime"
+        rates = items(
+            field(content, "rollouts"), lambda data: tuple(read_rates(data, facts, runtime)), "rollouts", most=1000
+        )
+    except CompileError as error:
+        raise CompileError(f"{path}: {error}") from None
+    options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
+    robot = LoadedRobot if facts.system is None else robot_class(facts.system.kind)
+    return robot(facts, Store(path, read, dict(rate for each in rates for rate in each)), options)
+
+
+def read_facts(data: Any) -> RobotFacts:
+    def names(name: str) -> tuple[str, ...]:
+        return items(field(data, name), lambda entry: text(entry, name), name)
+
+    gravity = items(field(data, "gravity_vector"), lambda x: number(x, "gravity"), "gravity", most=3)
+    require(len(gravity) == 3, "gravity has no three entries")
+    parameters = items(field(data, "parameters"), lambda x: number(x, "a parameter"), "parameters")
+    nq, nv = (whole(field(data, name), 0, MOST, name) for name in ("nq", "nv"))
+    damping, friction = (
+        items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")
+    )
+    system = read_system(data.get("system"), nq, nv, len(parameters))
+    losses = nv if system is None else 0
+    require(len(damping) == len(friction) == losses, "damping or friction has not an entry for every speed")
+    rotors = whole(data.get("rotors", 0), 0, len(parameters) + 1, "the number of rotors")
+    free = read_free(field(data, "free"), nq, nv if system is None else system.sizes.get("n", nv))
+    return RobotFacts(
+        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters,
+        damping, friction, free, rotors, system,
+    )  # fmt: skip
+
+
+def read_free(data: Any, nq: int, nv: int) -> tuple[FreeJoint, ...]:
+    """Free joints of known kinds, side by side, that explain how many more coordinates than speeds there are."""
+
+    def read(entry: Any) -> FreeJoint:
+        require(isinstance(entry, list) and len(entry) == 4, "a free joint has no four entries")
+        name, kind = text(entry[0], "the name of a joint"), text(entry[1], "the kind of a joint")
+        require(kind in KINDS and KINDS[kind].free, f"{kind!r} is no kind of free joint")
+        return FreeJoint(name, kind, whole(entry[2], 0, nq, "a coordinate"), whole(entry[3], 0, nv, "a speed"))
+
+    free, q, v = items(data, read, "free", most=nv), 0, 0
+    for joint in free:
+        require(joint.q >= q and joint.q - joint.v == q - v, "free joints do not lie side by side")
+        q, v = joint.q + KINDS[joint.kind].nq, joint.v + KINDS[joint.kind].nv
+    require(q <= nq and q - v == nq - nv, "free joints do not fit the numbers of coordinates and speeds")
+    return free
+
+
+def read_rates(data: Any, facts: RobotFacts, runtime: bool) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
+    """The rates of the state under one law, named by law and losses."""
+    law = text(field(data, "law"), "a control law")
+    require(law in LAWS, f"the control law {law!r} is unknown")
+    nq, n, memory = facts.nq, facts.nv, len(LAWS[law].memory)
+    sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
+    sizes += (len(facts.parameters),) if runtime else ()
+    for name, passive in PASSIVE.items():
+        listed = read_listing(field(data, name))
+        fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n
+        require(fits, f"the rate under {law} has a wrong size")
+        yield (law, passive), (digest(json.dumps(data[name])), listed)
+
+
+def read_choice(data: Any, name: str) -> str:
+    chosen = text(field(data, name), name)
+    require(chosen in CHOICES[name], f"{name} is {chosen!r}")
+    return chosen
+
+
+def read_function(data: Any, facts: RobotFacts) -> Stored:
+    """A function whose operations take and give what its name promises."""
+    request, expected = read_request(field(data, "request"), facts)
+    form, other = read_form(field(data, "form")), field(data, "gpu")
+    require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
+    gpu = {dtype: read_form(given) for dtype, given in other.items()}
+    sizes = tuple(size for _, size in expected.inputs)
+    for each in (form, *gpu.values()):
+        require(each.sizes == sizes, f"{request.function} takes inputs of {each.sizes} entries, not {sizes}")
+        fits = each.size_out == expected.entries
+        require(fits, f"{request.function} gives {each.size_out} numbers, not {expected.entries}")
+    method = text(field(data, "method"), "method")
+    return Stored(request, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
+
+
+def read_request(data: Any, facts: RobotFacts) -> tuple[Request, Signature]:
+    """A request that this library could have made, and what it takes and gives."""
+    function = text(field(data, "function"), "the name of a function")
+    known = QUANTITIES if facts.system is None else quantities(facts.system.kind)
+    require(function in known, f"the function {function!r} is unknown")
+    quantity = known[function]
+    method, frame = (
+        None if field(data, name) is None else text(data[name], f"the {name} of {function}")
+        for name in ("method", "frame")
+    )
+    require((frame is not None) == quantity.frame, f"{function} has a frame where it should have none, or none")
+    reference = text(field(data, "reference"), "a reference frame")
+    require(reference in REFERENCE_FRAMES, f"the reference frame {reference!r} is unknown")
+    gravity, parameters = (flag(field(data, name), name) for name in ("gravity", "parameters"))
+    forces = items(field(data, "forces"), lambda name: text(name, "the frame of a force"), "forces", most=1000)
+    tree = {name: facts.nq if name == "q" else facts.nv for name in (*quantity.inputs, "v")} | {
+        "p": len(facts.parameters)
+    }
+    sizes = tree if facts.system is None else facts.system.sizes
+    inputs = [(name, sizes[name]) for name in quantity.inputs]
+    inputs += [("gravity", 3)] * gravity
+    inputs += [("external_forces", 6 * len(forces))] * bool(forces)
+    inputs += [("parameters", len(facts.parameters))] * parameters
+    request = Request(function, method, gravity, forces, frame, reference, parameters)
+    shape = tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape)
+    return request, Signature(tuple(inputs), shape)

@@ -1,0 +1,187 @@
+"""Loop closures of a description: read from MJCF equalities, or from a YAML file beside a URDF.
+
+The YAML file of `robot.urdf` is `robot.loops.yaml`:
+
+    actuated: [crank]                # joints that have an actuator; `joint[k]` for one of several degrees of freedom
+    speeds: [crank]                  # independent speeds, chosen where left out
+    configuration: {crank: 1.0}      # near a closed configuration; joints left out are at rest
+    closures:
+      - name: knee
+        kind: revolute               # point, spherical, revolute, universal, prismatic, weld
+        first: {body: coupler, xyz: [0.3, 0, 0], rpy: [0, 0, 0]}
+        second: {body: rocker, xyz: [0.2, 0, 0]}
+        axis: [0, 0, 1]              # of a revolute or prismatic closure, in its frame
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.errors import AppellError, ArgumentError, ModelError, choices
+from appell.model.joints import KINDS
+from appell.model.pose import Pose, Triple
+
+if TYPE_CHECKING:
+    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.robot.robot import Robot
+
+SUFFIX = ".loops.yaml"
+TOP = ("closures", "actuated", "speeds", "configuration")
+ENTRY = ("name", "kind", "first", "second", "axis")
+FRAME = ("body", "xyz", "rpy")
+
+
+@dataclass(frozen=True)
+class Loops:
+    """What closes the loops of a tree, as a description says it.
+
+    Attributes:
+        closures, actuated, speeds: as `appell.close_loops` takes them.
+        configuration: coordinates of joints by name, near a closed configuration.
+        label: what messages call the description.
+    """
+
+    closures: tuple[Closure, ...]
+    actuated: tuple[str, ...] = ()
+    speeds: tuple[str, ...] | None = None
+    configuration: Mapping[str, tuple[float, ...]] | None = None
+    label: str = ""
+
+    def closed(self, robot: Robot) -> ClosedLoopRobot:
+        """The robot with these closures."""
+        from appell.closed_loop.build import close_loops
+
+        q = robot.neutral_configuration()
+        for name, values in (self.configuration or {}).items():
+            if name not in robot.joint_names:
+                raise ModelError(f"{self.label}: configuration: {choices('joint', name, robot.joint_names)}")
+            first, count = robot.first_coordinates[name][0], KINDS[robot.joint(name).kind].nq
+            if len(values) != count:
+                raise ModelError(
+                    f"{self.label}: configuration of joint {name!r} has {len(values)} numbers, expected {count}."
+                )
+            q[first : first + count] = values
+        try:
+            return close_loops(robot, self.closures, self.actuated, speeds=self.speeds, q=q)
+        except AppellError as error:
+            place = f"{self.label}: " if self.label else ""
+            raise ModelError(f"{place}{error} With loops='ignore' the tree alone is loaded.") from error
+
+
+def find(loops: Any, path: Path | None) -> Loops | None:
+    """The closures that `appell.load` was given as `loops`: a mapping, a file, or the file beside the description."""
+    if loops is None:
+        beside = None if path is None else path.with_name(path.stem + SUFFIX)
+        return from_file(beside) if beside is not None and beside.is_file() else None
+    if isinstance(loops, Mapping):
+        return from_mapping(loops, "loops")
+    if isinstance(loops, (str, Path)):
+        return from_file(Path(loops))
+    raise ArgumentError(
+        f"loops is a {type(loops).__name__}, expected the path of a YAML file, a mapping, 'ignore' or None for the file beside "
+        "the description."
+    )
+
+
+def from_file(path: Path) -> Loops:
+    """Closures of a YAML file."""
+    try:
+        import yaml
+    except ImportError:
+        raise ModelError(
+            f'{path}: YAML files need PyYAML, which is not installed. Run: pip install "appell[loops]", or give the content '
+            "as a mapping: appell.load(..., loops={...})."
+        ) from None
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}.", place=str(path)) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        what = getattr(error, "problem", None) or "it is not UTF-8"
+        raise ModelError(f"{place}: no YAML: {what}. Correct the file.", place=place) from None
+    return from_mapping(content, str(path))
+
+
+def from_mapping(content: Any, label: str) -> Loops:
+    """Closures of nested data, with every word checked."""
+    from appell.closed_loop.closure import Closure
+
+    _require_keys(content, TOP, ("closures", "actuated"), label)
+    closures = []
+    for i, entry in enumerate(_sequence(content["closures"], f"{label}: closures")):
+        where = f"{label}: closures[{i}]"
+        _require_keys(entry, ENTRY, ("name", "kind", "first", "second"), where)
+        bodies, poses = zip(*(_frame(entry[end], f"{where}.{end}") for end in ("first", "second")), strict=True)
+        axis = _triple(entry.get("axis", (0.0, 0.0, 1.0)), f"{where}.axis")
+        closures.append(Closure(_text(entry["name"], where), _text(entry["kind"], where), *bodies, *poses, axis=axis))
+    configuration = content.get("configuration") or {}
+    if not isinstance(configuration, Mapping):
+        raise ModelError(f"{label}: configuration is a {type(configuration).__name__}, expected joint: value.")
+    return Loops(
+        tuple(closures),
+        tuple(_text(name, label) for name in _sequence(content["actuated"], f"{label}: actuated")),
+        None
+        if content.get("speeds") is None
+        else tuple(_text(name, label) for name in _sequence(content["speeds"], label)),
+        {
+            str(joint): _numbers(values, f"{label}: configuration of {joint!r}")
+            for joint, values in configuration.items()
+        },
+        label,
+    )
+
+
+def _frame(data: Any, where: str) -> tuple[str, Pose]:
+    _require_keys(data, FRAME, ("body",), where)
+    zero = (0.0, 0.0, 0.0)
+    pose = Pose(_triple(data.get("xyz", zero), f"{where}.xyz"), _triple(data.get("rpy", zero), f"{where}.rpy"))
+    return _text(data["body"], where), pose
+
+
+def _require_keys(data: Any, known: Sequence[str], needed: Sequence[str], where: str) -> None:
+    if not isinstance(data, Mapping):
+        raise ModelError(f"{where} is a {type(data).__name__}, expected entries {', '.join(known)}.")
+    for key in data:
+        if key not in known:
+            raise ModelError(f"{where}: {choices('entry', key, known)}")
+    for key in needed:
+        if key not in data:
+            raise ModelError(f"{where} has no entry {key!r}. Add it.")
+
+
+def _sequence(data: Any, where: str) -> Sequence[Any]:
+    if isinstance(data, str) or not isinstance(data, Sequence):
+        raise ModelError(f"{where} is a {type(data).__name__}, expected a list.")
+    return data
+
+
+def _text(data: Any, where: str) -> str:
+    if not isinstance(data, str):
+        raise ModelError(f"{where}: {data!r} is no text. Put it in quotes.")
+    return data
+
+
+def _numbers(data: Any, where: str) -> tuple[float, ...]:
+    try:
+        values = np.atleast_1d(np.asarray(data, dtype=float))
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} is {data!r}, expected numbers.") from None
+    if values.ndim != 1 or not all(math.isfinite(value) for value in values):
+        raise ModelError(f"{where} is {data!r}, expected finite numbers.")
+    return tuple(values.tolist())
+
+
+def _triple(data: Any, where: str) -> Triple:
+    values = _numbers(data, where)
+    if len(values) != 3:
+        raise ModelError(f"{where} has {len(values)} numbers, expected 3.")
+    return values[0], values[1], values[2]

@@ -1,0 +1,231 @@
+"""MJCF: the format of MuJoCo, read by MuJoCo itself (extra `mjcf`), so that defaults, includes and units are its own.
+
+Of the compiled model we keep bodies, joints (free ones are floating, balls spherical), gravity and linear couplings of two
+joints (as mimic). Coordinates are MuJoCo's: q is its qpos, reference angles included; what differs, the order of a
+quaternion's entries and the axes of a free body's velocity, is done by `Robot.to_mujoco`. A body with several joints
+becomes a row of bodies without mass, the last of which is the body; a joint beside the body's origin puts one more frame
+between.
+Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones
+(`mjcf_loops`). Contacts and tendons are not part of the model. What is left out and would change the motion of the robot by
+itself (springs, gravity compensation, other equalities) is told by a warning.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ModelError
+from appell.loading.mjcf_loops import closes_loop, loops_of
+from appell.loading.mjcf_visuals import visuals_of
+from appell.loading.quaternion import rotation
+from appell.loading.reading import Notes, Reading
+from appell.loading.source import Source
+from appell.loading.xml import local_name, parse, xml_error
+from appell.model.body import Body, Six
+from appell.model.joint import Joint, Limits, Mimic
+from appell.model.pose import Pose, Triple
+from appell.robot.robot import Robot
+
+ORIGIN = np.zeros(3)
+
+
+def recognises(source: Source) -> bool:
+    """Whether the root element is `<mujoco>`."""
+    return source.tag == "mujoco"
+
+
+def read(source: Source) -> Reading:
+    """The robot of the compiled model, with its root `world`."""
+    notes = Notes(source.label)
+    names = _Names(_compile(source), _lines(source))
+    bodies, joints, virtual = [], [], set()
+    for i in range(names.model.nbody):
+        row, body = _chain(names, i)
+        virtual |= {joint.child for joint in row} - {body.name}
+        joints += row
+        bodies += [Body(joint.child) for joint in row if joint.child != body.name] + [body]
+    mimics = _couplings(names, notes)
+    joints = [replace(joint, mimic=mimics.get(joint.name)) for joint in joints]
+    _left_out(names, notes)
+    robot = Robot(names.robot, tuple(bodies), tuple(joints), _gravity(names), source=source.label)
+    loops = loops_of(names.model, names.bodies, names.joints, source.label)
+    return Reading(robot, tuple(notes.problems), frozenset(virtual), loops)
+
+
+def _compile(source: Source) -> Any:
+    mujoco = _mujoco()
+    try:
+        if source.path is not None:
+            return mujoco.MjModel.from_xml_path(str(source.path))
+        return mujoco.MjModel.from_xml_string(source.data.decode(source.encoding or "utf-8"))
+    except ValueError as error:
+        what = f"MuJoCo cannot compile it: {str(error).strip().rstrip('.')}"
+        raise xml_error(source.label, 0, what, "Correct the description.") from None
+
+
+def _mujoco() -> ModuleType:
+    try:
+        import mujoco
+    except ImportError:
+        raise ModelError('MJCF needs MuJoCo, which is not installed. Run: pip install "appell[mjcf]"') from None
+    return mujoco
+
+
+class _Names:
+    """The compiled model with a name for everything, also for what the file leaves unnamed."""
+
+    def __init__(self, model: Any, lines: dict[tuple[str, str], int]) -> None:
+        self.model = model
+        self.lines = lines
+        self.robot = model.names.split(b"\0")[0].decode() or "robot"
+        self.bodies = _unique([model.body(i).name for i in range(model.nbody)], "body")
+        self.joints = _unique([model.joint(i).name for i in range(model.njnt)], "joint")
+
+    def new(self, wanted: str) -> str:
+        """A name that no body has yet."""
+        name = _unused(wanted, self.bodies)
+        self.bodies.append(name)
+        return name
+
+
+def _unique(names: list[str], kind: str) -> list[str]:
+    taken = [name for name in names if name]
+    for i, name in enumerate(names):
+        if not name:
+            names[i] = _unused(f"{kind}{i}", taken)
+            taken.append(names[i])
+    return names
+
+
+def _unused(wanted: str, taken: list[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def _lines(source: Source) -> dict[tuple[str, str], int]:
+    """Lines of named bodies and joints of this file; what it includes stays without."""
+    root = parse(source.data, source.label, source.encoding)
+    return {
+        (local_name(str(element.tag)).removeprefix("free"), element.get("name", "")): int(element.sourceline or 0)
+        for element in root.iter("body", "joint", "freejoint")
+    }
+
+
+# --- bodies -------------------------------------------------------------------------------------------------------------
+
+
+def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
+    """Body i and the joints that lead to it from its parent, with frames between them."""
+    model, name = names.model, names.bodies[i]
+    body = Body(
+        name, float(model.body_mass[i]), _triple(model.body_ipos[i]), _inertia(model, i), visuals_of(model, i),
+        line=names.lines.get(("body", name), 0),
+    )  # fmt: skip
+    if i == 0:
+        return [], body
+    parent = names.bodies[model.body_parentid[i]]
+    place, turn = model.body_pos[i], rotation(model.body_quat[i])
+    own = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
+    row: list[Joint] = []
+    anchor = ORIGIN
+    for k in own:
+        here = model.jnt_pos[k] if model.jnt_type[k] != _SLIDE else anchor
+        origin = place + turn @ (here - anchor)
+        last = k == own[-1] and not here.any()
+        child = name if last else names.new(f"{name}_{names.joints[k]}")
+        joint = _joint(names, k, parent, child)
+        row.append(replace(joint, origin=_before_reference(model, k, joint.axis, origin, turn)))
+        parent, place, turn, anchor = child, ORIGIN, np.eye(3), here
+    if not row or row[-1].child != name:
+        row.append(Joint(f"{name}_fixed", "fixed", parent, name, Pose.from_matrix(place + turn @ -anchor, turn)))
+    return row, body
+
+
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+
+
+def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
+    model, name = names.model, names.joints[k]
+    limited = bool(model.jnt_limited[k]) and model.jnt_type[k] in (_SLIDE, _HINGE)
+    kind = {_FREE: "floating", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute" if limited else "continuous"}
+    lower, upper = model.jnt_range[k].tolist() if limited else (-math.inf, math.inf)
+    effort = float(abs(model.jnt_actfrcrange[k]).max()) if model.jnt_actfrclimited[k] else math.inf
+    v = model.jnt_dofadr[k]
+    return Joint(
+        name, kind[int(model.jnt_type[k])], parent, child,
+        axis=_triple(model.jnt_axis[k]),
+        limits=Limits(lower, upper, effort=effort),
+        damping=float(model.dof_damping[v]),
+        friction=float(model.dof_frictionloss[v]),
+        rotor_inertia=float(model.dof_armature[v]),
+        line=names.lines.get(("joint", name), 0),
+    )  # fmt: skip
+
+
+def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn: np.ndarray) -> Pose:
+    """Where the joint stands at q = 0. The model gives it at the reference q = ref; a free body's q is its whole pose."""
+    if model.jnt_type[k] == _FREE:
+        return Pose()
+    reference = float(model.qpos0[model.jnt_qposadr[k]]) if model.jnt_type[k] in (_SLIDE, _HINGE) else 0.0
+    if model.jnt_type[k] == _SLIDE:
+        return Pose.from_matrix(place - turn @ np.array(axis) * reference, turn)
+    half = -reference / 2
+    return Pose.from_matrix(place, turn @ rotation([math.cos(half), *(math.sin(half) * np.array(axis))]))
+
+
+def _inertia(model: Any, i: int) -> Six:
+    R = rotation(model.body_iquat[i])
+    tensor = R @ np.diag(model.body_inertia[i]) @ R.T
+    tensor = (tensor + tensor.T) / 2
+    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return xx, xy, xz, yy, yz, zz
+
+
+def _gravity(names: _Names) -> Triple:
+    off = names.model.opt.disableflags & _mujoco().mjtDisableBit.mjDSBL_GRAVITY
+    return (0.0, 0.0, 0.0) if off else _triple(names.model.opt.gravity)
+
+
+# --- what ties joints together, and what is left out --------------------------------------------------------------------
+
+
+def _couplings(names: _Names, notes: Notes) -> dict[str, Mimic]:
+    """Linear couplings y - y0 = a0 + a1 (x - x0), by the joint y; other equalities are noted."""
+    model, mujoco = names.model, _mujoco()
+    mimics: dict[str, Mimic] = {}
+    for e in range(model.neq):
+        if not model.eq_active0[e] or closes_loop(model, e):
+            continue
+        first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+        is_joint = model.eq_type[e] == mujoco.mjtEq.mjEQ_JOINT
+        if not is_joint or second < 0 or model.eq_data[e][2:5].any() or names.joints[first] in mimics:
+            kind = mujoco.mjtEq(int(model.eq_type[e])).name.removeprefix("mjEQ_").lower()
+            name = model.eq(e).name or f"number {e}"
+            what = f"the equality of type {kind} is not part of the model: connect, weld and linear couplings of two joints are"
+            notes.add("ignored", f"equality {name!r}", 0, what, "Its joints move freely.")
+            continue
+        a0, a1 = model.eq_data[e][:2].tolist()
+        y0, x0 = (float(model.qpos0[model.jnt_qposadr[joint]]) for joint in (first, second))
+        mimics[names.joints[first]] = Mimic(names.joints[second], a1, y0 + a0 - a1 * x0)
+    return mimics
+
+
+def _left_out(names: _Names, notes: Notes) -> None:
+    model = names.model
+    for k in np.flatnonzero(model.jnt_stiffness):
+        what = f"the spring of {model.jnt_stiffness[k]:g} N m/rad (N/m) is not part of the model"
+        notes.add("ignored", f"joint {names.joints[k]!r}", 0, what, "Add its force to tau.")
+    for i in np.flatnonzero(model.body_gravcomp):
+        what = "gravity compensation is not part of the model"
+        notes.add("ignored", f"link {names.bodies[i]!r}", 0, what, "Add its force to tau.")
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

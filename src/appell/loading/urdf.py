@@ -1,0 +1,212 @@
+"""URDF: the unified robot description format.
+
+Read are links (mass properties, visual shapes), joints and, of transmissions, only the motor's inertia
+(`drake:rotor_inertia`, `drake:gear_ratio`). A gear ratio alone, such as `mechanicalReduction`, changes nothing: it acts
+on the dynamics only together with a rotor. Meshes are kept as names, not opened. Everything else (collision, gazebo,
+sensors, safety controllers) is not part of the model.
+
+Where a file is silent: no `inertial` means no mass, no `axis` means x, no `limit` (or no `lower`, `upper` in it) means
+unlimited. A fixed joint cannot mimic; that it does is left out. The order of links and joints is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from appell.loading.reading import Node, Notes, Reading
+from appell.loading.source import Source
+from appell.loading.xml import parse
+from appell.model.body import Body, Six, Visual
+from appell.model.joint import Joint, Limits, Mimic
+from appell.model.joints import KINDS
+from appell.model.pose import Pose, Triple
+from appell.robot.robot import Robot
+
+Rgba = tuple[float, float, float, float]
+
+
+def recognises(source: Source) -> bool:
+    """Whether the root element is `<robot>`."""
+    return source.tag == "robot"
+
+
+def read(source: Source) -> Reading:
+    """The robot as the file has it."""
+    notes = Notes(source.label)
+    root = Node(parse(source.data, source.label, source.encoding), "robot", notes)
+    name = root.text("name")
+    if not name:
+        root.note("robot-name", "<robot> has no name", 'Add name="...".')
+    colours = {
+        material.text("name"): colour
+        for material in root.children("material", "material")
+        if (colour := _colour(material)) is not None
+    }
+    rotors = _rotors(root)
+    robot = Robot(
+        name or "robot",
+        tuple(_body(link, colours) for link in root.children("link")),
+        tuple(_joint(joint, rotors) for joint in root.children("joint")),
+        gravity_vector=_triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
+        source=source.label,
+    )
+    return Reading(_with_state(robot, root.child("appell")), tuple(notes.problems))
+
+
+def _with_state(robot: Robot, own: Node) -> Robot:
+    """The robot with the initial state of our own tag, if it has one."""
+    if not own.text("q"):
+        return robot
+    q, qd = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
+    return replace(robot, initial_state=(q, qd))
+
+
+# --- links --------------------------------------------------------------------------------------------------------------
+
+
+def _body(link: Node, colours: Mapping[str, Rgba]) -> Body:
+    name = link.text("name")
+    link = replace(link, where=f"link {name!r}")
+    inertial = replace(link.child("inertial"), where=link.where)
+    pose = _pose(inertial)
+    visuals = (_visual(visual, colours) for visual in link.children("visual"))
+    return Body(
+        name, _mass(inertial), pose.xyz, _inertia(inertial, pose),
+        tuple(visual for visual in visuals if visual is not None), line=link.line,
+    )  # fmt: skip
+
+
+def _mass(inertial: Node) -> float:
+    mass = inertial.child("mass")
+    if inertial and not mass:
+        inertial.note("missing", "<inertial> has no <mass>", 'Add <mass value="..."/>.')
+    if mass:
+        mass.required("value")
+    return mass.number("value")
+
+
+def _inertia(inertial: Node, pose: Pose) -> Six:
+    """The tensor along the axes of the body, whatever axes the file gives it in."""
+    node = inertial.child("inertia")
+    if inertial and not node:
+        inertial.note("missing", "<inertial> has no <inertia>", "Add <inertia ixx=... iyy=... izz=.../>.")
+    for attribute in ("ixx", "iyy", "izz") if node else ():
+        node.required(attribute)
+    xx, xy, xz, yy, yz, zz = (node.number(entry) for entry in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    if pose.rpy == (0.0, 0.0, 0.0):
+        return xx, xy, xz, yy, yz, zz
+    R = pose.rotation
+    turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    turned = (turned + turned.T) / 2
+    xx, xy, xz, yy, yz, zz = turned[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return xx, xy, xz, yy, yz, zz
+
+
+def _visual(node: Node, colours: Mapping[str, Rgba]) -> Visual | None:
+    """A shape to draw. One that cannot be read is left out with a warning: it has no part in the dynamics."""
+    quiet = Notes(node.notes.file)
+    visual = _shape(replace(node, notes=quiet), colours)
+    if quiet.problems or visual is None:
+        what = quiet.problems[0].what if quiet.problems else "<visual> has no known shape"
+        node.note("drawing", what, f"Shapes are {', '.join(_SIZES)}; the shape is not drawn.")
+        return None
+    return visual
+
+
+_SIZES = {
+    "box": lambda shape: shape.numbers("size", (0.0, 0.0, 0.0)),
+    "cylinder": lambda shape: (shape.number("radius"), shape.number("length")),
+    "sphere": lambda shape: (shape.number("radius"),),
+    "capsule": lambda shape: (shape.number("radius"), shape.number("length")),
+    "mesh": lambda shape: shape.numbers("scale", (1.0, 1.0, 1.0)),
+}
+
+
+def _shape(node: Node, colours: Mapping[str, Rgba]) -> Visual | None:
+    shape = next((shape for shape in node.child("geometry").children() if shape.tag in _SIZES), None)
+    if shape is None:
+        return None
+    material = node.child("material")
+    colour = _colour(material) or colours.get(material.text("name"))
+    return Visual(shape.tag, _SIZES[shape.tag](shape), _pose(node), shape.text("filename"), colour)
+
+
+def _colour(material: Node) -> Rgba | None:
+    colour = material.child("color")
+    if not colour:
+        return None
+    r, g, b, a = colour.numbers("rgba", (0.0, 0.0, 0.0, 1.0))
+    return r, g, b, a
+
+
+# --- joints -------------------------------------------------------------------------------------------------------------
+
+
+def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
+    name, kind = node.text("name"), node.text("type")
+    node = replace(node, where=f"joint {name!r}")
+    moves = kind not in KINDS or KINDS[kind].nv > 0
+    dynamics = node.child("dynamics")
+    rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
+    return Joint(
+        name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
+        axis=_triple(node.child("axis").triple("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
+        limits=_limits(node.child("limit")),
+        damping=dynamics.number("damping"),
+        friction=dynamics.number("friction"),
+        rotor_inertia=rotor_inertia,
+        gear_ratio=gear_ratio,
+        mimic=_mimic(node.child("mimic")) if moves else None,
+        pitch=node.child("appell").number("pitch"),
+        line=node.line,
+    )  # fmt: skip
+
+
+def _limits(node: Node) -> Limits:
+    """Limits, infinite where absent. The greatest number there is stands for infinity, which URDF cannot write."""
+    defaults = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
+    values = {name: node.number(name, default, infinite=True) for name, default in defaults.items()}
+    return Limits(**{
+        name: math.copysign(math.inf, value) if abs(value) >= sys.float_info.max else value
+        for name, value in values.items()
+    })  # fmt: skip
+
+
+def _mimic(node: Node) -> Mimic | None:
+    if not node:
+        return None
+    return Mimic(node.text("joint"), node.number("multiplier", 1.0), node.number("offset", 0.0))
+
+
+def _rotors(root: Node) -> dict[str, tuple[float, float]]:
+    """Rotor inertia and gear ratio of the joints whose transmission gives them."""
+    rotors: dict[str, tuple[float, float]] = {}
+    for transmission in root.children("transmission", "transmission"):
+        transmission = replace(transmission, where=f"transmission {transmission.text('name')!r}")
+        for actuator in transmission.children("actuator"):
+            inertia, ratio = actuator.child("rotor_inertia"), actuator.child("gear_ratio")
+            if not inertia and not ratio:
+                continue
+            motor = inertia.number("value"), ratio.number("value", 1.0)
+            if inertia and not ratio and actuator.child("mechanicalReduction"):
+                actuator.note(
+                    "ignored", "a rotor inertia with <mechanicalReduction>, which is not used: the gear ratio is taken as 1",
+                    'Write <drake:gear_ratio value="..."/>.',
+                )  # fmt: skip
+            rotors.update({joint.text("name"): motor for joint in transmission.children("joint")})
+    return rotors
+
+
+def _pose(node: Node) -> Pose:
+    origin = node.child("origin")
+    return Pose(_triple(origin.triple("xyz")), _triple(origin.triple("rpy")))
+
+
+def _triple(values) -> Triple:
+    x, y, z = values
+    return x, y, z

@@ -1,0 +1,104 @@
+"""Robots that yourdfpy has read: its data classes, without its meshes.
+
+yourdfpy keeps neither lines nor the tags of rotors; what it dropped is not there. Its poses are matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from appell.loading.reading import Reading
+from appell.loading.source import Source
+from appell.model.body import Body, Visual
+from appell.model.joint import Joint, Limits, Mimic
+from appell.model.joints import KINDS
+from appell.model.pose import Pose, Triple
+from appell.robot.robot import Robot
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is a `yourdfpy.URDF`."""
+    kinds = type(source.given).__mro__
+    return any(kind.__name__ == "URDF" and kind.__module__.startswith("yourdfpy") for kind in kinds)
+
+
+def read(source: Source) -> Reading:
+    """The robot as yourdfpy holds it."""
+    robot = source.given.robot
+    colours = {material.name: material.color for material in robot.materials or ()}
+    return Reading(
+        Robot(
+            robot.name or "robot",
+            tuple(_body(link, colours) for link in robot.links),
+            tuple(_joint(joint) for joint in robot.joints),
+        )
+    )
+
+
+def _body(link: Any, colours: dict[str, Any]) -> Body:
+    visuals = tuple(_visual(visual, colours) for visual in link.visuals if visual.geometry is not None)
+    drawn = tuple(visual for visual in visuals if visual is not None)
+    if link.inertial is None:
+        return Body(link.name or "", visuals=drawn)
+    pose = _pose(link.inertial.origin)
+    tensor = np.zeros((3, 3)) if link.inertial.inertia is None else np.asarray(link.inertial.inertia, dtype=float)
+    if pose.rpy != (0.0, 0.0, 0.0):
+        tensor = pose.rotation @ tensor @ pose.rotation.T
+        tensor = (tensor + tensor.T) / 2
+    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return Body(link.name or "", _number(link.inertial.mass), pose.xyz, (xx, xy, xz, yy, yz, zz), drawn)
+
+
+def _joint(joint: Any) -> Joint:
+    limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
+    moves = joint.type not in KINDS or KINDS[joint.type].nv > 0
+    axis = (1.0, 0.0, 0.0) if joint.axis is None else _triple(joint.axis)
+    return Joint(
+        joint.name or "", joint.type or "", joint.parent or "", joint.child or "", _pose(joint.origin),
+        axis=axis if moves else (0.0, 0.0, 1.0),
+        limits=Limits() if limit is None else Limits(
+            _number(limit.lower, -math.inf), _number(limit.upper, math.inf),
+            _number(limit.velocity, math.inf), _number(limit.effort, math.inf),
+        ),
+        damping=0.0 if dynamics is None else _number(dynamics.damping),
+        friction=0.0 if dynamics is None else _number(dynamics.friction),
+        mimic=Mimic(mimic.joint, _number(mimic.multiplier, 1.0), _number(mimic.offset)) if mimic and moves else None,
+    )  # fmt: skip
+
+
+_SIZES = {
+    "box": lambda shape: tuple(float(edge) for edge in shape.size),
+    "cylinder": lambda shape: (float(shape.radius), float(shape.length)),
+    "sphere": lambda shape: (float(shape.radius),),
+    "mesh": lambda shape: _triple(np.broadcast_to(1.0 if shape.scale is None else shape.scale, 3)),
+}
+
+
+def _visual(visual: Any, colours: dict[str, Any]) -> Visual | None:
+    for kind, size in _SIZES.items():
+        shape = getattr(visual.geometry, kind)
+        if shape is not None:
+            material = visual.material
+            colour = (material.color or colours.get(material.name)) if material is not None else None
+            rgba = None if colour is None else tuple(float(each) for each in colour.rgba)
+            return Visual(kind, size(shape), _pose(visual.origin), getattr(shape, "filename", ""), rgba)  # type: ignore[arg-type]
+    return None
+
+
+def _pose(matrix: Any) -> Pose:
+    if matrix is None:
+        return Pose()
+    T = np.asarray(matrix, dtype=float)
+    return Pose.from_matrix(T[:3, 3], T[:3, :3])
+
+
+def _number(value: Any, default: float = 0.0) -> float:
+    return default if value is None else float(value)
+
+
+def _triple(values: Any) -> Triple:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

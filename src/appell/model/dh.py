@@ -1,0 +1,138 @@
+"""Robots from Denavit-Hartenberg tables.
+
+A convention is a function of one row (alpha, a, d, theta) that says where the joint stands in the previous link's frame
+and, where the joint's frame is not the link's frame, where that one stands behind the joint.
+
+    modified (Craig)   ^{i-1}T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)       origin [a, -d sin alpha,  d cos alpha]
+    valera2003         the same rotation, the opposite sign of d         origin [a,  d sin alpha, -d cos alpha]
+    standard           ^{i-1}T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)       joint i turns about z of link i-1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.algebra import Angle
+from appell.errors import ArgumentError, choices
+from appell.model.body import Body
+from appell.model.check import inspect, settle
+from appell.model.description import Described
+from appell.model.joint import Joint
+from appell.model.pose import Pose
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Convention = Callable[[float, float, float, float], "tuple[Pose, Pose | None]"]
+JOINTS = {"R": "continuous", "P": "prismatic"}
+
+
+def modified(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
+    """Craig's: the link's frame is on the joint's axis."""
+    _, c, s = Angle.of(alpha)
+    return Pose.from_matrix((a, -d * s + 0.0, d * c + 0.0), _about_x(alpha) @ _about_z(theta)), None
+
+
+def valera2003(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
+    """As Craig's with the sign of d reversed: a positive d moves the origin along -z."""
+    return modified(alpha, a, -d, theta)
+
+
+def standard(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, Pose]:
+    """The original one: the link's frame is at its far end, behind the joint."""
+    return Pose.from_matrix((0.0, 0.0, 0.0), _about_z(theta)), Pose.from_matrix((a, 0.0, d), _about_x(alpha))
+
+
+CONVENTIONS: dict[str, Convention] = {"modified": modified, "standard": standard, "valera2003": valera2003}
+
+
+def from_dh(
+    cls: type[Described],
+    alpha: ArrayLike,
+    a: ArrayLike,
+    d: ArrayLike,
+    theta: ArrayLike | None = None,
+    mass: ArrayLike | None = None,
+    com: ArrayLike | None = None,
+    inertia: ArrayLike | None = None,
+    joints: str | None = None,
+    convention: str = "modified",
+    names: Sequence[str] | None = None,
+    name: str = "robot",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> Described:
+    """A serial robot from its table; documented at `Robot.from_dh`."""
+    if convention not in CONVENTIONS:
+        raise ArgumentError(choices("convention", convention, CONVENTIONS))
+    n = np.size(alpha)
+    rows = [_column(label, values, (n,)) for label, values in (("alpha", alpha), ("a", a), ("d", d), ("theta", theta))]
+    kinds = _kinds(joints, n)
+    joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else [str(each) for each in names]
+    if len(joint_names) != n:
+        raise ArgumentError(f"names has {len(joint_names)} entries, expected {n}, one per row of the table.")
+    masses, centers = _column("mass", mass, (n,)), _column("com", com, (n, 3))
+    tensors = _tensors(inertia, n)
+    bodies, links = [Body("base")], []
+    parent = "base"
+    for i, (row, kind, joint) in enumerate(zip(np.transpose(rows).tolist(), kinds, joint_names, strict=True)):
+        before, behind = CONVENTIONS[convention](*row)
+        link = f"link{i + 1}"
+        carried = link if behind is None else f"{link}_axis"
+        links.append(Joint(joint, kind, parent, carried, before))
+        if behind is not None:
+            bodies.append(Body(carried))
+            links.append(Joint(f"{link}_fixed", "fixed", carried, link, behind))
+        x, y, z = centers[i].tolist()
+        xx, xy, xz, yy, yz, zz = tensors[i][[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+        bodies.append(Body(link, float(masses[i]), (x, y, z), (xx, xy, xz, yy, yz, zz)))
+        parent = link
+    robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
+    settle([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")], stacklevel=4)
+    return robot
+
+
+def _kinds(joints: str | None, n: int) -> list[str]:
+    letters = "R" * n if joints is None else str(joints).upper()
+    if len(letters) != n or not set(letters) <= set(JOINTS):
+        raise ArgumentError(f"joints is {joints!r}, expected {n} letters R (revolute) or P (prismatic).")
+    return [JOINTS[letter] for letter in letters]
+
+
+def _column(label: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Values of this shape; zeros for None."""
+    if values is None:
+        return np.zeros(shape)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{label} is not an array of numbers, expected shape {shape}.") from None
+    if array.shape != shape:
+        raise ArgumentError(f"{label} has shape {array.shape}, expected {shape}: one row per joint.")
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ArgumentError(f"{label}{list(index)} is {array[index]}, expected a finite number.")
+    return array
+
+
+def _tensors(inertia: ArrayLike | None, n: int) -> np.ndarray:
+    """(n, 3, 3), from that or from (n, 6) with xx, xy, xz, yy, yz, zz."""
+    if inertia is not None and np.ndim(inertia) == 2:
+        return _column("inertia", inertia, (n, 6))[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(n, 3, 3)
+    tensors = _column("inertia", inertia, (n, 3, 3))
+    skew = np.abs(tensors - np.swapaxes(tensors, 1, 2)).max(axis=(1, 2))
+    if (skew > 1e-9 * np.abs(tensors).max(axis=(1, 2))).any():
+        raise ArgumentError(f"inertia[{int(np.argmax(skew))}] is not symmetric: entries differ by {skew.max():g}.")
+    return tensors
+
+
+def _about_x(angle: float) -> np.ndarray:
+    _, c, s = Angle.of(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def _about_z(angle: float) -> np.ndarray:
+    _, c, s = Angle.of(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -1,0 +1,46 @@
+"""Damping and dry friction of the joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.arrays import as_batch
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from appell.model.description import Description
+
+
+class Losses(NamedTuple):
+    """Damping [N m s, N s/m] and Coulomb friction [N m, N] felt at each speed: forces are -(damping qd + friction sign(qd)).
+
+    A joint that mimics another adds to its leader: multiplier² damping and |multiplier| friction.
+    """
+
+    damping: tuple[float, ...]
+    friction: tuple[float, ...]
+
+    def forces(self, qd: np.ndarray) -> np.ndarray:
+        """Forces on the joints at speeds (..., nv)."""
+        return -(np.array(self.damping) * qd + np.array(self.friction) * np.sign(qd))
+
+
+def losses(robot: Description) -> Losses:
+    """What the joints of a robot lose, brought to the independent speeds."""
+    damping, friction = [0.0] * robot.nv, [0.0] * robot.nv
+    joints = {joint.name: joint for joint in robot.joints}
+    for link in robot.tree.links:
+        joint = joints[link.name]
+        for k in range(link.v, link.v + link.kind.nv):
+            damping[k] += link.multiplier**2 * joint.damping
+            friction[k] += abs(link.multiplier) * joint.friction
+    return Losses(tuple(damping), tuple(friction))
+
+
+def passive_forces(robot: Description, qd: ArrayLike) -> np.ndarray:
+    """-(damping qd + friction sign(qd)) at every joint, brought to the independent coordinates. [N m, N]"""
+    (speeds,), lead = as_batch((("qd", robot.nv),), (qd,))
+    return losses(robot).forces(speeds).reshape(*lead, robot.nv)

@@ -1,0 +1,1 @@
+"""Robots with functions: plain, compiled, and loaded from files."""

@@ -1,0 +1,199 @@
+"""Robots written in code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, choices
+from appell.model.body import Body, Six, Visual
+from appell.model.check import inspect, settle
+from appell.model.joint import Joint, Limits, Mimic
+from appell.model.pose import Pose, Triple
+from appell.robot.robot import Robot
+
+Axis = str | Sequence[float]
+AXES: dict[str, Triple] = {
+    "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
+
+
+class RobotBuilder:
+    """Collects bodies and joints, in any order, and makes a robot of them.
+
+    Every method but `build` returns the builder. A joint's parent or child that is not given as a body has no mass, so
+    that frames need no lines of their own. Bodies keep the order in which they are first named.
+
+    Example:
+        >>> import appell
+        >>> builder = appell.RobotBuilder("arm")
+        >>> builder = builder.revolute("shoulder", parent="base", child="upper", axis="z", limits=(-2.0, 2.0))
+        >>> builder = builder.body("upper", mass=2.0, com=(0.2, 0, 0), inertia=(0.001, 0.03, 0.03))
+        >>> builder = builder.fixed("flange", parent="upper", child="tool", xyz=(0.4, 0, 0))
+        >>> robot = builder.build()
+        >>> robot.joint_names, robot.body_names
+        (('shoulder',), ('base', 'upper', 'tool'))
+    """
+
+    def __init__(self, name: str = "robot", gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+        self._name = name
+        self._gravity = _numbers("gravity", gravity, 3)
+        self._bodies: dict[str, Body | None] = {}
+        self._joints: list[Joint] = []
+
+    def body(
+        self,
+        name: str,
+        mass: float = 0.0,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Sequence = (0.0, 0.0, 0.0),
+        visuals: Sequence[Visual] = (),
+    ) -> RobotBuilder:
+        """Add a body.
+
+        Args:
+            mass: [kg]
+            com: mass centre in the body's frame. [m]
+            inertia: about the mass centre: three principal moments along the body's axes, six entries
+                (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 tensor. [kg m²]
+        """
+        if self._bodies.get(name) is not None:
+            raise ArgumentError(f"body {name!r} was already added. Give every body a name of its own.")
+        (m,) = _numbers(f"mass of body {name!r}", [mass], 1)
+        x, y, z = _numbers(f"com of body {name!r}", com, 3)
+        self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals))
+        return self
+
+    def revolute(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that turns about an axis, q in rad. Options as of `joint`."""
+        return self.joint("revolute", name, parent, child, axis, **options)
+
+    def continuous(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that turns about an axis without limits, q in rad. Options as of `joint`."""
+        return self.joint("continuous", name, parent, child, axis, **options)
+
+    def prismatic(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that slides along an axis, q in m. Options as of `joint`."""
+        return self.joint("prismatic", name, parent, child, axis, **options)
+
+    def helical(
+        self, name: str, parent: str, child: str, axis: Axis = "z", pitch: float = 0.0, **options: Any
+    ) -> RobotBuilder:
+        """Add a screw: q in rad, the child moves `pitch` metres along the axis a radian. Options as of `joint`."""
+        return self.joint("helical", name, parent, child, axis, pitch=pitch, **options)
+
+    def cylindrical(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that slides along an axis and turns about it, q in m and rad. Options as of `joint`."""
+        return self.joint("cylindrical", name, parent, child, axis, **options)
+
+    def universal(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a Cardan joint: q are the angles about x and about the turned y in rad. Options as of `joint`."""
+        return self.joint("universal", name, parent, child, **options)
+
+    def spherical(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a ball joint: q is a quaternion x y z w, qd the child's own angular velocity. Options as of `joint`."""
+        return self.joint("spherical", name, parent, child, **options)
+
+    def planar(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
+        """Add a joint that moves in the plane at right angles to an axis, q is x, y, angle. Options as of `joint`."""
+        return self.joint("planar", name, parent, child, axis, **options)
+
+    def translation(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Add a joint that moves without turning, q is x, y, z in m. Options as of `joint`."""
+        return self.joint("translation", name, parent, child, **options)
+
+    def floating(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Let a body fly: q is x y z and a quaternion x y z w, qd the child's own twist. Options as of `joint`."""
+        return self.joint("floating", name, parent, child, **options)
+
+    def fixed(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
+        """Fix a body to another. Options as of `joint`."""
+        return self.joint("fixed", name, parent, child, **options)
+
+    def joint(
+        self,
+        kind: str,
+        name: str,
+        parent: str,
+        child: str,
+        axis: Axis = "z",
+        xyz: Sequence[float] = (0.0, 0.0, 0.0),
+        rpy: Sequence[float] = (0.0, 0.0, 0.0),
+        limits: Sequence[float] | Limits = (),
+        damping: float = 0.0,
+        friction: float = 0.0,
+        rotor_inertia: float = 0.0,
+        gear_ratio: float = 1.0,
+        pitch: float = 0.0,
+        mimic: Mimic | None = None,
+    ) -> RobotBuilder:
+        """Add a joint of any kind (`appell.model.joints.KINDS`).
+
+        Args:
+            axis: `"x"`, `"-y"`, ... or a unit vector, in the joint's frame.
+            xyz, rpy: where the child's frame stands in the parent's at q = 0. [m, rad]
+            limits: (lower, upper[, velocity[, effort]]).
+            damping, friction, rotor_inertia, gear_ratio, pitch: as of `Joint`.
+            mimic: the joint it follows.
+        """
+        where = f"of joint {name!r}"
+        if isinstance(axis, str) and axis not in AXES:
+            raise ArgumentError(choices(f"axis {where}", axis, AXES))
+        direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
+        origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
+        bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
+        numbers = damping, friction, rotor_inertia, gear_ratio, pitch
+        damping, friction, rotor_inertia, gear_ratio, pitch = _numbers(f"damping, rotor or pitch {where}", numbers, 5)
+        self._bodies.setdefault(parent)
+        self._bodies.setdefault(child)
+        self._joints.append(
+            Joint(
+                name, kind, parent, child, origin, direction, bounds,
+                damping, friction, rotor_inertia, gear_ratio, mimic, pitch,
+            )
+        )  # fmt: skip
+        return self
+
+    def build(self) -> Robot:
+        """The robot. Defects raise one error, or one warning, with all of them.
+
+        A robot without any mass is allowed: its kinematics have a meaning.
+        """
+        bodies = tuple(body or Body(name) for name, body in self._bodies.items())
+        robot = Robot(self._name, bodies, tuple(self._joints), self._gravity)
+        massless = not any(body.mass or any(body.inertia) for body in robot.bodies)
+        settle([p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")])
+        return robot
+
+
+def _numbers(label: str, values: Sequence[float], count: int) -> tuple:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{label} is {values!r}, expected {count} numbers.") from None
+    if array.shape != (count,):
+        raise ArgumentError(f"{label} has shape {array.shape}, expected ({count},).")
+    return tuple(array.tolist())
+
+
+def _limits(where: str, values: Sequence[float]) -> Limits:
+    if len(values) not in (0, 2, 3, 4):
+        raise ArgumentError(
+            f"limits {where} have {len(values)} entries, expected (lower, upper[, velocity[, effort]])."
+        )
+    return Limits(*_numbers(f"limits {where}", values, len(values)))
+
+
+def _tensor(name: str, inertia: Sequence) -> Six:
+    entries = np.asarray(inertia, dtype=float)
+    if entries.shape == (3,):
+        entries = np.diag(entries)
+    if entries.shape == (3, 3):
+        if not np.allclose(entries, entries.T, rtol=1e-9, atol=0.0):
+            raise ArgumentError(f"inertia of body {name!r} is not symmetric.")
+        entries = entries[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    xx, xy, xz, yy, yz, zz = _numbers(f"inertia of body {name!r}", entries.tolist(), 6)
+    return xx, xy, xz, yy, yz, zz

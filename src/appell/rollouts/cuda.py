@@ -1,0 +1,154 @@
+"""Rollouts inside one kernel: the state stays in registers from the first step to the last."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from appell.algorithms.coordinate_rates import quaternions
+from appell.arrays import refuse_non_finite
+from appell.compiler.emit import plan as hoisted
+from appell.compiler.fingerprint import digest
+from appell.compiler.forms import StraightLine
+from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, refuse_other_lengths
+from appell.compiler.targets.cuda.device import cupy, telling
+from appell.compiler.targets.cuda.kernel import module
+from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
+from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
+from appell.rollouts.integrators import INTEGRATORS, Integrator
+
+if TYPE_CHECKING:
+    from appell.robot.compiled import CompiledRobot
+    from appell.rollouts.plan import Plan
+
+
+TEMPLATE = """
+#define UNROLL _Pragma("unroll")
+#define ROLL _Pragma("unroll 1")
+enum {{ NQ = {nq}, NV = {nv}, STATE = {state}, SIGNALS = {signals}, CONSTANTS = {constants} }};
+
+static __device__ __forceinline__ void state_rate(const real *restrict x, real *restrict y)
+{{
+    thread_state(x, y);
+}}
+
+extern "C" __global__ void {bounds} appell_rollout(
+    const real *restrict q0, place q0_step, place q0_pitch, const real *restrict v0, place v0_step, place v0_pitch,
+    const real *restrict u, place u_step, place u_time, place u_pitch, const real *restrict g, place g_step, place g_pitch,
+    real *restrict out, place out_step, place out_time, place out_pitch, place n, int steps, int every, int hold, real dt)
+{{
+    const place i = blockIdx.x * (place){block} + threadIdx.x;
+    if (i >= n) return;
+    real x[STATE + SIGNALS + CONSTANTS], y[STATE + NQ];
+    {scratch}
+    UNROLL
+    for (int j = 0; j < NQ; j++) x[j] = q0[i * q0_step + j * q0_pitch];
+    UNROLL
+    for (int j = 0; j < NV; j++) x[NQ + j] = v0[i * v0_step + j * v0_pitch];
+    UNROLL
+    for (int j = NQ + NV; j < STATE; j++) x[j] = 0;
+    UNROLL
+    for (int j = 0; j < CONSTANTS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
+    for (int k = 0; k < steps; k++) {{
+        if (k % hold == 0) {{
+            UNROLL
+            for (int j = 0; j < SIGNALS; j++) x[STATE + j] = u[i * u_step + k / hold * u_time + j * u_pitch];
+        }}
+{integrator}
+        {tidy}
+        if ((k + 1) % every == 0) {{
+            const place at = i * out_step + k / every * out_time;
+            UNROLL
+            for (int j = 0; j < NQ + NV; j++) out[at + j * out_pitch] = x[j];
+        }}
+    }}
+}}
+"""
+
+
+TIDY = """
+/* Unit length for the quaternion that begins at x. */
+static __device__ __forceinline__ void tidy(real *x)
+{
+    const real length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+    #pragma unroll
+    for (int j = 0; j < 4; j++) x[j] /= length;
+}
+"""
+
+
+class Strided(NamedTuple):
+    """An array (N, n) or (N, T, n) with the numbers between neighbours along each axis."""
+
+    array: Any
+    strides: tuple[np.int64, ...]
+
+    @classmethod
+    def of(cls, array: Any) -> Strided:
+        sizes = zip(array.shape, array.strides, strict=True)
+        return cls(array, tuple(np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes))
+
+
+def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+    """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's kind."""
+    cp, dtype = cupy(), dyn.options.dtype
+    kind = kind_of((*plan.start, *plan.signals.values(), *plan.constants))
+    with kind.stream() if kind else cp.cuda.Stream.null, telling("rollout"):
+        plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
+        if check:
+            _refuse_bad(plan)
+        count = math.prod(plan.lead)
+        result, seen = states(cp, plan, dtype)
+        signals = side_by_side(cp, [timed(cp, x, plan) for x in plan.signals.values()], 3, dtype)
+        constants = side_by_side(cp, [rows(cp, x, plan) for x in plan.constants], 2, dtype)
+        arrays = [Strided.of(array) for array in (*(rows(cp, x, plan) for x in plan.start), signals, constants, seen)]
+        arguments = [x for part in arrays for x in (part.array, *part.strides)]
+        arguments += [np.int64(count), np.int32(plan.steps), np.int32(plan.every), np.int32(plan.hold or plan.steps)]
+        if count:
+            kernel = _kernel(dyn, plan)
+            kernel((-(-count // BLOCK),), (BLOCK,), (*arguments, np.dtype(dtype).type(plan.dt)))
+        q, qd = parted(result, plan)
+        return (kind.leave(q), kind.leave(qd)) if kind else (q.get(), qd.get())
+
+
+def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
+    """CUDA source of a rollout."""
+    _, listed = dyn.state_rate(plan.law, plan.passive, plan.runtime)
+    form, state = StraightLine(hoisted(listed(), 1 << 30)), plan.nq + plan.nv + plan.memory
+    places = [place for _, place in quaternions(plan.free)]
+    begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
+    return begin + TEMPLATE.format(
+        nq=plan.nq,
+        nv=plan.nv,
+        state=state,
+        signals=plan.nv * len(plan.law.signals),
+        constants=plan.constant_count,
+        block=BLOCK,
+        bounds=launch_bounds(form),
+        scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",
+        integrator=rule.text,
+        tidy=" ".join(f"tidy(x + {place});" for place in places),
+    )
+
+
+def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
+    rule = INTEGRATORS[plan.integrator]
+    key = digest("rollout", dyn.state_rate(plan.law, plan.passive, plan.runtime)[0], rule.name, plan.free)
+    kernels = dyn.__dict__.setdefault("_rollouts", {})
+    place = (cupy().cuda.Device().id, key)
+    if place not in kernels:
+        built = module(key, lambda: source(dyn, plan, rule), dyn.options.dtype)
+        kernels[place] = built.get_function("appell_rollout")
+    return kernels[place]
+
+
+def _refuse_bad(plan: Plan) -> None:
+    """Raise for numbers that are not finite and quaternions of other than unit length. Waits for the GPU."""
+    arrays: list[Any] = []
+    plan.with_arrays(lambda name, array: arrays.append(array))
+    if any_bad(*arrays):
+        plan.with_arrays(lambda name, array: refuse_non_finite(name, array.get()))
+    q0 = cupy().moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
+    refuse_other_lengths("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))

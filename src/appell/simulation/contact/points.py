@@ -1,0 +1,167 @@
+"""Points of a robot that can touch walls: which ones, where they are and how they move.
+
+One graph answers for all points of a robot at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from appell.algebra import ZERO, Scalar, Vec3
+from appell.algorithms.world import WorldMotion, world_motion
+from appell.errors import ArgumentError, choices
+from appell.model.tree import BASE, Frame, Tree
+
+if TYPE_CHECKING:
+    from appell.robot.robot import Robot
+
+
+class PointMotion(NamedTuple):
+    """Positions p, velocities v = J qd, Jacobians J, and the accelerations a = J̇ qd at qdd = 0, of k points."""
+
+    p: np.ndarray
+    v: np.ndarray
+    J: np.ndarray
+    a: np.ndarray
+
+
+class Points:
+    """Named points of one robot.
+
+    Attributes:
+        names: frames whose origins they are.
+        nv: number of speeds of the robot.
+    """
+
+    def __init__(self, robot: Robot, names: Sequence[str]) -> None:
+        self.names, self.nv = tuple(names), robot.nv
+        self._graph, motion = _graphs(robot, self.names)
+        self._motion = Evaluation(motion)
+        self._paths: dict[int, Evaluation] = {}
+
+    def paths(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (N, k, 3) in the states q (N, nq), qd (N, nv). [m, m/s]"""
+        count = len(q)
+        if count not in self._paths:
+            self._paths[count] = Evaluation(self._graph.map(count) if count > 1 else self._graph)
+        p, v = self._paths[count](q, qd)
+        return p.reshape(count, -1, 3), v.reshape(count, -1, 3)
+
+    def motion(self, q: np.ndarray, qd: np.ndarray) -> PointMotion:
+        """Everything about the points in one state: p, v, a (k, 3) and J (k, 3, nv)."""
+        p, v, J, a = self._motion(q, qd)
+        return PointMotion(p.reshape(-1, 3), v.reshape(-1, 3), J.reshape(-1, 3, self.nv), a.reshape(-1, 3))
+
+
+class Evaluation:
+    """A graph with memory of its own, so that a call costs little more than its arithmetic. Not for two threads."""
+
+    def __init__(self, graph: Any) -> None:
+        self._buffer, self._run = graph.buffer()
+        self._inputs = [np.zeros(graph.numel_in(i)) for i in range(graph.n_in())]
+        self._outputs = [np.zeros(graph.numel_out(i)) for i in range(graph.n_out())]
+        for i, array in enumerate(self._inputs):
+            self._buffer.set_arg(i, memoryview(array.data))
+        for i, array in enumerate(self._outputs):
+            self._buffer.set_res(i, memoryview(array.data))
+
+    def __call__(self, *inputs: np.ndarray) -> list[np.ndarray]:
+        """Entries of all results, column after column."""
+        for mine, given in zip(self._inputs, inputs, strict=True):
+            mine[:] = given.ravel()
+        self._run()
+        return [array.copy() for array in self._outputs]
+
+
+@lru_cache(maxsize=64)
+def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Functions (q, qd) -> (p, v) and (q, qd) -> (p, v, J, a); every result is one column, entries by rows."""
+    import casadi
+
+    tree = robot.tree
+    q, qd = casadi.SX.sym("q", tree.nq), casadi.SX.sym("qd", tree.nv)
+    speeds = [qd[i] for i in range(tree.nv)]
+    motions = world_motion(tree, [q[i] for i in range(tree.nq)], speeds)
+    columns: list[list[Any]] = [[], [], [], []]
+    for name in names:
+        p, v, J, a = _point(tree, motions, tree.frames[name], speeds)
+        for column, entries in zip(columns, (p, v, [entry for row in J for entry in row], a), strict=True):
+            column += entries
+    results = [casadi.densify(casadi.vertcat(*map(casadi.SX, column))) for column in columns]
+    paths = casadi.Function("paths", [q, qd], casadi.cse(results[:2]))
+    return paths, casadi.Function("motion", [q, qd], casadi.cse(results))
+
+
+def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequence[Scalar]) -> PointMotion:
+    """Motion of a frame's origin p. The joint's unit twist (e, u) at p_i moves it by u + e x (p - p_i)."""
+    p, v = _origin(tree, motions, frame)
+    J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
+    a = ZERO
+    for i in tree.ancestors(frame.link):
+        link, motion = tree.links[i], motions[i]
+        for k, (e, u) in enumerate(motion.units(link.kind.subspace()), start=link.v):
+            column = u + e.cross(p - motion.p)
+            turning = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
+            a = a + (turning + e.cross(v - motion.v)) * (link.multiplier * speeds[k])
+            for row, entry in zip(J, column, strict=True):
+                row[k] = row[k] + entry * link.multiplier
+    return PointMotion(p, v, J, a)  # type: ignore[arg-type]
+
+
+def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3, Vec3]:
+    """Position and velocity of a frame's origin."""
+    link = WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link]
+    arm = link.R @ frame.p
+    return link.p + arm, link.v + link.omega.cross(arm)
+
+
+def chosen_points(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
+    """The frames that were asked for, or the default ones; unknown names are answered with the valid ones."""
+    if names is None:
+        return default_points(robot)
+    if isinstance(names, str):
+        raise ArgumentError(f"points is the text {names!r}, expected a sequence of frame names, as in [{names!r}].")
+    for name in names:
+        if name not in robot.body_names:
+            raise ArgumentError(choices("frame", name, robot.body_names))
+    return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=64)
+def default_points(robot: Robot) -> tuple[str, ...]:
+    """Joint origins and tips: the origin of every moving link that has mass, and every body that carries no other.
+
+    Points that always coincide count once, under the name of a frame that was made to name them (a fixed body without
+    mass) if there is one. Points that never move are left out.
+
+    Example:
+        >>> import appell
+        >>> from appell.simulation.contact.points import default_points
+        >>> default_points(appell.load("shafei_tree"))
+        ('O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7', 'O8', 'O9', 'O10', 'O11')
+    """
+    carried = {joint.child: joint for joint in robot.joints}
+    parents = {joint.parent for joint in robot.joints}
+    massive = {link.body for link in robot.tree.links if link.inertia.mass}
+    wanted = [name for name in robot.body_names if name in massive or name not in parents]
+    tree = robot.tree
+    poses = [world_motion(tree, robot.random_configuration(seed).tolist()) for seed in (1, 2)]
+    place = {
+        name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
+    }
+
+    def marks_a_point(name: str) -> bool:
+        joint = carried.get(name)
+        return joint is not None and joint.kind == "fixed" and not robot.body(name).mass
+
+    names = sorted(robot.body_names, key=lambda name: not marks_a_point(name))
+    found = {}
+    for point in wanted:
+        name = next(name for name in names if np.abs(place[name] - place[point]).max() < 1e-9)
+        if np.abs(place[name][0] - place[name][1]).max() > 1e-9:
+            found[name] = None
+    return tuple(name for name in robot.body_names if name in found)

@@ -1,0 +1,1 @@
+"""Beside the library: benchmarks against peers, and the tables and figures of the papers."""

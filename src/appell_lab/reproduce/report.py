@@ -1,0 +1,58 @@
+"""Reports of reproduced papers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from appell.report.page import Report, link_list, page
+from appell.report.picture import Picture
+
+if TYPE_CHECKING:
+    from appell_lab.reproduce.reproduction import Reproduction
+
+
+def report_of(result: Reproduction) -> Report:
+    """The page of one paper. Its figures need matplotlib; without it a note says so.
+
+    Example:
+        >>> from appell_lab.reproduce import reproduce
+        >>> report_of(reproduce("provenzano2002")).title
+        'provenzano2002: printed and computed'
+    """
+    from appell.errors import AppellError
+
+    notes = result.notes
+    try:
+        pictures = tuple(Picture.from_drawing(figure.draw, caption(figure.name)) for figure in result.figures)
+    except AppellError as error:  # matplotlib is not there
+        pictures, notes = (), (*notes, f"Figures are left out: {error}")
+    return Report(f"{result.paper}: printed and computed", result.source, notes, result.tables, pictures)
+
+
+def caption(name: str) -> str:
+    """A figure's file name as words.
+
+    Example:
+        >>> caption("figure14_positions_X1")
+        'Figure 14: positions X1'
+    """
+    words = name.replace("_", " ")
+    number = re.match(r"figure ?(\d+\w?)\b *", words)
+    return f"Figure {number[1]}: {words[number.end() :]}".rstrip(": ") if number else words[:1].upper() + words[1:]
+
+
+def write_all(results: Iterable[Reproduction], folder: str | PathLike) -> list[Path]:
+    """One page for each paper in a folder, which is made if need be, and an index of them; the paths, the index last."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    paths, links = [], []
+    for result in results:
+        paths.append(report_of(result).write(Path(folder, f"{result.paper}.html")))
+        links.append((paths[-1].name, f"{result.paper}: {result.source}"))
+    title = "Papers, printed and computed"
+    index = Path(folder, "index.html")
+    index.write_text(page(title, [f"<h1>{title}</h1>", link_list(links)]), encoding="utf-8")
+    return [*paths, index]
