@@ -95,5 +95,5 @@ def drift(robot: ClosedLoopRobot, q: np.ndarray, v: np.ndarray, step: float = 2e
 def selected(robot: ClosedLoopRobot, torques: np.ndarray) -> np.ndarray:
     """S^T τ: forces of the actuators among those of all joints."""
     forces = np.zeros(robot.open_tree.nv)
-    forces[list(robot.tree.actuated)] = torques
+    forces[list(robot.system.actuated)] = torques
     return forces

@@ -83,7 +83,7 @@ def regular_states(robot: SphericalRobot, count: int = 5, seed: int = 0, span: f
     """States well within the workspace, away from singularities."""
     rng = np.random.default_rng([seed, robot.nv])
     q = rng.uniform(-span, span, (2000, robot.nv))
-    found = measured(robot.tree, q)  # in plain arrays: nothing is compiled for it
+    found = measured(robot.system, q)  # in plain arrays: nothing is compiled for it
     fit = (found.discriminant.min(axis=-1) > 0.02) & (found.actuators > 0.1) & (np.abs(found.euler) > 0.1)
     q = q[fit][:count]
     assert len(q) == count, f"{robot.name}: {len(q)} of {count} states"

@@ -62,7 +62,7 @@ def test_unit_quaternions_of_passive_joints_are_looked_at(tmp_path):
     robot = built_in("stewart")
     appell.compile(robot).save(tmp_path / "stewart.appell", functions=["residual"])
     loaded = appell.load_compiled(tmp_path / "stewart.appell")
-    assert loaded.functions.quaternions == robot.tree.quaternions
+    assert loaded.functions.quaternions == robot.system.quaternions
     assert loaded.closure_error(robot.reference) < 1e-12
 
 

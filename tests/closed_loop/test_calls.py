@@ -144,7 +144,7 @@ def test_cuda_threads_compute_the_same(five_bar, tmp_path):
     inputs = [each.copy() for each in states(five_bar, 9)]
     expected = five_bar.inverse_dynamics(*inputs)
     inputs[0][4, 0] += 0.1
-    source = kernel_source(choose(five_bar.tree, Request("inverse_dynamics")), "float64", "test")
+    source = kernel_source(choose(five_bar.system, Request("inverse_dynamics")), "float64", "test")
     result = run(source, tmp_path, "float64", BLOCK, inputs, 2)
     assert not np.isfinite(result[4]).any()
     rest = np.delete(np.arange(9), 4)

@@ -67,7 +67,7 @@ def test_redundant_closures_count_by_rank():
     """A planar loop in space: five equations of a hinge, two of them independent; all said twice makes no difference."""
     robot = built_in("four_bar")
     assert robot.closure_jacobian(robot.reference).shape == (5, 3)
-    assert rank(jacobian_at(robot.tree, robot.reference)) == 2
+    assert rank(jacobian_at(robot.system, robot.reference)) == 2
     knee = robot.closures[0]
     again = (replace(knee, name="again"), replace(knee, name="point", kind="point"))
     twice = appell.close_loops(robot.open_tree, [knee, *again], actuated=["crank"], q=robot.reference)

@@ -52,7 +52,7 @@ class Case:
     def __init__(self, q, qd, qdd) -> None:
         self.q, self.qd, self.qdd = np.array(q), np.array(qd), np.array(qdd)
         self.robot = wrist("plus", (0.003, -0.004, 0.05))
-        masses = self.robot.tree
+        masses = self.robot.system
         self.inertias = [
             [np.array(list(each.at_origin.full())).reshape(3, 3) for each in leg.inertias] for leg in masses.legs
         ]

@@ -68,7 +68,7 @@ def close_loops(
         raise ModelError(f"{robot.name}: there are no closures. A robot without loops is a plain `Robot`.")
     bare = ClosedLoopRobot(robot, tuple(closures), tuple(actuated), (), ())
     reference = _regular(bare, _reference(bare, q))
-    K = jacobian_at(bare.tree, reference)
+    K = jacobian_at(bare.system, reference)
     kept, count = speeds_of(robot, actuated), rank(K)
     if count == robot.nv:
         raise ModelError(f"{robot.name}: its closures leave nothing that moves. Check their kinds and frames.")
@@ -105,10 +105,10 @@ def _reference(bare: ClosedLoopRobot, q: ArrayLike | None) -> np.ndarray:
 
 def _regular(bare: ClosedLoopRobot, q: np.ndarray) -> np.ndarray:
     """The same configuration, or a closed one beside it where closures are more: in a singular one some say the same."""
-    K = jacobian_at(bare.tree, q)
+    K = jacobian_at(bare.system, q)
     free = np.linalg.svd(K)[2][rank(K) :].sum(axis=0)
     for step in (NEARBY, -NEARBY):
         near = bare.close(bare.open_tree.integrate(q, step * free))
-        if near.closed and rank(jacobian_at(bare.tree, near.q)) > rank(K):
+        if near.closed and rank(jacobian_at(bare.system, near.q)) > rank(K):
             return near.q
     return q

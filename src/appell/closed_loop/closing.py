@@ -95,8 +95,8 @@ def close(robot: ClosedLoopRobot, q: np.ndarray, held: Iterable[int]) -> Closing
         iterations += 1
         if done.all():
             break
-    names = tuple(loop.name for loop in robot.tree.loops for _ in range(loop.kind.count))
-    shape = (*lead, robot.tree.rows)
+    names = tuple(loop.name for loop in robot.system.loops for _ in range(loop.kind.count))
+    shape = (*lead, robot.system.rows)
     return Closing(states.reshape(q.shape), _size(left).reshape(lead), iterations, names, left.reshape(shape))
 
 

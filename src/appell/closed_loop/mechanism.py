@@ -31,7 +31,7 @@ class LoopMechanism(NativeFunctions):
 
     def __init__(self, robot: ClosedLoopRobot) -> None:
         self.robot, self.dynamics = robot, native(robot)
-        tree, system = TreeMechanism(robot.open_tree), robot.tree
+        tree, system = TreeMechanism(robot.open_tree), robot.system
         self.coordinates = tree.coordinates
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.q_names, self.qd_names, self.drive_names = tree.q_names, robot.qd_names, robot.actuator_names
@@ -67,7 +67,7 @@ class LoopMechanism(NativeFunctions):
         Raises:
             SimulationError: the determinant of the dependent columns has changed its sign since the last step.
         """
-        now = self.dynamics.closure_jacobian(q, check=False)[:, list(self.robot.tree.dependent)]
+        now = self.dynamics.closure_jacobian(q, check=False)[:, list(self.robot.system.dependent)]
         before, self._before = self._before, now
         if before is not None and _turned_over(before, now):
             raise SimulationError(
@@ -79,8 +79,8 @@ class LoopMechanism(NativeFunctions):
         return max(float(np.abs(self._residual(q)).max()), self.coordinates.drift(q))
 
     def trouble(self, q: np.ndarray) -> str:
-        found = singularity_at(self.robot.tree, q, actuators=False)
-        return "" if found is None else in_words(self.robot.tree, found)
+        found = singularity_at(self.robot.system, q, actuators=False)
+        return "" if found is None else in_words(self.robot.system, found)
 
     def _residual(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["residual", None]((q,), check=False)
@@ -117,8 +117,8 @@ def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
 
 def _losses(robot: ClosedLoopRobot) -> Losses:
     """Damping of all joints, felt at the speeds in the reference configuration, and friction of independent speeds."""
-    all_, names, own = losses(robot.open_tree), robot.open_tree.qd_names, list(robot.tree.independent)
-    for k in robot.tree.dependent:
+    all_, names, own = losses(robot.open_tree), robot.open_tree.qd_names, list(robot.system.independent)
+    for k in robot.system.dependent:
         if all_.friction[k]:
             raise ModelError(
                 f"{robot.name}: joint {names[k]} has Coulomb friction and no speed of its own. A simulation knows friction of "

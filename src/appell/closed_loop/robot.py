@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
+from appell.deprecation import renamed_attribute
 from appell.errors import ArgumentError, choices
 from appell.model.description import numbered, speeds_of
 from appell.model.joints import KINDS
@@ -58,7 +59,7 @@ class ClosedLoopRobot(LoopDynamics):
     # --- what it is -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def tree(self) -> LoopSystem:
+    def system(self) -> LoopSystem:
         """The robot as the algorithms see it."""
         from appell.closed_loop.system import system_of
 
@@ -97,7 +98,7 @@ class ClosedLoopRobot(LoopDynamics):
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of their forces."""
         names = self.open_tree.qd_names
-        return tuple(names[k] for k in self.tree.actuated)
+        return tuple(names[k] for k in self.system.actuated)
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -132,6 +133,8 @@ class ClosedLoopRobot(LoopDynamics):
     def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
         """The same robot under another gravity vector [m/s²]."""
         return replace(self, open_tree=self.open_tree.with_gravity(gravity))
+
+    tree = renamed_attribute("tree", "system")
 
     # --- configurations -----------------------------------------------------------------------------------------------
 
@@ -198,7 +201,7 @@ class ClosedLoopRobot(LoopDynamics):
         """
         from appell.closed_loop.singular import singularity_at
 
-        return singularity_at(self.tree, np.asarray(q, dtype=float))
+        return singularity_at(self.system, np.asarray(q, dtype=float))
 
     def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """Forces of damping and dry friction of all joints on the independent speeds, (..., nv). [N m, N]
@@ -237,7 +240,7 @@ class ClosedLoopRobot(LoopDynamics):
 
     @property
     def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.tree.parts
+        return self.system.parts
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
@@ -261,13 +264,13 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
 
     @property
     def main(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        driven = len(self.robot.tree.actuated) >= self.robot.nv
+        driven = len(self.robot.system.actuated) >= self.robot.nv
         kept = MAIN if driven else tuple(name for name in MAIN if name != "inverse_dynamics")
         return (*kept, "generalized_forces", "actuator_jacobian", "joint_speeds", "residual")
 
     @property
     def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.robot.tree.parts
+        return self.robot.system.parts
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def count_operations(robot: Description, function: str, method: str | None = Non
         >>> appell.count_operations(robot, "inverse_dynamics", method="mata2002").mul <= 96 * 6 - 101
         True
     """
-    return count_graph(trace(robot.tree, Request(function, method), plain=not compiled).graph)
+    return count_graph(trace(robot.system, Request(function, method), plain=not compiled).graph)
 
 
 def count_graph(graph: casadi.Function) -> Counts:

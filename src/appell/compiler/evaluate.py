@@ -164,6 +164,6 @@ def system_functions(robot: Any) -> Evaluator:
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
 
-    functions = Evaluator(robot.tree, Options(eager=False))
+    functions = Evaluator(robot.system, Options(eager=False))
     functions.owner = robot
     return functions

@@ -56,7 +56,7 @@ class Controller:
 
     def __post_init__(self) -> None:
         n = self.robot.nv
-        if self.robot.nq != n or not isinstance(self.robot.tree, Tree):
+        if self.robot.nq != n or not isinstance(self.robot.system, Tree):
             raise ArgumentError(
                 f"{type(self).__name__} compares coordinates one by one and needs a tree with nq = nv; {self.robot.name!r} has "
                 f"joints that turn freely in space or closed loops (nq = {self.robot.nq}, nv = {n})."

@@ -83,9 +83,9 @@ class Subject:
     def of(cls, robot: Robot, requests: Mapping[str, Request], prefix: str, dtype: str) -> Subject:
         functions = []
         for name, request in requests.items():
-            expected = signature(robot.tree, request)
-            _, method, _ = find_for(robot.tree, request.function, request.method)
-            form = in_order(choose(robot.tree, request))
+            expected = signature(robot.system, request)
+            _, method, _ = find_for(robot.system, request.function, request.method)
+            form = in_order(choose(robot.system, request))
             functions.append(Exported(name, request, method, expected.inputs, expected.shape, form))
         return cls(robot, prefix, dtype, tuple(functions))
 

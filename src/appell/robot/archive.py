@@ -48,14 +48,14 @@ def save(
     if system and rollouts:
         raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
     for request in dict.fromkeys(wanted):
-        signature(robot.tree, request)
-        _, method, _ = find_for(robot.tree, request.function, request.method)
-        form = choose(robot.tree, request)
-        others = {dtype: gpu_form(robot.tree, request, dtype) for dtype in CHOICES["dtype"]}
+        signature(robot.system, request)
+        _, method, _ = find_for(robot.system, request.function, request.method)
+        form = choose(robot.system, request)
+        others = {dtype: gpu_form(robot.system, request, dtype) for dtype in CHOICES["dtype"]}
         gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
         stored.append({"request": request_data(request), "method": method, "form": form_data(form), "gpu": gpu})
     damping, friction = ((), ()) if system else dyn.losses
-    free = robot.tree.free if system else dyn.free_joints
+    free = robot.system.free if system else dyn.free_joints
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
         tuple(float(x) for x in robot.parameters), damping, friction, free, robot.rotors, system,
@@ -67,7 +67,7 @@ def save(
 
 def system_facts(robot: Any) -> SystemFacts | None:
     """What a file keeps of a robot that is no plain tree."""
-    tree = robot.tree
+    tree = robot.system
     if not isinstance(tree, System):
         return None
     if not tree.kind:

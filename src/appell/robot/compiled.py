@@ -41,7 +41,7 @@ class Compiled:
 
     def __init__(self, robot: Any, options: Options) -> None:
         self.robot, self.options = robot, options
-        self.functions = TARGETS[options.target](robot.tree, options)
+        self.functions = TARGETS[options.target](robot.system, options)
         self.functions.owner = self
 
     def __reduce__(self) -> tuple:

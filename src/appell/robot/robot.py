@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from appell.model.description import Description
 from appell.robot.functions import Dynamics
@@ -39,6 +39,11 @@ class Robot(Description, Dynamics):
         >>> robot.mass_matrix([0.0] * 6).shape
         (6, 6)
     """
+
+    @property
+    def system(self) -> Any:
+        """The robot as the compiler sees it."""
+        return self.tree
 
     @cached_property
     def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]

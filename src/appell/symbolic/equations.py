@@ -84,7 +84,7 @@ def equations(robot: Robot, symbols: bool = False, *, force: bool = False) -> Eq
         g*lc2*m2*cos(q1 + q2)
     """
     _require_sympy()
-    tree = robot.tree
+    tree = robot.system
     if isinstance(tree, System):
         raise ArgumentError(
             f"{robot.name} has closed loops; closed equations are written for trees. Take its `open_tree`."

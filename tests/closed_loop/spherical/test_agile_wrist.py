@@ -19,7 +19,7 @@ def samples() -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(("link", "key"), [(0, "arc1"), (1, "arc2")])
 def test_arcs_are_those_of_the_reference(link, key):
     expected, body = reference("agile_wrist")[key], wrist().legs[0].bodies[link]
-    about = wrist().tree.legs[0].inertias[link].at_origin.full()
+    about = wrist().system.legs[0].inertias[link].at_origin.full()
     assert_close(np.array([body.mass, *body.com]), np.array([expected["m"], *expected["com"]]), tolerance=TOLERANCE)
     assert_close(np.array(list(about)).reshape(3, 3), np.array(expected["I_centre"]), tolerance=TOLERANCE)
 

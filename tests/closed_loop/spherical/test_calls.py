@@ -197,7 +197,7 @@ def test_cuda_threads_compute_the_same(tmp_path):
     inputs = [each.copy() for each in regular_states(robot, 9)]
     inputs[0][4] = 0.0, 0.0, -1.5
     expected = robot.inverse_dynamics(*inputs, check=False)
-    source = kernel_source(choose(robot.tree, Request("inverse_dynamics")), "float64", "test")
+    source = kernel_source(choose(robot.system, Request("inverse_dynamics")), "float64", "test")
     result = run(source, tmp_path, "float64", BLOCK, inputs, 3)
     assert np.isnan(result[4]).all()
     assert np.isnan(expected[4]).all()

@@ -58,7 +58,7 @@ class SphericalMechanism(NativeFunctions):
 
     def trouble(self, q: np.ndarray) -> str:
         try:
-            refuse(self.robot.tree, q, "forward_dynamics")
+            refuse(self.robot.system, q, "forward_dynamics")
         except ClosureError as error:
             return str(error)
         return ""

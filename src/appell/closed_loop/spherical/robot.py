@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from appell.closed_loop.spherical.functions import SphericalFunctions
 from appell.closed_loop.spherical.leg import ASSEMBLIES, Leg
 from appell.closed_loop.spherical.posture import CLOSED
+from appell.deprecation import renamed_attribute
 from appell.errors import ModelError, choices
 from appell.model.body import Body
 from appell.model.pose import Triple
@@ -89,8 +90,10 @@ class SphericalRobot(SphericalFunctions):
         """Number of the leg that guides the platform, None where it turns freely."""
         return next((i for i, leg in enumerate(self.legs) if leg.joints < CLOSED), None)
 
+    tree = renamed_attribute("tree", "system")
+
     @cached_property
-    def tree(self) -> SphericalSystem:
+    def system(self) -> SphericalSystem:
         """The robot as the algorithms see it."""
         from appell.closed_loop.spherical.system import SphericalSystem
 
@@ -103,7 +106,7 @@ class SphericalRobot(SphericalFunctions):
     @cached_property
     def nv(self) -> int:
         """Degrees of freedom."""
-        return self.tree.nv
+        return self.system.nv
 
     @property
     def nq(self) -> int:
