@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import appell
 from appell.cli import COMMANDS, main, parser
+from appell.cli.common import add_dtype, add_renamed_option
 from appell.cli.completion import SCRIPTS, words_of
 from appell.cli.walls import parse_wall
 
@@ -69,6 +71,42 @@ def test_an_unforeseen_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setenv("APPELL_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         main(["check", "puma560"])
+
+
+# --- former options -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["--new", "2"], {"new": 2, "items": [], "flag": False, "dtype": "float64"}),
+        (["--old", "2"], {"new": 2}),
+        (["--item", "a", "--thing", "b", "c"], {"items": [["a"], ["b", "c"]]}),
+        (["--switch"], {"flag": True}),
+        (["--float"], {"dtype": "float32"}),
+    ],
+)
+def test_former_options_act_as_the_new_ones(words, values, capsys: pytest.CaptureFixture[str]) -> None:
+    options = argparse.ArgumentParser()
+    group = options.add_argument_group("group")
+    group.add_argument("--new", type=int)
+    options.add_argument("--item", action="append", nargs="+", default=[], dest="items")
+    options.add_argument("--flag", action="store_true")
+    add_dtype(options)
+    for old, new in (("--old", "--new"), ("--thing", "--item"), ("--switch", "--flag")):
+        add_renamed_option(group, old, new)
+    parsed = vars(options.parse_args(words))
+    assert {name: parsed[name] for name in values} == values
+    former = [word for word in words if word in ("--old", "--thing", "--switch", "--float")]
+    warning = capsys.readouterr().err
+    assert warning.count("\n") == len(former)
+    assert all(f"appell: warning: {word} is now --" in warning for word in former)
+    assert not any(word in options.format_help() for word in ("--old", "--thing", "--switch", "--float"))
+
+
+def test_former_options_are_not_completed() -> None:
+    assert "--dtype" in words_of(parser())["export"].options
+    assert "--float" not in words_of(parser())["export"].options
 
 
 # --- walls ----------------------------------------------------------------------------------------------------------------

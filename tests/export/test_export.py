@@ -159,7 +159,8 @@ def test_command(tmp_path, capsys):
         "gravity, pose:link6",
         "--out",
         str(tmp_path),
-        "--float",
+        "--dtype",
+        "float32",
         "--prefix",
         "arm",
     ]

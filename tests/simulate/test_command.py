@@ -10,7 +10,7 @@ from helpers import assert_close
 
 import appell
 from appell.cli import main
-from appell.cli.words import numbers
+from appell.cli.common import parse_vector
 
 ARM = """<robot name="mine">
   <link name="base"/>
@@ -109,6 +109,6 @@ def test_errors_are_one_line(run, arguments, message):
 
 def test_numbers_in_order_by_comma_and_by_name():
     names, zeros = ("a", "b"), np.zeros(2)
-    assert numbers(["1", "-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
-    assert numbers(["1,-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
-    assert numbers(["b=3"], names, zeros, "--q0").tolist() == [0.0, 3.0]
+    assert parse_vector(["1", "-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
+    assert parse_vector(["1,-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
+    assert parse_vector(["b=3"], names, zeros, "--q0").tolist() == [0.0, 3.0]

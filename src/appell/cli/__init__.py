@@ -22,7 +22,7 @@ from appell.cli import (
     sweep,
     view,
 )  # fmt: skip
-from appell.cli.command import FAILED
+from appell.cli.common import FAILED
 from appell.version import __version__
 
 COMMANDS = (

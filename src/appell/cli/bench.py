@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.common import OK, Command, add_json, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from appell_lab.bench.contest import Settings
 
     if arguments.list:
-        answer(arguments, "\n".join(CASES), {"cases": list(CASES)})
+        print_result(arguments, "\n".join(CASES), {"cases": list(CASES)})
         return OK
     settings = Settings(
         arguments.robots, quick=arguments.quick, **({"rounds": 5, "sample": 0.005} if arguments.quick else {})
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = bench(settings, arguments.cases or CASES)
     if arguments.docs:
         write_text(arguments.docs, report.markdown())
-    answer(arguments, report, report.as_dict())
+    print_result(arguments, report, report.as_dict())
     return OK
 
 

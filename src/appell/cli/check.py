@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from appell.cli.command import FAILED, OK, Command, add_json, answer
+from appell.cli.common import FAILED, OK, Command, add_json, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         appell.check(arguments.file, fix=True).to_urdf(arguments.fix)
         data["fixed"] = arguments.fix
         text += f"\nwritten: {arguments.fix}"
-    answer(arguments, text, data)
+    print_result(arguments, text, data)
     return FAILED if report.errors and not arguments.fix else OK
 
 

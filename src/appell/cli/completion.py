@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.cli.command import OK, Command
+from appell.cli.common import OK, Command
 
 
 class Words(NamedTuple):
@@ -41,6 +41,8 @@ def words_of(parser: argparse.ArgumentParser) -> dict[str, Words]:
 def _words(text: str, parser: argparse.ArgumentParser) -> Words:
     options, valued, choices, arguments = [], [], {}, []
     for action in parser._actions:
+        if action.help == argparse.SUPPRESS:
+            continue
         values = tuple(map(str, action.choices or ()))
         if not action.option_strings:
             arguments += [*values, *_named_arguments().get(action.dest, ())]

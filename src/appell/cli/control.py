@@ -6,8 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.command import FAILED, OK, Command, add_json, answer
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import FAILED, OK, Command, add_json, add_robot, load_robot, print_result
 
 if TYPE_CHECKING:
     from appell.control.controller import Controller
@@ -120,7 +119,7 @@ def run_controller(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         result.plot(arguments.plot)
         texts.append(f"written: {arguments.plot}")
-    answer(arguments, "\n\n".join(texts), {**result.as_dict(), "picture": arguments.plot})
+    print_result(arguments, "\n\n".join(texts), {**result.as_dict(), "picture": arguments.plot})
     return OK if result.ok else FAILED
 
 
@@ -154,7 +153,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     controller = make_controller(arguments, robot, [0.0] * robot.nv)
     dtype = "float32" if arguments.float else "float64"
     files = appell.control.export(controller, arguments.out, dtype, arguments.prefix, arguments.force)
-    answer(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
+    print_result(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
     return OK
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.common import OK, Command, add_json, print_result
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture = draw(robot, arguments.output)
     head = f"PUMA 560 of Valera et al. 2003: {robot.nv} joints, {sum(body.mass for body in robot.bodies):.6g} kg"
     data: dict[str, Any] = {"robot": robot.name, "tables": [table.as_dict() for table in tables], "picture": picture}
-    answer(arguments, "\n\n".join([head, *map(str, tables), picture]), data)
+    print_result(arguments, "\n\n".join([head, *map(str, tables), picture]), data)
     return OK
 
 

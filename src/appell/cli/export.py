@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from appell.cli.command import OK, Command, add_json, answer
-from appell.cli.functions import add_functions, functions_of
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import (
+    OK,
+    Command,
+    add_dtype,
+    add_functions,
+    add_json,
+    add_robot,
+    function_names,
+    load_robot,
+    print_result,
+)
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics,mass_matrix,gravity"
 
@@ -16,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_functions(parser, FUNCTIONS)
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
     parser.add_argument("--language", default="c", help="c or cuda (default: %(default)s)")
-    parser.add_argument("--float", action="store_true", help="single precision instead of double")
+    add_dtype(parser)
     parser.add_argument("--prefix", help="of all names and files (default: the robot's name)")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")
     add_json(parser)
@@ -28,15 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments)
     files = appell.export(
         robot,
-        functions_of(arguments),
+        function_names(arguments),
         arguments.out,
         language=arguments.language,
-        dtype="float32" if arguments.float else "float64",
+        dtype=arguments.dtype,
         prefix=arguments.prefix,
         force=arguments.force,
     )
     names = [str(file) for file in files]
-    answer(arguments, "\n".join(f"written: {name}" for name in names), {"robot": robot.name, "files": names})
+    print_result(arguments, "\n".join(f"written: {name}" for name in names), {"robot": robot.name, "files": names})
     return OK
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.command import OK, Command, add_json, answer
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import OK, Command, add_json, add_robot, load_robot, print_result
 
 if TYPE_CHECKING:
     from appell.identification.result import Identification
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.urdf:
         found.to_urdf(arguments.urdf)
     written = [path for path in (arguments.report, arguments.urdf) if path]
-    answer(arguments, "\n\n".join([str(found), *(f"written: {path}" for path in written)]), _data(found, written))
+    print_result(arguments, "\n\n".join([str(found), *(f"written: {path}" for path in written)]), _data(found, written))
     return OK
 
 

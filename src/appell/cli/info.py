@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.command import OK, Command, add_json, answer
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import OK, Command, add_json, add_robot, load_robot, print_result
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.robot is None:
         table = built_in_table()
-        answer(arguments, table, table.as_dict())
+        print_result(arguments, table, table.as_dict())
         return OK
     robot = load_robot(arguments)
     tree = tree_of(robot)
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         "name": robot.name, "nq": robot.nq, "nv": robot.nv, "mass": mass, "gravity": list(robot.gravity_vector),
         "tables": [table.as_dict() for table in tables],
     }  # fmt: skip
-    answer(arguments, "\n\n".join([head, *map(str, tables)]), data)
+    print_result(arguments, "\n\n".join([head, *map(str, tables)]), data)
     return OK
 
 

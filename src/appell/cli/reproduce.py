@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from appell.cli.command import OK, Command, add_json, answer
+from appell.cli.common import OK, Command, add_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,14 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
     results = (reproduce(paper) for paper in progress(papers, "reproducing"))
     if arguments.html:
         paths = [str(path) for path in write(results, arguments.paper, arguments.html)]
-        answer(arguments, "\n".join(f"written: {path}" for path in paths), {"files": paths})
+        print_result(arguments, "\n".join(f"written: {path}" for path in paths), {"files": paths})
         return OK
     texts, data = [], []
     for result in results:
         figures = draw(result, arguments.figures)
         texts.append("\n\n".join([str(result), *figures]))
         data.append({**result.as_dict(), "figures": figures})
-    answer(arguments, "\n\n\n".join(texts), {"papers": data} if arguments.paper == ALL else data[0])
+    print_result(arguments, "\n\n\n".join(texts), {"papers": data} if arguments.paper == ALL else data[0])
     return OK
 
 

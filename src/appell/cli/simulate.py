@@ -6,8 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.command import OK, Command, add_json, answer
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import OK, Command, add_json, add_robot, load_robot, parse_vector, print_result
 from appell.cli.walls import add_walls, walls_of
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     data: dict[str, Any] = {
         **tables.summary(motion), "seconds": seconds, "tables": [table.as_dict() for table in shown], "files": files,
     }  # fmt: skip
-    answer(arguments, text, data)
+    print_result(arguments, text, data)
     return OK
 
 
@@ -104,18 +103,17 @@ def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, n
     """Coordinates, speeds and constant forces of the command line."""
     import numpy as np
 
-    from appell.cli.words import numbers
     from appell.robot.mechanism import mechanism_of
 
     own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
     mechanism = mechanism_of(robot)
     q0, qd0 = (np.array(each, dtype=float) for each in own)
-    q0 = q0 if arguments.q0 is None else numbers(arguments.q0, mechanism.q_names, q0, "--q0")
-    qd0 = qd0 if arguments.qd0 is None else numbers(arguments.qd0, mechanism.qd_names, qd0, "--qd0")
+    q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, mechanism.q_names, q0, "--q0")
+    qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, mechanism.qd_names, qd0, "--qd0")
     tau = (
         None
         if arguments.tau is None
-        else numbers(arguments.tau, mechanism.drive_names, np.zeros(len(mechanism.drive_names)), "--tau")
+        else parse_vector(arguments.tau, mechanism.drive_names, np.zeros(len(mechanism.drive_names)), "--tau")
     )
     return q0, qd0, tau
 
@@ -128,13 +126,12 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
         if arguments.target is not None:
             raise ArgumentError(f"--target needs a --control: {', '.join(LAWS)}.")
         return None
-    from appell.cli.words import numbers
     from appell.control.controller import CONTROLLERS
     from appell.kinematics.trajectories import joint_line
 
     reference: Any = q0
     if arguments.target is not None:
-        target = numbers(arguments.target, robot.joint_names, q0, "--target")
+        target = parse_vector(arguments.target, robot.joint_names, q0, "--target")
         reference = joint_line(robot, q0, target, duration=arguments.duration)
     kind = CONTROLLERS[arguments.control]
     gains = {name: getattr(arguments, name) for name in kind.law.gains}

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from appell.cli.command import OK, Command, add_json, answer
-from appell.cli.functions import add_functions, functions_of
-from appell.cli.robot import add_robot, load_robot
+from appell.cli.common import OK, Command, add_functions, add_json, add_robot, function_names, load_robot, print_result
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics"
 
@@ -41,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     begun = time.perf_counter()
     result = sweep(
         robot,
-        functions_of(arguments),
+        function_names(arguments),
         states,
         dtype="float32" if arguments.float else "float64",
         threads=arguments.threads,
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             write(path)
             written.append(path)
     text = "\n".join([str(result.table()), *(f"written: {path}" for path in written)])
-    answer(
+    print_result(
         arguments,
         text,
         {**result.table().as_dict(), "states": len(states), "seconds": result.seconds, "files": written},

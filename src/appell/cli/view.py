@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from appell.cli.command import OK, Command
-from appell.cli.robot import add_robot, folder_of, load_robot
+from appell.cli.common import OK, Command, add_robot, load_robot, robot_folder
 from appell.cli.walls import add_walls, walls_of
 
 
@@ -27,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     robot = load_robot(arguments)
     motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
-    walls, folder = walls_of(arguments), folder_of(arguments)
+    walls, folder = walls_of(arguments), robot_folder(arguments)
     if arguments.picture:
         appell.draw(robot, arguments.picture, motion=motion, walls=walls, folder=folder)
         print(f"written: {arguments.picture}")

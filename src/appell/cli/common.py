@@ -1,0 +1,177 @@
+"""Shared by all commands: exit codes, options that several commands have, former options, printed results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from appell.errors import ArgumentError, choices
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from appell.robot.robot import Robot
+
+OK, FAILED, USAGE = 0, 1, 2
+"""Exit codes: success, failure or errors found, wrong command line."""
+ROBOT_HELP = "URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of `appell`.
+
+    Attributes:
+        help: one line for the list of commands.
+        add_arguments: declares its arguments.
+        run: does the work and returns the exit code. Heavy imports belong inside it, so that `appell --help` is fast.
+    """
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+# --- options --------------------------------------------------------------------------------------------------------------
+
+
+def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+    """The argument `robot` and the options `--base` and `--mimic`, as of `appell.load`."""
+    parser.add_argument("robot", help=ROBOT_HELP, nargs=nargs)
+    parser.add_argument(
+        "--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)"
+    )
+    parser.add_argument(
+        "--mimic", choices=("couple", "ignore"), default="couple",
+        help="mimic joints: coupled to their leaders, or independent (default: couple)",
+    )  # fmt: skip
+
+
+def load_robot(arguments: argparse.Namespace) -> Robot:
+    """The robot of `add_robot`."""
+    import appell
+
+    return appell.load(arguments.robot, base=arguments.base, mimic=arguments.mimic)
+
+
+def robot_folder(arguments: argparse.Namespace) -> Path | None:
+    """The folder of the robot's file, None for a built-in robot."""
+    path = Path(arguments.robot)
+    return path.parent if path.is_file() else None
+
+
+def add_functions(parser: argparse.ArgumentParser, default: str) -> None:
+    """The option `--functions`, read by `function_names`."""
+    parser.add_argument(
+        "--functions", default=default, metavar="LIST",
+        help="separated by commas; pose:FRAME and jacobian:FRAME for a frame, FUNCTION@METHOD for a method "
+        "(default: %(default)s)",
+    )  # fmt: skip
+
+
+def function_names(arguments: argparse.Namespace) -> list[str]:
+    """The names in `--functions`."""
+    return [name.strip() for name in arguments.functions.split(",") if name.strip()]
+
+
+def add_dtype(parser: argparse.ArgumentParser) -> None:
+    """The option `--dtype`."""
+    parser.add_argument(
+        "--dtype", choices=("float64", "float32"), default="float64", help="number type (default: %(default)s)"
+    )
+    add_renamed_option(parser, "--float", "--dtype", value="float32")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option `--json`, read by `print_result`."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def print_result(arguments: argparse.Namespace, text: object, data: dict[str, Any]) -> None:
+    """Print the result as text, or as JSON with `--json`."""
+    print(json.dumps(data, indent=2) if arguments.json else text)
+
+
+# --- former options -------------------------------------------------------------------------------------------------------
+
+
+class _FormerOption(argparse.Action):
+    """A hidden option that warns and acts as another one."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, renamed: argparse.Action, value: Any) -> None:
+        self.renamed, self.value = renamed, value
+        super().__init__(
+            option_strings, dest, nargs=renamed.nargs if value is None else 0, type=renamed.type,  # type: ignore[arg-type]
+            choices=renamed.choices,
+            default=argparse.SUPPRESS, help=argparse.SUPPRESS,
+        )  # fmt: skip
+
+    def __call__(self, parser, namespace, values, option_string=None) -> None:
+        new = self.renamed.option_strings[0] + ("" if self.value is None else f" {self.value}")
+        print(
+            f"appell: warning: {option_string} is now {new}; the former option goes with the next release.",
+            file=sys.stderr,
+        )
+        self.renamed(parser, namespace, values if self.value is None else self.value, option_string)
+
+
+def add_renamed_option(parser: argparse._ActionsContainer, old: str, new: str, value: str | None = None) -> None:
+    """Accept the former option `old` for `new`, without showing it in help texts, with one line of warning on stderr.
+
+    Args:
+        parser: a parser, or a group of it, to which `new` has been added before.
+        value: for a former flag, the value of `new` that it stands for, such as float32 for `--float`.
+    """
+    action = parser._option_string_actions[new]
+    parser.add_argument(old, dest=action.dest, action=_FormerOption, renamed=action, value=value)
+
+
+# --- values ---------------------------------------------------------------------------------------------------------------
+
+
+def parse_vector(texts: Sequence[str], names: Sequence[str], default: np.ndarray, option: str) -> np.ndarray:
+    """One number per name: all of them in order, or NAME=NUMBER for some, the others as in `default`.
+
+    Example:
+        >>> import numpy as np
+        >>> parse_vector(["elbow=0.5"], ("shoulder", "elbow"), np.zeros(2), "--q0").tolist()
+        [0.0, 0.5]
+        >>> parse_vector(["0.1,0.2"], ("shoulder", "elbow"), np.zeros(2), "--q0").tolist()
+        [0.1, 0.2]
+    """
+    items = [item for text in texts for item in text.replace(",", " ").split()]
+    result = default.astype(float).copy()
+    if any("=" in item for item in items):
+        for item in items:
+            name, equals, value = item.partition("=")
+            if not equals:
+                raise ArgumentError(f"{option} mixes numbers and NAME=NUMBER: {item!r}. Write all of them one way.")
+            if name not in names:
+                raise ArgumentError(f"{option}: {choices('name', name, names)}")
+            result[list(names).index(name)] = parse_number(value, option)
+        return result
+    if len(items) != len(names):
+        raise ArgumentError(
+            f"{option} has {len(items)} numbers, expected {len(names)}: {' '.join(names)}. "
+            f"Or give some by name, as in {option} {names[0] if names else 'joint'}=0.5."
+        )
+    result[:] = [parse_number(item, option) for item in items]
+    return result
+
+
+def parse_number(text: str, option: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentError(f"{option}: {text!r} is not a number.")
+    return value
