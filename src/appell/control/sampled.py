@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
-from appell.algorithms.laws.law import Law, Vector
+from appell.algorithms.laws import Law, Vector
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System, find_for
 from appell.model.lumping import lumped
