@@ -14,7 +14,7 @@ import appell
 from appell.identification.fourier import FourierMotion
 from appell.identification.naming import own_parameters
 from appell.identification.transmission import Transmission
-from appell.robot.columns import Block, Coulomb, Coupling, Offset, Rotor, Viscous
+from appell.robot.regressor_terms import Coulomb, Coupling, Offset, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 
 COLUMNS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
@@ -62,7 +62,7 @@ def puma_recording(motion: int = 0, seed: int = 0, angle: float = 1e-5, force: f
     states = move(t)
     truth = own_parameters(robot, COLUMNS)
     truth[-robot.nv :] = rng.normal(size=robot.nv)
-    clean = robot.regressor(*states, columns=COLUMNS) @ truth
+    clean = robot.regressor(*states, terms=COLUMNS) @ truth
     size = np.sqrt((clean**2).mean(axis=0))
     tau = clean + force * size * rng.normal(size=clean.shape)
     return Recorded(t, states[0] + angle * rng.normal(size=states[0].shape), tau, truth, clean)
@@ -71,7 +71,7 @@ def puma_recording(motion: int = 0, seed: int = 0, angle: float = 1e-5, force: f
 # --- the TX40 -----------------------------------------------------------------------------------------------------------------
 
 WIDTH = 0.05
-TX40_COLUMNS: tuple[Block, ...] = (Rotor(), Viscous(), Coulomb(WIDTH), Offset(), Coupling(4, 5, WIDTH))
+TX40_COLUMNS: tuple[RegressorTerm, ...] = (Rotor(), Viscous(), Coulomb(WIDTH), Offset(), Coupling(4, 5, WIDTH))
 
 GEARS = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
 GEARS[5, 4] = 32.0

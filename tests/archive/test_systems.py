@@ -128,4 +128,4 @@ def test_columns_beside_a_stored_regressor_take_the_place_of_rotors(tmp_path):
     loaded = appell.load_compiled(tmp_path / "arm.appell")
     assert loaded.rotors == arm.rotors == 2
     for columns in ((), ("viscous",)):
-        assert np.array_equal(loaded.regressor(*state, columns=columns), dyn.regressor(*state, columns=columns))
+        assert np.array_equal(loaded.regressor(*state, terms=columns), dyn.regressor(*state, terms=columns))

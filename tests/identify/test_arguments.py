@@ -24,7 +24,7 @@ def swing(pace: float = 1.0, t: np.ndarray = T):
 
 def identified(**options):
     arm, q, qd, qdd = swing()
-    return appell.identify(arm, T, q, arm.inverse_dynamics(q, qd, qdd), columns=(), **options)
+    return appell.identify(arm, T, q, arm.inverse_dynamics(q, qd, qdd), terms=(), **options)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_milliseconds_are_named():
     tau = arm.inverse_dynamics(q, qd, qdd)
     for factor in (1e3, 1e6):
         with pytest.raises(appell.IdentificationError, match=r"t grows by .* milliseconds, or finer. Pass t / 1000"):
-            appell.identify(arm, factor * T, q, tau, columns=())
+            appell.identify(arm, factor * T, q, tau, terms=())
 
 
 @pytest.mark.parametrize(("pace", "step"), [(0.02, 0.2), (0.001, 0.04)])
@@ -96,7 +96,7 @@ def test_slow_motions_and_slow_sampling_are_taken(pace, step):
     """A minute across the travel at 5 Hz, and a quarter of an hour at 25 Hz."""
     t = np.arange(0.0, 8.0 / pace, step)
     arm, q, qd, qdd = swing(pace, t)
-    found = appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd), columns=(), qd=qd, qdd=qdd)
+    found = appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd), terms=(), qd=qd, qdd=qdd)
     assert found.relative_error.total < 1e-3
 
 

@@ -58,13 +58,13 @@ def backwards(t):
 )  # fmt: skip
 def test_defects_of_the_data(changes, told):
     with pytest.raises(appell.IdentificationError, match=told):
-        appell.identify(lossy_puma(), *damaged(**changes), columns=COLUMNS)
+        appell.identify(lossy_puma(), *damaged(**changes), terms=COLUMNS)
 
 
 def test_a_robot_that_stands_still_tells_gravity_and_offsets_in_combination_only():
     t, q, tau = damaged(q=lambda q: np.zeros_like(q) + 0.3)
     with pytest.raises(appell.IdentificationError, match=r"does not excite \d+ of 58 base parameters") as told:
-        appell.identify(lossy_puma(), t, q, tau, columns=COLUMNS)
+        appell.identify(lossy_puma(), t, q, tau, terms=COLUMNS)
     text = str(told.value)
     alone = text.split("says nothing about: ")[1].split(". It says only")[0]
     assert "Izz[link1]*" in alone
@@ -78,7 +78,7 @@ def test_noise_of_encoders_does_not_pass_for_motion():
     rng = np.random.default_rng(0)
     t, q, tau = damaged(q=lambda q: 0.3 + 1e-5 * rng.normal(size=q.shape))
     with pytest.raises(appell.IdentificationError, match="does not excite"):
-        appell.identify(lossy_puma(), t, q, tau, columns=COLUMNS)
+        appell.identify(lossy_puma(), t, q, tau, terms=COLUMNS)
 
 
 def test_one_joint_that_stands_still_leaves_its_friction_unknown():
@@ -86,8 +86,8 @@ def test_one_joint_that_stands_still_leaves_its_friction_unknown():
     with pytest.raises(
         appell.IdentificationError, match=r"nothing about: .*fv\[joint4\].*still, or whose encoders are stuck: joint4\."
     ):
-        appell.identify(lossy_puma(), t, q, tau, columns=COLUMNS)
-    prior = appell.identify(lossy_puma(), t, q, tau, columns=COLUMNS, physical=True)
+        appell.identify(lossy_puma(), t, q, tau, terms=COLUMNS)
+    prior = appell.identify(lossy_puma(), t, q, tau, terms=COLUMNS, physical=True)
     assert prior.consistent.all()
 
 
@@ -102,7 +102,7 @@ def test_rows_without_meaning_and_short_recordings():
 def test_parameters_that_no_body_has_are_not_written():
     """Two links at one place cannot be told apart; least squares puts mass where it likes."""
     robot, record = lossy_puma(), puma_recording()
-    found = appell.identify(robot, record.t, record.q, -record.tau, columns=COLUMNS)
+    found = appell.identify(robot, record.t, record.q, -record.tau, terms=COLUMNS)
     assert not found.consistent.all()
     with pytest.raises(appell.IdentificationError, match=r"no body has the parameters found for .* physical=True"):
         found.to_urdf()

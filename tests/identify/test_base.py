@@ -13,7 +13,7 @@ import appell
 from appell.identification.base import choose_columns
 from appell.identification.naming import own_parameters
 from appell.identification.reduced import base_robot
-from appell.robot.columns import Columns, Coupling
+from appell.robot.regressor_terms import Coupling, CustomTerm
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 
@@ -67,8 +67,8 @@ def test_tx40_has_36_40_and_61():
 def test_base_parameters_give_the_same_torque(robot):
     base = appell.base_parameters(robot, ["rotor"])
     state = random_states(robot, 5)
-    K = robot.regressor(*state, columns=["rotor"])
-    own = own_parameters(robot, appell.robot.columns.blocks(["rotor"]))
+    K = robot.regressor(*state, terms=["rotor"])
+    own = own_parameters(robot, appell.robot.regressor_terms.blocks(["rotor"]))
     assert_close(K[..., list(base.independent)] @ base.of(own), robot.inverse_dynamics(*state), tolerance=1e-9)
     hidden = np.abs(K[..., list(base.independent)])[:, ~base.used]
     assert hidden.max(initial=0.0) < 1e-12
@@ -112,7 +112,7 @@ def test_an_unsure_rank_is_refused():
         return np.stack([waves[0] + 10.0 ** (-2 * k) * waves[k] for k in range(1, 9)], axis=-1) * np.eye(2)[:, :1]
 
     robot = appell.load("planar2r")
-    columns = [Columns(tuple("abcdefgh"), nearing)]
+    columns = [CustomTerm(tuple("abcdefgh"), nearing)]
     with pytest.raises(appell.IdentificationError, match=r"not sure: rank .* Expected a gap above 1e\+04"):
         appell.base_parameters(robot, columns)
 

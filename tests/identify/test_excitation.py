@@ -17,7 +17,7 @@ from appell.model.joint import Limits
 def test_limits_of_position_speed_acceleration_and_force_are_kept():
     robot = tx40()
     effort = 1.3 * np.abs(robot.gravity(np.random.default_rng(0).uniform(-2, 2, (200, 6)))).max(axis=0) + 2.0
-    motion = appell.excitation(robot, 6.0, 4, columns=(), acceleration=9.0, effort=effort, iterations=1)
+    motion = appell.excitation(robot, 6.0, 4, terms=(), acceleration=9.0, effort=effort, iterations=1)
     t = np.linspace(0.0, motion.duration, 4000)
     q, qd, qdd = motion(t)
     limits = [joint.limits for joint in robot.moving_joints]
@@ -30,7 +30,7 @@ def test_limits_of_position_speed_acceleration_and_force_are_kept():
 
 def test_it_is_a_reference_from_rest_to_rest():
     robot = appell.load("planar2r")
-    motion = appell.excitation(robot, 4.0, 3, columns=(), iterations=0)
+    motion = appell.excitation(robot, 4.0, 3, terms=(), iterations=0)
     q, qd, qdd = motion(0.0)
     assert q.shape == qd.shape == qdd.shape == (2,)
     assert_close(qd, [0.0, 0.0], scale=1.0, tolerance=1e-12)

@@ -17,7 +17,7 @@ from appell.identification.transmission import Transmission
 @pytest.fixture(scope="module")
 def found():
     record = puma_recording()
-    return appell.identify(lossy_puma(), *record[:3], columns=COLUMNS)
+    return appell.identify(lossy_puma(), *record[:3], terms=COLUMNS)
 
 
 def test_every_base_parameter_within_three_standard_errors(found):
@@ -32,7 +32,7 @@ def test_another_motion_is_predicted(found):
     """Below 1.5 % of the noisy forces, of which 1 % is noise; and far below that of the true ones."""
     other = puma_recording(motion=1, seed=0)
     predicted = found.predict(*puma_motion(1)(other.t))
-    clean = lossy_puma().regressor(*puma_motion(1)(other.t), columns=COLUMNS) @ puma_recording().truth
+    clean = lossy_puma().regressor(*puma_motion(1)(other.t), terms=COLUMNS) @ puma_recording().truth
     noisy = clean + (other.tau - other.clean)
     assert np.linalg.norm(predicted - noisy) / np.linalg.norm(noisy) < 0.015
     assert np.linalg.norm(predicted - clean) / np.linalg.norm(clean) < 1e-3
@@ -40,13 +40,13 @@ def test_another_motion_is_predicted(found):
 
 def test_the_four_solvers_agree(found):
     for solver in SOLVERS:
-        again = appell.identify(lossy_puma(), *puma_recording()[:3], columns=COLUMNS, solver=solver)
+        again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, solver=solver)
         assert_close(again.base_parameters, found.base_parameters, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("weights", ["equal", "residual", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
 def test_weights_move_the_answer_within_its_uncertainty(found, weights):
-    again = appell.identify(lossy_puma(), *puma_recording()[:3], columns=COLUMNS, weights=weights)
+    again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, weights=weights)
     off = (again.base_parameters - found.base_parameters) / np.maximum(again.standard_errors, found.standard_errors)
     assert 1e-6 < np.abs(off).max() < 6.0
     assert (again.standard_errors > 0.9 * found.standard_errors).all()
@@ -62,7 +62,7 @@ def test_outliers_hardly_move_a_robust_fit(found):
     off = {
         weights: np.abs(
             appell.identify(
-                lossy_puma(), record.t, record.q, tau, columns=COLUMNS, weights=weights, decimation=1
+                lossy_puma(), record.t, record.q, tau, terms=COLUMNS, weights=weights, decimation=1
             ).base_parameters
             - truth
         )
@@ -72,7 +72,7 @@ def test_outliers_hardly_move_a_robust_fit(found):
 
 
 def test_physical_and_free_fit_agree_where_the_truth_is_physical(found):
-    physical = appell.identify(lossy_puma(), *puma_recording()[:3], columns=COLUMNS, physical=True)
+    physical = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, physical=True)
     assert physical.consistent.all()
     off = (physical.base_parameters - physical.base.of(puma_recording().truth)) / physical.standard_errors
     assert np.abs(off).max() < 3.2
@@ -98,11 +98,11 @@ def test_all_parameters_have_the_base_parameters_found(found):
 
 def test_exact_data_give_exact_parameters():
     robot = appell.load("planar2r")
-    motion = appell.excitation(robot, 4.0, 3, columns=(), iterations=0)
+    motion = appell.excitation(robot, 4.0, 3, terms=(), iterations=0)
     t = np.arange(0.0, 8.0, 1e-3)
     q, qd, qdd = motion(t)
     found = appell.identify(
-        robot, t, q, robot.inverse_dynamics(q, qd, qdd), qd=qd, qdd=qdd, columns=(), cutoff=None, hold_out=0
+        robot, t, q, robot.inverse_dynamics(q, qd, qdd), qd=qd, qdd=qdd, terms=(), cutoff=None, hold_out=0
     )
     assert_close(found.base_parameters, found.base.of(robot.parameters), tolerance=1e-11)
     assert found.relative_error.total < 1e-11
@@ -120,8 +120,8 @@ def test_recordings_at_the_motors_and_currents():
     motors = (record.q - gears.offset) @ N.T
     gains = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     currents = record.tau @ np.linalg.inv(N) / gains
-    there = appell.identify(robot, record.t, motors, currents, columns=COLUMNS, transmission=gears, gains=gains)
-    here = appell.identify(robot, *record[:3], columns=COLUMNS)
+    there = appell.identify(robot, record.t, motors, currents, terms=COLUMNS, transmission=gears, gains=gains)
+    here = appell.identify(robot, *record[:3], terms=COLUMNS)
     assert_close(there.base_parameters, here.base_parameters, tolerance=1e-7)
 
 
@@ -138,7 +138,7 @@ def test_a_floating_robot():
     state = random_states(robot, 400)
     tau = robot.inverse_dynamics(*state)
     t = np.arange(400) * 0.01
-    found = appell.identify(robot, t, state.q, tau, qd=state.qd, qdd=state.qdd, columns=(), cutoff=None)
+    found = appell.identify(robot, t, state.q, tau, qd=state.qd, qdd=state.qdd, terms=(), cutoff=None)
     assert len(found.base_parameters) == 10 + 7
     assert_close(found.base_parameters, found.base.of(robot.parameters), tolerance=1e-9)
 
@@ -156,9 +156,9 @@ def test_a_joint_without_force_does_no_harm():
     """A drive that was not recorded: its residual is rounding, and weights stay finite."""
     robot = appell.load("planar2r").with_gravity((0.0, 0.0, -9.81))
     t = np.arange(0.0, 8.0, 4e-3)
-    q, qd, qdd = appell.excitation(robot, 4.0, 3, columns=(), iterations=0)(t)
+    q, qd, qdd = appell.excitation(robot, 4.0, 3, terms=(), iterations=0)(t)
     tau = robot.inverse_dynamics(q, qd, qdd) * [1.0, 0.0]
-    found = appell.identify(robot, t, q, tau, columns=(), hold_out=0)
+    found = appell.identify(robot, t, q, tau, terms=(), hold_out=0)
     assert np.isfinite(found.base_parameters).all()
     assert np.isfinite(found.standard_errors).all()
 

@@ -12,7 +12,7 @@ from joint_trees import mixed_tree
 import appell
 from appell.identification.base import random_configurations
 from appell.model.parameters import PER_LINK
-from appell.robot.columns import Columns, Coupling, Rotor
+from appell.robot.regressor_terms import Coupling, CustomTerm, Rotor
 
 
 @over([*SMALL_TREES, mixed_tree(7, 3)])
@@ -30,9 +30,11 @@ def test_rotors_come_behind_the_links(robot):
     links, state = PER_LINK * len(robot.tree.links), random_states(robot, 3)
     armatures = [link.armature for link in robot.tree.links if link.armature]
     assert robot.parameters[links:].tolist() == armatures
-    block = robot.regressor(*state, columns=["rotor"])[..., -robot.nv :]
+    block = robot.regressor(*state, terms=["rotor"])[..., -robot.nv :]
     assert_close(
-        robot.regressor(*state)[..., links:] @ np.array(armatures), block @ Rotor().own(robot), tolerance=1e-13
+        robot.regressor(*state)[..., links:] @ np.array(armatures),
+        block @ Rotor().nominal_values(robot),
+        tolerance=1e-13,
     )
 
 
@@ -51,7 +53,7 @@ def test_pinocchio_has_the_same_columns():
 def test_floating_base():
     robot = appell.load(shared("robots/solo12.urdf"), base="floating")
     state = random_states(robot, 2)
-    expected = robot.inverse_dynamics(*state) - state.qdd * Rotor().own(robot)
+    expected = robot.inverse_dynamics(*state) - state.qdd * Rotor().nominal_values(robot)
     assert_close(robot.regressor(*state) @ robot.parameters, expected, tolerance=1e-12)
 
 
@@ -62,29 +64,29 @@ def test_friction_columns_are_the_passive_forces():
 
     joints = tuple(replace(joint, damping=0.3, friction=0.7) for joint in robot.joints)
     lossy = replace(robot, joints=joints)
-    K = lossy.regressor(*state, columns=("viscous", "coulomb"))[..., -2 * robot.nv :]
-    from appell.robot.columns import Coulomb, Viscous
+    K = lossy.regressor(*state, terms=("viscous", "coulomb"))[..., -2 * robot.nv :]
+    from appell.robot.regressor_terms import Coulomb, Viscous
 
-    own = np.concatenate([Viscous().own(lossy), Coulomb().own(lossy)])
+    own = np.concatenate([Viscous().nominal_values(lossy), Coulomb().nominal_values(lossy)])
     assert_close(K @ own, -lossy.passive_forces(state.qd))
 
 
 def test_blocks_of_ones_own_and_their_errors():
     robot = appell.load("puma560")
     state = random_states(robot, 3)
-    K = robot.regressor(*state, columns=["offset", Coupling(4, 5)])
+    K = robot.regressor(*state, terms=["offset", Coupling(4, 5)])
     assert K.shape == (3, 6, 69)
     assert_close(K[:, 4, -3], state.qdd[:, 5])
     assert_close(K[:, 5, -2], state.qd[:, 4])
     assert_close(K[:, 5, -1], np.sign(state.qd[:, 4] + state.qd[:, 5]))
     assert not K[:, :4, -3:].any()
     out = np.full((3, 6, 66), np.nan)
-    assert robot.regressor(*state, columns="offset", out=out) is out
+    assert robot.regressor(*state, terms="offset", out=out) is out
     assert np.isfinite(out).all()
-    with pytest.raises(appell.ArgumentError, match=r"unknown columns 'colomb'. Did you mean 'coulomb'"):
-        robot.regressor(*state, columns=["colomb"])
+    with pytest.raises(appell.ArgumentError, match=r"unknown term 'colomb'. Did you mean 'coulomb'"):
+        robot.regressor(*state, terms=["colomb"])
     with pytest.raises(appell.ArgumentError, match=r"have shape \(3, 6\), expected \(3, 6, 1\)"):
-        robot.regressor(*state, columns=[Columns(("k",), lambda q, qd, qdd: q)])
+        robot.regressor(*state, terms=[CustomTerm(("k",), lambda q, qd, qdd: q)])
 
 
 def test_gravity_is_an_option():
@@ -124,21 +126,19 @@ def test_rotors_of_closed_loops_are_parameters():
     K = geared.regressor(robot.reference, *speeds)
     assert K.shape[-1] == len(robot.parameters) + geared.rotors
     assert_close(K @ geared.parameters, geared.inverse_dynamics(robot.reference, *speeds), tolerance=1e-12)
-    assert geared.regressor(robot.reference, *speeds, columns="offset").shape == (2, len(robot.parameters) + 2)
+    assert geared.regressor(robot.reference, *speeds, terms="offset").shape == (2, len(robot.parameters) + 2)
 
 
 @pytest.mark.parametrize("name", ["five_bar", "agile_wrist"])
 def test_columns_of_closed_loops_are_balanced_by_the_actuators(name):
     robot, state, _ = closed_states(name)
-    K, of_speeds = (
-        function(*state, columns=["viscous"]) for function in (robot.regressor, robot.generalized_regressor)
-    )
+    K, of_speeds = (function(*state, terms=["viscous"]) for function in (robot.regressor, robot.generalized_regressor))
     assert of_speeds.shape == (3, robot.nv, len(robot.parameters) + robot.nv)
     assert_close(np.swapaxes(robot.actuator_jacobian(state[0]), 1, 2) @ K, of_speeds, tolerance=1e-11)
     out = np.empty_like(K)
-    assert robot.regressor(*state, columns=["viscous"], out=out) is out
-    with pytest.raises(appell.ArgumentError, match="need states as rows"):
-        appell.compile(robot, layout="columns").regressor(*(each.T for each in state), columns=["offset"])
+    assert robot.regressor(*state, terms=["viscous"], out=out) is out
+    with pytest.raises(appell.ArgumentError, match="needs states as rows"):
+        appell.compile(robot, layout="columns").regressor(*(each.T for each in state), terms=["offset"])
 
 
 def test_redundant_actuators_share_and_few_are_told():
@@ -166,5 +166,5 @@ def test_base_parameters_of_closed_loops():
 
 def test_columns_need_states_as_rows():
     dyn = appell.compile(appell.load("planar2r"), layout="columns")
-    with pytest.raises(appell.ArgumentError, match="need states as rows"):
-        dyn.regressor(*np.zeros((3, 2, 5)), columns=["offset"])
+    with pytest.raises(appell.ArgumentError, match="needs states as rows"):
+        dyn.regressor(*np.zeros((3, 2, 5)), terms=["offset"])

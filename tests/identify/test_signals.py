@@ -92,7 +92,7 @@ import resource, time
 import numpy as np
 import appell
 from appell.identification.base import base_parameters
-from appell.robot.columns import blocks
+from appell.robot.regressor_terms import blocks
 from appell.identification.observations import Motion, Observations
 from appell.identification.triangles import triangles
 

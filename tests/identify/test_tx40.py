@@ -16,7 +16,7 @@ from recorded_motion import (
 import appell
 from appell.identification.accuracy import RelativeError
 from appell.identification.pseudo_inertia import pseudo_inertia
-from appell.robot.columns import Coulomb, Coupling
+from appell.robot.regressor_terms import Coulomb, Coupling
 
 ORDINARY = 0.109
 """Total relative error of ordinary least squares with a filter of 100 Hz on held-out blocks, found independently."""
@@ -113,7 +113,7 @@ def test_every_choice_of_the_fifth_block(free):
 @pytest.mark.slow
 def test_friction_near_rest_and_the_filter_are_what_helps(free):
     """The ordinary fit in this library: sign of the speed, 100 Hz, equal weights."""
-    plain = identified(columns=("rotor", "viscous", Coulomb(), "offset", Coupling(4, 5)), cutoff=100.0, weights="equal")
+    plain = identified(terms=("rotor", "viscous", Coulomb(), "offset", Coupling(4, 5)), cutoff=100.0, weights="equal")
     smooth = identified(cutoff=100.0, weights="equal")
     assert free.relative_error.total < smooth.relative_error.total < plain.relative_error.total
     assert plain.relative_error.total == pytest.approx(ORDINARY, abs=0.025)

@@ -9,7 +9,7 @@ from appell.cli.common import OK, Command, add_json, add_robot, load_robot, prin
 
 if TYPE_CHECKING:
     from appell.identification.result import Identification
-    from appell.robot.columns import Block
+    from appell.robot.regressor_terms import RegressorTerm
     from appell.robot.robot import Robot
 
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     recording = read_recording(arguments.data, robot)
     found = appell.identify(
         robot, *recording,
-        columns=_columns(arguments, robot), gains=_gains(arguments), cutoff=arguments.cutoff or "auto",
+        terms=_columns(arguments, robot), gains=_gains(arguments), cutoff=arguments.cutoff or "auto",
         decimation=arguments.decimation, solver=arguments.solver, weights=arguments.weights,
         physical=arguments.physical, hold_out=arguments.hold_out,
     )  # fmt: skip
@@ -63,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _columns(arguments: argparse.Namespace, robot: Robot) -> list[str | Block]:
+def _columns(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorTerm]:
     """Blocks by name, dry friction with its width, and the coupling of two joints."""
     from appell.errors import ArgumentError, choices
-    from appell.robot.columns import Coulomb, Coupling
+    from appell.robot.regressor_terms import Coulomb, Coupling
 
     names = [name for name in arguments.columns.split(",") if name]
-    columns: list[str | Block] = [Coulomb(arguments.width) if name == "coulomb" else name for name in names]
+    columns: list[str | RegressorTerm] = [Coulomb(arguments.width) if name == "coulomb" else name for name in names]
     if arguments.coupling:
         speeds = robot.qd_names
         pair = arguments.coupling.split(",")

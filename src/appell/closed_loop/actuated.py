@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from appell.deprecation import renamed_arguments
 from appell.robot.functions import Energies, direct
+from appell.robot.regressor_terms import append_actuator_terms, append_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,12 +18,13 @@ class ActuatedFunctions(Energies):
     __slots__ = ()
 
     @direct
-    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+    @renamed_arguments(columns="terms")
+    def regressor(self, q, qd, qdd, *, terms=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K with `inverse_dynamics` = K Φ: forces of the actuators for the parameters Φ = `parameters`. (..., actuators, p)
 
         Args:
-            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
-                independent speeds, as the forces of actuators that balance them.
+            terms: regressor terms that replace the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets
+                of the independent velocities, as the actuator forces that balance them.
 
         Example:
             >>> import appell
@@ -30,21 +33,20 @@ class ActuatedFunctions(Energies):
             >>> bool(abs(tau - robot.inverse_dynamics(robot.reference, [0.3], [1.0])).max() < 1e-12)
             True
         """
-        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
-        if not columns:
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if terms else out, check)
+        if not terms:
             return K
-        from appell.robot.columns import beside_actuators
-
         K = K[..., : K.shape[-1] - self.rotors]
-        return beside_actuators(K, self.actuator_jacobian(q, check=check), columns, q, qd, qdd, out)
+        return append_actuator_terms(K, self.actuator_jacobian(q, check=check), terms, q, qd, qdd, out)
 
     @direct
-    def generalized_regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+    @renamed_arguments(columns="terms")
+    def generalized_regressor(self, q, qd, qdd, *, terms=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K with `generalized_forces` = K Φ for the parameters Φ = `parameters`, also of passive mechanisms. (..., nv, p)
 
         Args:
-            columns: instead of the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets of the
-                independent speeds.
+            terms: regressor terms that replace the robot's own rotors, as in `Robot.regressor`: friction, rotors and offsets
+                of the independent velocities.
 
         Example:
             >>> import appell
@@ -53,13 +55,11 @@ class ActuatedFunctions(Energies):
             >>> bool(abs(forces - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
             True
         """
-        given = None if columns else out
+        given = None if terms else out
         K = self.functions["generalized_regressor", None]((q, qd, qdd), gravity, None, None, given, check)
-        if not columns:
+        if not terms:
             return K
-        from appell.robot.columns import beside
-
-        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
+        return append_terms(K[..., : K.shape[-1] - self.rotors], terms, q, qd, qdd, out)
 
     @direct
     def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:

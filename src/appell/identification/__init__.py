@@ -1,9 +1,18 @@
-"""Identification: from recorded motion to the parameters of a robot, with their uncertainty (docs/theory/identification.md).
+"""Identification of robot parameters from recorded motion, with their uncertainty (docs/theory/identification.md).
 
-The functions are `appell.identify`, `appell.base_parameters` and `appell.excitation`; here is what they take.
+The functions are `appell.identify`, `appell.base_parameters` and `appell.excitation`; this package has their option types.
 """
 
+from appell.deprecation import renamed_names
 from appell.identification.transmission import Transmission
-from appell.robot.columns import Block, Columns, Coulomb, Coupling, Offset, Rotor, Viscous
+from appell.robot.regressor_terms import Coulomb, Coupling, CustomTerm, Offset, RegressorTerm, Rotor, Viscous
 
-__all__ = ["Block", "Columns", "Coulomb", "Coupling", "Offset", "Rotor", "Transmission", "Viscous"]
+__all__ = ["Coulomb", "Coupling", "CustomTerm", "Offset", "RegressorTerm", "Rotor", "Transmission", "Viscous"]
+
+__getattr__ = renamed_names(
+    __name__,
+    {
+        "Block": "appell.robot.regressor_terms:RegressorTerm",
+        "Columns": "appell.robot.regressor_terms:CustomTerm",
+    },
+)

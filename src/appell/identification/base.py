@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from appell.deprecation import renamed_arguments
 from appell.errors import IdentificationError
 from appell.identification.naming import of_links, parameter_names, regrouped_last
-from appell.robot.columns import Block, beside, blocks
+from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.robot.columns import AnyRobot
+    from appell.robot.regressor_terms import AnyRobot
 
 ZERO_COLUMN = 1e-9
 """A column this much smaller than the largest one is zero up to rounding."""
@@ -114,7 +115,8 @@ class BaseParameters:
         return str(self.table())
 
 
-def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: int = 0) -> BaseParameters:
+@renamed_arguments(columns="terms")
+def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), seed: int = 0) -> BaseParameters:
     """The base parameters of a robot: which parameters motion and torque can tell, and in which combinations.
 
     Args:
@@ -132,7 +134,7 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
         >>> print(base.formulas[0])
         mx[link1]* = mx[link1] + m[link2]
     """
-    added = blocks(columns)
+    added = as_terms(terms)
     if not robot.nv:
         raise IdentificationError(
             f"{robot.name!r} has no joint that moves: no motion tells anything of its parameters."
@@ -154,7 +156,9 @@ def base_parameters(robot: AnyRobot, columns: Sequence[str | Block] = (), seed: 
     return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
 
 
-def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+def random_regressors(
+    robot: AnyRobot, added: Sequence[RegressorTerm], rng: np.random.Generator
+) -> Callable[[int], np.ndarray]:
     """Regressors (n, nv, p) at n random states within the joint limits, of the forces on the speeds."""
     from appell.robot.robot import Robot
 
@@ -162,7 +166,7 @@ def random_regressors(robot: AnyRobot, added: Sequence[Block], rng: np.random.Ge
         q = random_configurations(robot, count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
         K = robot.regressor if isinstance(robot, Robot) else robot.generalized_regressor
-        return beside(of_links(robot, K(q, qd, qdd)), added, q, qd, qdd)
+        return append_terms(of_links(robot, K(q, qd, qdd)), added, q, qd, qdd)
 
     return draw
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters
 from appell.identification.fourier import FourierMotion, from_rest, series
-from appell.identification.identify import USUAL
+from appell.identification.identify import DEFAULT_TERMS
 from appell.identification.naming import of_links, own_parameters
-from appell.robot.columns import Block, beside, blocks
+from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,12 +43,13 @@ class Limits(NamedTuple):
     effort: np.ndarray
 
 
+@renamed_arguments(columns="terms")
 def excitation(
     robot: Robot,
     duration: float = 10.0,
     harmonics: int = 5,
     *,
-    columns: Sequence[str | Block] = USUAL,
+    terms: Sequence[str | RegressorTerm] = DEFAULT_TERMS,
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
@@ -85,7 +87,7 @@ def excitation(
         raise ArgumentError("excitation needs joints of one coordinate each; fix the base and let the arm move.")
     if harmonics < 2 or duration <= 0:
         raise ArgumentError(f"harmonics is {harmonics} and duration {duration} s, expected at least 2 and more than 0.")
-    added = blocks(columns)
+    added = as_terms(terms)
     base = base_parameters(robot, added)
     limits = limits_of(robot, lower, upper, velocity, acceleration, effort)
     search = Search(robot, added, base, limits, float(duration), harmonics)
@@ -131,7 +133,7 @@ class Search:
     """The condition number as a function of plain numbers x: coefficients, and where each joint's centre lies."""
 
     robot: Robot
-    blocks: Sequence[Block]
+    blocks: Sequence[RegressorTerm]
     base: BaseParameters
     limits: Limits
     duration: float
@@ -164,7 +166,7 @@ class Search:
     def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, check: bool = True) -> np.ndarray:
         """K_b of the base parameters, (..., nv, b)."""
         K = of_links(self.robot, self.robot.regressor(q, qd, qdd, check=check))
-        return beside(K, self.blocks, q, qd, qdd)[..., list(self.base.independent)]
+        return append_terms(K, self.blocks, q, qd, qdd)[..., list(self.base.independent)]
 
     def costs(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the condition number, and the penalty on forces, for x (m, size)."""

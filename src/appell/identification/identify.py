@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError
 from appell.identification import arguments, signals
 from appell.identification.accuracy import RelativeError, correlation_times
@@ -19,24 +20,25 @@ from appell.identification.physical import nearest, physical_fit, prior_of
 from appell.identification.result import Identification
 from appell.identification.transmission import Transmission
 from appell.identification.triangles import Triangles, triangles
-from appell.robot.columns import Block, Coulomb, Offset, Rotor, Viscous, blocks
+from appell.robot.regressor_terms import Coulomb, Offset, RegressorTerm, Rotor, Viscous, as_terms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.robot.robot import Robot
 
-USUAL = (Rotor(), Viscous(), Coulomb(0.05), Offset())
+DEFAULT_TERMS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 """Columns beside the inertial parameters unless others are asked for."""
 
 
+@renamed_arguments(columns="terms")
 def identify(
     robot: Robot,
     t: ArrayLike,
     q: ArrayLike,
     tau: ArrayLike,
     *,
-    columns: Sequence[str | Block] = USUAL,
+    terms: Sequence[str | RegressorTerm] = DEFAULT_TERMS,
     transmission: Transmission | None = None,
     gains: ArrayLike | None = None,
     qd: ArrayLike | None = None,
@@ -57,7 +59,7 @@ def identify(
         t: times of the samples, evenly spaced, (N,). [s]
         q, tau: coordinates (N, nq) and forces of the drives (N, nv). [rad, m; N m, N]
         columns: what acts beside the links: names `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"`, or blocks of
-            `appell.robot.columns`. By default all four, dry friction smoothed over 0.05 rad/s.
+            `appell.robot.regressor_terms`. By default all four, dry friction smoothed over 0.05 rad/s.
         transmission: gears and couplings between motors and joints, where `q` and `tau` were recorded at the motors.
         gains: of the drives, (nv,) or (nv, nv): tau is `gains` times what was recorded, as currents. [N m/A]
         qd, qdd: speeds and accelerations where they were recorded too; else they are differences of the filtered `q`.
@@ -85,7 +87,7 @@ def identify(
         >>> q = np.hstack([np.sin(2 * t) + 0.5 * np.sin(5 * t), np.cos(3 * t) + 0.3 * np.sin(7 * t)])
         >>> qd = np.hstack([2 * np.cos(2 * t) + 2.5 * np.cos(5 * t), -3 * np.sin(3 * t) + 2.1 * np.cos(7 * t)])
         >>> qdd = np.hstack([-4 * np.sin(2 * t) - 12.5 * np.sin(5 * t), -9 * np.cos(3 * t) - 14.7 * np.sin(7 * t)])
-        >>> found = appell.identify(arm, t[:, 0], q, arm.inverse_dynamics(q, qd, qdd), columns=())
+        >>> found = appell.identify(arm, t[:, 0], q, arm.inverse_dynamics(q, qd, qdd), terms=())
         >>> found.relative_error.total < 1e-4, len(found.base_parameters)
         (True, 6)
     """
@@ -94,7 +96,7 @@ def identify(
             f"identify takes plain robots, got {type(robot).__name__}. For closed loops `regressor` and "
             "`appell.base_parameters` give the rows and columns of the least squares."
         )
-    added = blocks(columns)
+    added = as_terms(terms)
     arguments.refuse_split(hold_out, block)
     arguments.refuse_unless_positive("spread", spread, "the relative uncertainty of the prior's links")
     arguments.refuse_other_structure(robot, robot if prior is None else prior)

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.model.parameters import PER_LINK
-from appell.robot.columns import Block
+from appell.robot.regressor_terms import RegressorTerm
 
 if TYPE_CHECKING:
     from appell.model.tree import Tree
-    from appell.robot.columns import AnyRobot
+    from appell.robot.regressor_terms import AnyRobot
     from appell.robot.robot import Robot
 
 TEN = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Names of the inertial parameters of a body; mx = m cx."""
 
 
-def parameter_names(robot: AnyRobot, blocks: Sequence[Block]) -> tuple[str, ...]:
+def parameter_names(robot: AnyRobot, blocks: Sequence[RegressorTerm]) -> tuple[str, ...]:
     """Inertial parameters of all links, then those of the blocks."""
     inertial = [f"{name}[{body}]" for body, _ in bodies_and_axes(robot) for name in TEN]
     return (*inertial, *(name for block in blocks for name in block.names(robot)))
 
 
-def own_parameters(robot: Robot, blocks: Sequence[Block]) -> np.ndarray:
+def own_parameters(robot: Robot, blocks: Sequence[RegressorTerm]) -> np.ndarray:
     """The values that the description has for them."""
-    return np.concatenate([of_links(robot, robot.parameters), *(block.own(robot) for block in blocks)])
+    return np.concatenate([of_links(robot, robot.parameters), *(block.nominal_values(robot) for block in blocks)])
 
 
 def of_links(robot: AnyRobot, entries: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification import signals
 from appell.identification.base import BaseParameters
-from appell.robot.columns import Block
+from appell.robot.regressor_terms import RegressorTerm
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
@@ -103,7 +103,7 @@ class Observations:
     """
 
     robot: Robot
-    blocks: Sequence[Block]
+    blocks: Sequence[RegressorTerm]
     base: BaseParameters
     motion: Motion
     decimation: int

@@ -21,7 +21,7 @@ import numpy as np
 
 from appell.errors import IdentificationError
 from appell.identification import pseudo_inertia as pseudo
-from appell.robot.columns import Block
+from appell.robot.regressor_terms import RegressorTerm
 
 if TYPE_CHECKING:
     from appell.identification.base import BaseParameters
@@ -107,7 +107,9 @@ def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: Prior, spre
     return PhysicalFit(parameters, seen @ np.linalg.inv(found.jac.T @ found.jac) @ seen.T)
 
 
-def prior_of(robot: Robot, blocks: Sequence[Block], base: BaseParameters, values: np.ndarray, own: np.ndarray) -> Prior:
+def prior_of(
+    robot: Robot, blocks: Sequence[RegressorTerm], base: BaseParameters, values: np.ndarray, own: np.ndarray
+) -> Prior:
     """The prior of a description with parameters `own`, where a fit without demands found the base parameters `values`.
 
     Links are thickened so that each can exist. What the fit tells of the others is where they begin; what neither tells

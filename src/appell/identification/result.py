@@ -13,7 +13,7 @@ from appell.identification.accuracy import RelativeError
 from appell.identification.base import BaseParameters
 from appell.identification.naming import of_links
 from appell.identification.pseudo_inertia import is_consistent
-from appell.robot.columns import Block, beside
+from appell.robot.regressor_terms import RegressorTerm, append_terms
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Identification:
     """
 
     source: Robot
-    blocks: tuple[Block, ...] = field(repr=False)
+    blocks: tuple[RegressorTerm, ...] = field(repr=False)
     base: BaseParameters = field(repr=False)
     parameters: np.ndarray = field(repr=False)
     base_parameters: np.ndarray = field(repr=False)
@@ -103,7 +103,7 @@ class Identification:
 
     def predict(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
         """Forces of the drives along a motion, friction and offsets included, (..., nv). [N m, N]"""
-        K = beside(of_links(self.source, self.source.regressor(q, qd, qdd)), self.blocks, q, qd, qdd)
+        K = append_terms(of_links(self.source, self.source.regressor(q, qd, qdd)), self.blocks, q, qd, qdd)
         return K[..., list(self.base.independent)] @ self.base_parameters
 
     def to_urdf(self, path: str | PathLike | None = None) -> str:

@@ -12,13 +12,13 @@ from appell.errors import IdentificationError
 from appell.identification.pseudo_inertia import is_consistent
 from appell.model.body import Body
 from appell.model.joint import Joint
-from appell.robot.columns import Block, Coulomb, Rotor, Viscous
+from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
 
-def identified_robot(robot: Robot, blocks: Sequence[Block], parameters: np.ndarray) -> Robot:
+def identified_robot(robot: Robot, blocks: Sequence[RegressorTerm], parameters: np.ndarray) -> Robot:
     """The robot with these parameters: links, rotors and friction; offsets and columns of one's own have no place in it.
 
     What is fixed to a moving body gives its mass to that body.
@@ -54,7 +54,7 @@ def _massless(body: Body) -> Body:
     return replace(body, mass=0.0, com=(0.0, 0.0, 0.0), inertia=(0.0,) * 6)
 
 
-def _joints(robot: Robot, blocks: Sequence[Block], values: np.ndarray) -> tuple[Joint, ...]:
+def _joints(robot: Robot, blocks: Sequence[RegressorTerm], values: np.ndarray) -> tuple[Joint, ...]:
     """Joints with the rotors and the friction of the blocks that have a place in a description."""
     found: dict[type, np.ndarray] = {}
     for block in blocks:

@@ -11,6 +11,8 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from appell import _native
+from appell.deprecation import renamed_arguments
+from appell.robot.regressor_terms import append_terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -269,16 +271,17 @@ class Dynamics(Energies):
         return self.functions["centroidal_momentum_matrix", None]((q,), None, None, parameters, out, check)
 
     @direct
-    def regressor(self, q, qd, qdd, *, columns=(), gravity=None, out=None, check=True) -> np.ndarray:
+    @renamed_arguments(columns="terms")
+    def regressor(self, q, qd, qdd, *, terms=(), gravity=None, out=None, check=True) -> np.ndarray:
         """K(q, qd, qdd) with tau = K Φ for the inertial parameters Φ = `parameters`. (..., nv, 10 links + rotors)
 
         Rotors that the robot has come behind the links, in K as in Φ. Friction is in neither, as it is not in tau.
 
         Args:
             q: coordinates (..., nq); qd, qdd: speeds and accelerations (..., nv).
-            columns: instead of the robot's own rotors, columns behind those of the links in the order given: names among
-                `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"` (each nv columns, one for every speed), or blocks of your own
-                (`appell.robot.columns`).
+            terms: regressor terms that replace the robot's own rotors, behind the columns of the links in the order given:
+                names among `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"` (nv columns each), or terms of
+                `appell.identification`.
 
         Example:
             >>> import appell
@@ -287,15 +290,13 @@ class Dynamics(Energies):
             >>> tau = robot.regressor(q, qd, qdd) @ robot.parameters
             >>> bool(abs(tau - robot.inverse_dynamics(q, qd, qdd)).max() < 1e-12)
             True
-            >>> robot.regressor(q, qd, qdd, columns=("rotor", "viscous", "coulomb", "offset")).shape
+            >>> robot.regressor(q, qd, qdd, terms=("rotor", "viscous", "coulomb", "offset")).shape
             (6, 84)
         """
-        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if columns else out, check)
-        if not columns:
+        K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if terms else out, check)
+        if not terms:
             return K
-        from appell.robot.columns import beside
-
-        return beside(K[..., : K.shape[-1] - self.rotors], columns, q, qd, qdd, out)
+        return append_terms(K[..., : K.shape[-1] - self.rotors], terms, q, qd, qdd, out)
 
     def pose(self, q, frame: str, *, out=None, check=True) -> np.ndarray:
         """Homogeneous transformation (..., 4, 4) of a frame in the world. [m]
