@@ -1,4 +1,4 @@
-"""Arrays at the border: every input becomes (N, size) of the right dtype, or an error says which one is wrong and why."""
+"""Input and output arrays of functions over batches of states: shapes, dtypes, finite numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.checks import require_finite
 from appell.errors import AppellError, ArgumentError
 
 if TYPE_CHECKING:
@@ -21,38 +22,37 @@ def as_batch(
     check: bool = True,
     columns: bool = False,
 ) -> tuple[list[np.ndarray], tuple[int, ...]]:
-    """Inputs as arrays (N, size), N the product of the broadcast batch dimensions, and those dimensions.
+    """Inputs as arrays (N, size), N the product of the broadcast batch dimensions, and the batch shape.
 
-    What is only repeated is not copied: the arrays may have any strides.
+    Broadcast entries are not copied: the arrays may have any strides.
 
     Args:
-        named: name and number of entries expected of each value.
-        columns: whether entries are counted by the first dimension and the batch by the others, instead of by the last and
-            the others.
+        named: name and size of each value.
+        columns: whether the size is the first dimension and the batch the others, instead of the last.
     """
     arrays = [_as_numbers(name, size, value, dtype, columns) for (name, size), value in zip(named, values, strict=True)]
     if check:
         for (name, _), array in zip(named, arrays, strict=True):
-            refuse_non_finite(name, array)
-    leads = {array.shape[:-1] for array in arrays}
+            require_finite(name, array)
+    shapes = {array.shape[:-1] for array in arrays}
     try:
-        lead = leads.pop() if len(leads) == 1 else np.broadcast_shapes(*leads)
+        batch_shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     except ValueError:
-        told = ", ".join(f"{name} {np.shape(value)}" for (name, _), value in zip(named, values, strict=True))
+        given = ", ".join(f"{name} {np.shape(value)}" for (name, _), value in zip(named, values, strict=True))
         place = "first" if columns else "last"
         raise ArgumentError(
-            f"batch dimensions do not fit together: {told}. All but the {place} dimension must broadcast."
+            f"batch dimensions do not fit together: {given}. All but the {place} dimension must broadcast."
         ) from None
-    count = math.prod(lead)
-    full = (array if array.shape[:-1] == lead else np.broadcast_to(array, (*lead, array.shape[-1])) for array in arrays)
-    return [array.reshape(count, array.shape[-1]) for array in full], lead
+    count = math.prod(batch_shape)
+    full = (a if a.shape[:-1] == batch_shape else np.broadcast_to(a, (*batch_shape, a.shape[-1])) for a in arrays)
+    return [array.reshape(count, array.shape[-1]) for array in full], batch_shape
 
 
-def stacked(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
-    """Wrenches of all frames one after the other, (..., 6 k), or (6 k, ...) in columns."""
+def stack_wrenches(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
+    """Wrenches of k frames as one array (..., 6 k), or (6 k, ...) in columns."""
     named = [(f"external_forces[{name!r}]", 6) for name in external_forces]
-    arrays, lead = as_batch(named, list(external_forces.values()), check=check, columns=columns)
-    joined = np.concatenate(arrays, axis=-1).reshape(*lead, -1)
+    arrays, batch_shape = as_batch(named, list(external_forces.values()), check=check, columns=columns)
+    joined = np.concatenate(arrays, axis=-1).reshape(*batch_shape, -1)
     return np.moveaxis(joined, -1, 0) if columns else joined
 
 
@@ -74,33 +74,24 @@ def _as_numbers(name: str, size: int, value: ArrayLike, dtype, columns: bool) ->
     return np.moveaxis(array, 0, -1) if columns else array
 
 
-def refuse_non_finite(name: str, array: np.ndarray) -> None:
-    """Raise for the first NaN or infinity, naming its index."""
-    if np.isfinite(array).all():
-        return
-    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    where = index[0] if len(index) == 1 else index
-    raise ArgumentError(f"{name}[{where}] is {array[index]}, expected a finite number.")
+QUATERNION_LENGTH_TOL = 1e-6
+"""Largest deviation of a quaternion's length from 1: six digits, as written by hand."""
 
 
-UNIT = 1e-6
-"""How far from 1 the length of a quaternion may be: six digits, as people write them."""
-
-
-def refuse_other_lengths(
-    name: str, array: np.ndarray, lead: tuple[int, ...], quaternions: Sequence[tuple[str, int]]
+def require_unit_quaternions(
+    name: str, array: np.ndarray, batch_shape: tuple[int, ...], quaternions: Sequence[tuple[str, int]]
 ) -> None:
     """Raise for the first quaternion of finite length other than 1, naming its joint and index.
 
     Args:
-        array: coordinates (N, nq), with `lead` the dimensions of the N.
-        quaternions: names of joints, each with the place where its quaternion begins.
+        array: configurations (N, nq); N is the product of `batch_shape`.
+        quaternions: names of joints, each with the index of the first entry of its quaternion.
     """
     for joint, first in quaternions:
         length = np.linalg.norm(array[:, first : first + 4], axis=1)
-        wrong = np.flatnonzero((np.abs(length - 1.0) > UNIT) & np.isfinite(length))
+        wrong = np.flatnonzero((np.abs(length - 1.0) > QUATERNION_LENGTH_TOL) & np.isfinite(length))
         if wrong.size:
-            where = "".join(f"{int(i)}, " for i in np.unravel_index(wrong[0], lead))
+            where = "".join(f"{int(i)}, " for i in np.unravel_index(wrong[0], batch_shape))
             raise ArgumentError(
                 f"{name}[{where}{first}:{first + 4}], the quaternion of joint {joint!r}, has length {length[wrong[0]]:.6g}, "
                 "expected 1. Divide it by its length; Robot.neutral_configuration has unit quaternions."
@@ -108,7 +99,7 @@ def refuse_other_lengths(
 
 
 def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64") -> np.ndarray:
-    """The array to write into: the caller's, checked, or a new one."""
+    """The array for the result: the caller's `out`, checked, or a new one."""
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
@@ -119,8 +110,8 @@ def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64"
     return out
 
 
-def refuse_bad_result(function: str, result: np.ndarray) -> None:
-    """Raise when finite inputs gave a number that is not finite."""
+def require_finite_result(function: str, result: np.ndarray) -> None:
+    """Raise for a NaN or infinity in a result of finite inputs."""
     if np.isfinite(result).all():
         return
     index = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])

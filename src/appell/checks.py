@@ -1,62 +1,135 @@
-"""Real numbers as people write them: Python's, NumPy's, and arrays without dimensions; truth values are none."""
+"""Checks of arguments: each returns the value in its plain type, or raises an ArgumentError with name, value and expectation."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, unknown_name_message
+
+LARGEST_FINITE = float(np.finfo(float).max)
 
 
-def real(value: Any) -> float:
-    """The number, or NaN, which no comparison accepts, if it is none.
+def as_real(value: Any) -> float:
+    """A Python or NumPy number or an array without dimensions as a float; NaN for anything else, truth values included.
 
     Example:
         >>> import numpy as np
-        >>> from appell.checks import real
-        >>> real(np.float32(0.5)), real(np.array(2)), real(True), real("1")
+        >>> from appell.checks import as_real
+        >>> as_real(np.float32(0.5)), as_real(np.array(2)), as_real(True), as_real("1")
         (0.5, 2.0, nan, nan)
     """
-    array = np.asarray(value)
+    array = _array(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "iuf" else math.nan
 
 
-def whole(value: Any) -> int | None:
-    """The whole number, or None if it is none.
+def as_integer(value: Any) -> int | None:
+    """A Python or NumPy integer as an int; None for anything else, truth values included.
 
     Example:
         >>> import numpy as np
-        >>> from appell.checks import whole
-        >>> whole(np.int64(3)), whole(3.0), whole(True)
+        >>> from appell.checks import as_integer
+        >>> as_integer(np.int64(3)), as_integer(3.0), as_integer(True)
         (3, None, None)
     """
-    array = np.asarray(value)
+    array = _array(value)
     return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else None
 
 
-def positive(name: str, value: Any, most: float = np.finfo(float).max) -> float:
-    """A number above zero, finite unless more is allowed."""
-    if not 0.0 < real(value) <= most:
-        raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
-    return real(value)
+def require_positive(name: str, value: Any, unit: str = "", *, infinite: bool = False, note: str = "") -> float:
+    """A number above zero; infinity only where it is allowed.
 
+    Args:
+        note: ends the sentence of the error, such as `" or None"`.
 
-def count(name: str, value: Any) -> int:
-    """A whole number from zero up."""
-    number = whole(value)
-    if number is None or number < 0:
-        raise ArgumentError(f"{name} is {value!r}, expected a whole number from 0 up.")
+    Example:
+        >>> from appell.checks import require_positive
+        >>> require_positive("dt", 0, "s")
+        Traceback (most recent call last):
+        appell.errors.ArgumentError: dt is 0, expected a positive number [s].
+    """
+    number = as_real(value)
+    if not 0.0 < number <= (math.inf if infinite else LARGEST_FINITE):
+        raise ArgumentError(f"{name} is {value!r}, expected a positive number{_in(unit)}{note}.")
     return number
 
 
-def numbers(name: str, values: Any) -> np.ndarray:
-    """An array of real numbers."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
+def require_in_range(
+    name: str, value: Any, low: float = 0.0, high: float = LARGEST_FINITE, unit: str = "", *, note: str = ""
+) -> float:
+    """A number from `low` to `high`, both allowed. By default: finite and not negative."""
+    number = as_real(value)
+    if not low <= number <= high:
+        limits = f">= {low:g}" if high >= LARGEST_FINITE else f"from {low:g} to {high:g}"
+        raise ArgumentError(f"{name} is {value!r}, expected a number {limits}{_in(unit)}{note}.")
+    return number
+
+
+def require_integer(name: str, value: Any, low: int = 0, high: int | None = None, *, note: str = "") -> int:
+    """An integer from `low` to `high`, both allowed.
+
+    Example:
+        >>> from appell.checks import require_integer
+        >>> require_integer("port", 70000, 1, 65535)
+        Traceback (most recent call last):
+        appell.errors.ArgumentError: port is 70000, expected an integer from 1 to 65535.
+    """
+    number = as_integer(value)
+    if number is None or number < low or (high is not None and number > high):
+        limits = f">= {low}" if high is None else f"from {low} to {high}"
+        raise ArgumentError(f"{name} is {value!r}, expected an integer {limits}{note}.")
+    return number
+
+
+def require_choice(kind: str, value: Any, valid: Iterable[Any]) -> Any:
+    """One of the valid names or values; the error lists them, the most similar first."""
+    choices = tuple(valid)
+    if value not in choices:
+        raise ArgumentError(unknown_name_message(kind, value, choices))
+    return value
+
+
+def require_real_array(name: str, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """An array of real numbers, of float64, with this shape if one is given."""
+    expected = "real numbers" if shape is None else f"real numbers of shape {shape}"
+    array = _array(values)
     if array.dtype.kind not in "iuf" and array.size:
-        raise ArgumentError(f"{name} is {values!r}, expected real numbers.")
+        raise ArgumentError(f"{name} is {values!r}, expected {expected}.")
+    if shape is not None and array.shape != shape:
+        raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}.")
     return array.astype(float)
+
+
+def require_finite(name: str, array: np.ndarray) -> np.ndarray:
+    """An array without NaN and infinity; the error names the index of the first."""
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        where = index[0] if len(index) == 1 else index
+        raise ArgumentError(f"{name}[{where}] is {array[index]}, expected a finite number.")
+    return array
+
+
+def require_vector(name: str, values: Any, size: int) -> np.ndarray:
+    """Finite real numbers of shape (size,), as a new float64 array.
+
+    Example:
+        >>> from appell.checks import require_vector
+        >>> require_vector("qd0", [0.0, 1.0], 3)
+        Traceback (most recent call last):
+        appell.errors.ArgumentError: qd0 has shape (2,), expected (3,).
+    """
+    return require_finite(name, require_real_array(name, values, (size,)))
+
+
+def _array(values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return np.array(None)
+
+
+def _in(unit: str) -> str:
+    return f" [{unit}]" if unit else ""

@@ -98,7 +98,7 @@ class HardwareError(AppellError, RuntimeError):
     """A robot, or its simulation in another process, does not answer or says what cannot be."""
 
 
-def choices(kind: str, got: object, valid) -> str:
+def unknown_name_message(kind: str, got: object, valid) -> str:
     """The sentence for a name that does not exist, with the nearest valid one first."""
     import difflib
 

@@ -189,7 +189,7 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"sample": "a"}, "sample is 'a', expected a positive number"),
         ({"sample": [0.0, math.nan, 0.1]}, "sample must be a period or increasing times"),
         ({"sample": 2.0}, "sample is 2 s, expected at most the duration of 1 s"),
-        ({"max_impacts": -1}, "max_impacts is -1, expected a whole number"),
+        ({"max_impacts": -1}, "max_impacts is -1, expected an integer >= 0"),
         ({"atol": -1.0}, "atol is -1.0, expected a number from 0 up"),
         ({"rtol": True}, "rtol is True, expected a positive number"),
         ({"robot": "planar2r"}, r"robot is a str, expected an appell.Robot. Load it first: appell.load\('planar2r'\)"),

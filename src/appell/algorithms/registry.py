@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 
 Algorithm = Callable[..., Any]
 """`algorithm(tree, *inputs)` over sequences of scalars; returns scalars, nested as the output's shape."""
@@ -101,9 +101,9 @@ def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Qu
     for module in _MODULES:
         import_module(f"appell.algorithms.{module}")
     if quantity not in QUANTITIES:
-        raise ArgumentError(choices("function", quantity, QUANTITIES))
+        raise ArgumentError(unknown_name_message("function", quantity, QUANTITIES))
     found = QUANTITIES[quantity]
     name = method or (found.long[1] if found.long and degrees > found.long[0] else found.default)
     if name not in found.methods:
-        raise ArgumentError(choices(f"method of {quantity}", name, found.methods))
+        raise ArgumentError(unknown_name_message(f"method of {quantity}", name, found.methods))
     return found, name, found.methods[name]

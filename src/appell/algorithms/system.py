@@ -41,7 +41,7 @@ from appell.algebra import Vec3
 from appell.algebra.wrench import Wrench
 from appell.algorithms.registry import Algorithm, Quantity, find
 from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.lumping import lumped
 from appell.model.parameters import parameter_count, with_parameters
 from appell.model.tree import BASE, Tree
@@ -113,11 +113,11 @@ class System(ABC):
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones."""
         if function not in self.quantities:
-            raise ArgumentError(choices("function", function, self.quantities))
+            raise ArgumentError(unknown_name_message("function", function, self.quantities))
         quantity = self.quantities[function]
         name = method or quantity.default
         if name not in quantity.methods:
-            raise ArgumentError(choices(f"method of {function}", name, quantity.methods))
+            raise ArgumentError(unknown_name_message(f"method of {function}", name, quantity.methods))
         return quantity, name, quantity.methods[name]
 
 
@@ -163,9 +163,9 @@ def validate(tree: Tree | System, quantity: Quantity, request: Request) -> None:
         raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
     for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
         if name not in tree.frames:
-            raise ArgumentError(choices("frame", name, tree.frames))
+            raise ArgumentError(unknown_name_message("frame", name, tree.frames))
     if quantity.frame and request.reference not in REFERENCE_FRAMES:
-        raise ArgumentError(choices("reference frame", request.reference, REFERENCE_FRAMES))
+        raise ArgumentError(unknown_name_message("reference frame", request.reference, REFERENCE_FRAMES))
 
 
 def external_wrenches(tree: Tree, names: tuple[str, ...], entries: list[Any]) -> dict[int, Wrench]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,7 +154,7 @@ def parse_vector(texts: Sequence[str], names: Sequence[str], default: np.ndarray
             if not equals:
                 raise ArgumentError(f"{option} mixes numbers and NAME=NUMBER: {item!r}. Write all of them one way.")
             if name not in names:
-                raise ArgumentError(f"{option}: {choices('name', name, names)}")
+                raise ArgumentError(f"{option}: {unknown_name_message('name', name, names)}")
             result[list(names).index(name)] = parse_number(value, option)
         return result
     if len(items) != len(names):

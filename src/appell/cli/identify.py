@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _columns(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorTerm]:
     """Blocks by name, dry friction with its width, and the coupling of two joints."""
-    from appell.errors import ArgumentError, choices
+    from appell.errors import ArgumentError, unknown_name_message
     from appell.robot.regressor_terms import Coulomb, Coupling
 
     names = [name for name in arguments.columns.split(",") if name]
@@ -75,7 +75,7 @@ def _columns(arguments: argparse.Namespace, robot: Robot) -> list[str | Regresso
         pair = arguments.coupling.split(",")
         for name in pair:
             if name not in speeds:
-                raise ArgumentError(choices("joint", name, speeds))
+                raise ArgumentError(unknown_name_message("joint", name, speeds))
         if len(pair) != 2:
             raise ArgumentError(f"--coupling is {arguments.coupling!r}, expected two joints: A,B.")
         columns.append(Coupling(speeds.index(pair[0]), speeds.index(pair[1]), arguments.width))

@@ -35,12 +35,12 @@ def parse_wall(text: str) -> Surface:
         >>> parse_wall("circle:radius=2.5:side=inside").radius
         2.5
     """
-    from appell.errors import ArgumentError, choices
+    from appell.errors import ArgumentError, unknown_name_message
     from appell.simulation.contact import surfaces
 
     kind, *settings = text.split(":")
     if kind.lower() not in KINDS:
-        raise ArgumentError(choices("wall", kind, KINDS))
+        raise ArgumentError(unknown_name_message("wall", kind, KINDS))
     made = getattr(surfaces, kind.capitalize())
     names = [each.name for each in fields(made)]
     in_order = [each.name for each in fields(made) if not each.kw_only]
@@ -50,7 +50,9 @@ def parse_wall(text: str) -> Surface:
         if not equals and place < len(in_order):
             name, equals, value = in_order[place], "=", setting
         if name not in names or not equals:
-            raise ArgumentError(f"wall {text!r}: {choices('setting', name, names)} Write it as name=value.")
+            raise ArgumentError(
+                f"wall {text!r}: {unknown_name_message('setting', name, names)} Write it as name=value."
+            )
         values[name] = _value(value, text)
     missing = [each.name for each in fields(made) if each.default is MISSING and each.name not in values]
     if missing:

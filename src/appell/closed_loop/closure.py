@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from appell.algebra import IDENTITY, Mat3, Vec3
 from appell.closed_loop.closures import KINDS
 from appell.closed_loop.way import Loop
-from appell.errors import ModelError, choices
+from appell.errors import ModelError, unknown_name_message
 from appell.model.framing import axes_along
 from appell.model.pose import Pose, Triple
 from appell.model.tree import Frame, Tree
@@ -51,10 +51,10 @@ def loops_of(robot: Robot, closures: Iterable[Closure]) -> tuple[Loop, ...]:
     for closure in closures:
         where = f"closure {closure.name!r} of {robot.name!r}"
         if closure.kind not in KINDS:
-            raise ModelError(f"{where}: {choices('kind', closure.kind, KINDS)}")
+            raise ModelError(f"{where}: {unknown_name_message('kind', closure.kind, KINDS)}")
         for body in (closure.first, closure.second):
             if body not in robot.tree.frames:
-                raise ModelError(f"{where}: {choices('body', body, robot.body_names)}")
+                raise ModelError(f"{where}: {unknown_name_message('body', body, robot.body_names)}")
         if any(loop.name == closure.name for loop in loops):
             raise ModelError(f"{where}: another closure has this name. Give each its own.")
         if not any(closure.axis):

@@ -12,7 +12,7 @@ import numpy as np
 from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
 from appell.deprecation import renamed_attribute
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.description import numbered, speeds_of
 from appell.model.joints import KINDS
 from appell.robot.compiled import MAIN, Compiled
@@ -180,7 +180,7 @@ class ClosedLoopRobot(LoopDynamics):
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():
             if name not in self.joint_names:
-                raise ArgumentError(choices("joint", name, self.joint_names))
+                raise ArgumentError(unknown_name_message("joint", name, self.joint_names))
             first, count = self.open_tree.first_coordinates[name][0], KINDS[self.open_tree.joint(name).kind].nq
             array = np.asarray(values, dtype=float)
             array = array[..., None] if count == 1 and array.shape[-1:] != (1,) else array

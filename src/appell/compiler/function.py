@@ -10,7 +10,8 @@ import numpy as np
 
 import appell._native as native
 from appell.algorithms.request import Request
-from appell.arrays import as_batch, refuse_bad_result, refuse_non_finite, refuse_other_lengths, result_array, stacked
+from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
+from appell.checks import require_finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,14 +46,14 @@ class Function:
         if gravity is not None:
             values.append(gravity)
         if external_forces:
-            values.append(stacked(external_forces, check, self.columns))
+            values.append(stack_wrenches(external_forces, check, self.columns))
         if request.parameters:
             values.append(self.evaluator.parameters if parameters is None else parameters)
         ready = self.evaluator.kernel(request)
         named, dtype = ready.signature.inputs, self.evaluator.options.dtype
         arrays, lead = as_batch(named, values, dtype, check=False, columns=self.columns)
         if check and self.evaluator.quaternions:
-            refuse_other_lengths(named[0][0], arrays[0], lead, self.evaluator.quaternions)
+            require_unit_quaternions(named[0][0], arrays[0], lead, self.evaluator.quaternions)
         shape = (*ready.signature.shape, *lead) if self.columns else (*lead, *ready.signature.shape)
         result = result_array(out, shape, dtype)
         direct = out is None or (out.flags.c_contiguous and not any(np.may_share_memory(out, each) for each in arrays))
@@ -62,11 +63,11 @@ class Function:
             result[...] = written
         if check and not finite:
             for (name, _), value in zip(named, values, strict=True):
-                refuse_non_finite(name, np.asarray(value, dtype=dtype))
+                require_finite(name, np.asarray(value, dtype=dtype))
             if self.evaluator.system is not None:
                 given = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
                 self.evaluator.system.explain(request.function, given)
-            refuse_bad_result(request.function, result)
+            require_finite_result(request.function, result)
         return result if shape or out is not None else result[()]
 
     def variant(self, gravity: bool, forces: tuple[str, ...], parameters: bool) -> Request:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 
 CHOICES = {
     "target": ("cpu", "cuda"),
@@ -36,6 +36,6 @@ class Options:
     def __post_init__(self) -> None:
         for name, valid in CHOICES.items():
             if getattr(self, name) not in valid:
-                raise ArgumentError(choices(name, getattr(self, name), valid))
+                raise ArgumentError(unknown_name_message(name, getattr(self, name), valid))
         if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
             raise ArgumentError(f"threads is {self.threads!r}, expected a positive number or None for all cores.")

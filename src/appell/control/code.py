@@ -23,7 +23,7 @@ from appell.compiler.c import REALS, literal
 from appell.compiler.forms import choose
 from appell.control.controller import Controller
 from appell.control.sampled import UNLIMITED, Controlled
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.exporters import DTYPES
 from appell.exporters.c import in_cpp
 from appell.exporters.c_body import BYTES, block, definition, stack_bytes
@@ -77,7 +77,7 @@ def export(
             f"controller is a {type(controller).__name__}, expected one of appell.control, such as Tracking."
         )
     if dtype not in DTYPES:
-        raise ArgumentError(choices("dtype", dtype, DTYPES))
+        raise ArgumentError(unknown_name_message("dtype", dtype, DTYPES))
     if controller.period is None:
         raise ArgumentError("controller acts at every instant; give it a period to step it in C.")
     own = identifier(f"{controller.robot.name}_{controller.law.name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.exporters.files import write_generated
 from appell.exporters.selection import Selection, identifier, select, valid_identifier
 from appell.exporters.subject import Subject
@@ -63,9 +63,9 @@ def export(
         ['puma560.h', 'puma560.c']
     """
     if language not in LANGUAGES:
-        raise ArgumentError(choices("language", language, LANGUAGES))
+        raise ArgumentError(unknown_name_message("language", language, LANGUAGES))
     if dtype not in DTYPES:
-        raise ArgumentError(choices("dtype", dtype, DTYPES))
+        raise ArgumentError(unknown_name_message("dtype", dtype, DTYPES))
     name = identifier(robot.name) if prefix is None else valid_identifier(prefix, "prefix")
     subject = Subject.of(robot, select(functions, name), name, dtype)
     return write_generated(folder, import_module(LANGUAGES[language]).texts(subject), force)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from appell.errors import ArgumentError, IdentificationError, choices
+from appell.errors import ArgumentError, IdentificationError, unknown_name_message
 from appell.identification.base import BaseParameters
 from appell.identification.solvers import SOLVERS
 from appell.identification.triangles import Triangles
@@ -55,13 +55,13 @@ def fit(
     `still` names the joints that do not move, for the message about parameters that are not excited; None allows such.
     """
     if solver not in SOLVERS:
-        raise ArgumentError(choices("solver", solver, SOLVERS))
+        raise ArgumentError(unknown_name_message("solver", solver, SOLVERS))
     if still is not None:
         refuse_unexcited(data, base, still)
     if not isinstance(weights, str):
         return _solve(data, solver, np.asarray(weights, dtype=float))
     if weights not in WEIGHTINGS:
-        raise ArgumentError(choices("weights", weights, WEIGHTINGS))
+        raise ArgumentError(unknown_name_message("weights", weights, WEIGHTINGS))
     found = _solve(data, solver, np.ones(len(data.speeds)))
     for _ in range(WEIGHTINGS[weights]):
         before, found = found, _solve(data, solver, 1.0 / found.sigma**2)

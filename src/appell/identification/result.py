@@ -93,11 +93,11 @@ class Identification:
 
     def value(self, name: str) -> tuple[float, float]:
         """Value and standard error of the base parameter that belongs to a column, such as `"fv[joint1]"`."""
-        from appell.errors import ArgumentError, choices
+        from appell.errors import ArgumentError, unknown_name_message
 
         names = [self.base.names[k] for k in self.base.independent]
         if name not in names:
-            raise ArgumentError(choices("base parameter", name, names))
+            raise ArgumentError(unknown_name_message("base parameter", name, names))
         k = names.index(name)
         return float(self.base_parameters[k]), float(self.standard_errors[k])
 

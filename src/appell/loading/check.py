@@ -7,20 +7,20 @@ from typing import Any, Literal, overload
 from appell.errors import ModelError
 from appell.loading.load import problems_of, read
 from appell.loading.reading import Reading
-from appell.model.check.problem import Report
+from appell.model.check.problem import CheckReport
 from appell.model.check.repair import repair
 from appell.robot.robot import Robot
 
 
 @overload
-def check(source: Any, *, fix: Literal[False] = False) -> Report: ...
+def check(source: Any, *, fix: Literal[False] = False) -> CheckReport: ...
 
 
 @overload
 def check(source: Any, *, fix: Literal[True]) -> Robot: ...
 
 
-def check(source: Any, *, fix: bool = False) -> Report | Robot:
+def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
     """Every defect of a robot description at once, or the nearest description without them.
 
     Args:
@@ -46,8 +46,8 @@ def check(source: Any, *, fix: bool = False) -> Report | Robot:
     except ModelError as error:
         if fix or not error.problems:
             raise
-        return Report(error.problems[0].file or "description", error.problems)
+        return CheckReport(error.problems[0].file or "description", error.problems)
     problems = problems_of(reading)
     if not fix:
-        return Report(reading.robot.source or reading.robot.name, problems)
+        return CheckReport(reading.robot.source or reading.robot.name, problems)
     return repair(reading.robot, problems)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, ModelError, choices
+from appell.errors import ArgumentError, ModelError, unknown_name_message
 from appell.loading.loops import find
 from appell.loading.reading import Reading
 from appell.loading.source import Source, open_source
@@ -59,26 +59,26 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
         >>> appell.load(f"<robot name='r'><link name='base'/><link name='bob'>{mass}</link>{joint}</robot>").joint_names
         ('pivot',)
     """
-    from appell.model.check import inspect, settle
+    from appell.model.check import inspect, raise_or_warn
 
     if mimic not in MIMIC:
-        raise ArgumentError(choices("mimic", mimic, MIMIC))
+        raise ArgumentError(unknown_name_message("mimic", mimic, MIMIC))
     if base not in BASES:
-        raise ArgumentError(choices("base", base, BASES))
+        raise ArgumentError(unknown_name_message("base", base, BASES))
     reading = read(source)
     if not isinstance(reading.robot, Robot):  # a mechanism with loops: how it moves is its own
         if base != "fixed":
             raise ArgumentError(
                 f"{reading.robot.name} has closed loops; only robots without them can have a floating base."
             )
-        settle(problems_of(reading))
+        raise_or_warn(problems_of(reading))
         return reading.robot
     robot = replace(reading.robot, coupled=MIMIC[mimic])
-    settle(problems_of(replace(reading, robot=robot)))
+    raise_or_warn(problems_of(replace(reading, robot=robot)))
     robot = replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
     based = BASES[base](robot)
     if based is not robot:  # a root that moves must meet inertia too
-        settle([problem for problem in inspect(based) if problem.severity == ERROR])
+        raise_or_warn([problem for problem in inspect(based) if problem.severity == ERROR])
     found = None if loops == "ignore" else (reading.loops if loops is None else None) or find(loops, reading.path)
     return based if found is None else found.closed(based)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import AppellError, ArgumentError, ModelError, choices
+from appell.errors import AppellError, ArgumentError, ModelError, unknown_name_message
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple
 
@@ -61,7 +61,9 @@ class Loops:
         q = robot.neutral_configuration()
         for name, values in (self.configuration or {}).items():
             if name not in robot.joint_names:
-                raise ModelError(f"{self.label}: configuration: {choices('joint', name, robot.joint_names)}")
+                raise ModelError(
+                    f"{self.label}: configuration: {unknown_name_message('joint', name, robot.joint_names)}"
+                )
             first, count = robot.first_coordinates[name][0], KINDS[robot.joint(name).kind].nq
             if len(values) != count:
                 raise ModelError(
@@ -152,7 +154,7 @@ def _require_keys(data: Any, known: Sequence[str], needed: Sequence[str], where:
         raise ModelError(f"{where} is a {type(data).__name__}, expected entries {', '.join(known)}.")
     for key in data:
         if key not in known:
-            raise ModelError(f"{where}: {choices('entry', key, known)}")
+            raise ModelError(f"{where}: {unknown_name_message('entry', key, known)}")
     for key in needed:
         if key not in data:
             raise ModelError(f"{where} has no entry {key!r}. Add it.")

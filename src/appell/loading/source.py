@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from appell.errors import ModelError, choices
+from appell.errors import ModelError, unknown_name_message
 from appell.loading.xml import root_tag
 
 
@@ -69,4 +69,4 @@ def _from_file(given: str | os.PathLike, names: tuple[str, ...]) -> Source:
 def _not_found(given: str, names: tuple[str, ...]) -> str:
     if os.sep in given or Path(given).suffix:
         return f"the file {given!r} does not exist. Built-in robots: {', '.join(names)}."
-    return f"there is no file {given!r} and " + choices("built-in robot", given, names)
+    return f"there is no file {given!r} and " + unknown_name_message("built-in robot", given, names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.arrays import as_batch, refuse_other_lengths
+from appell.arrays import as_batch, require_unit_quaternions
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def random(robot: Description, seed: int | np.random.Generator) -> np.ndarray:
 def integrate(robot: Description, q: ArrayLike, dv: ArrayLike) -> np.ndarray:
     """Coordinates after moving at the constant speeds dv for one second."""
     (start, speeds), lead = as_batch((("q", robot.nq), ("dv", robot.nv)), (q, dv))
-    refuse_other_lengths("q", start, lead, robot.tree.quaternions)
+    require_unit_quaternions("q", start, lead, robot.tree.quaternions)
     ends = [KINDS[joint.kind].integrate(start[:, i], speeds[:, k]) for joint, i, k in _slices(robot)]
     return _joined(ends, len(start)).reshape(*lead, robot.nq)
 
@@ -42,7 +42,7 @@ def difference(robot: Description, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
     """The constant speeds that lead from q0 to q1 in one second."""
     (start, end), lead = as_batch((("q0", robot.nq), ("q1", robot.nq)), (q0, q1))
     for name, array in (("q0", start), ("q1", end)):
-        refuse_other_lengths(name, array, lead, robot.tree.quaternions)
+        require_unit_quaternions(name, array, lead, robot.tree.quaternions)
     steps = [KINDS[joint.kind].difference(start[:, i], end[:, i]) for joint, i, _ in _slices(robot)]
     return _joined(steps, len(start)).reshape(*lead, robot.nv)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
@@ -350,7 +350,7 @@ def _named(kind: str, name: str, items) -> Any:
     for item in items:
         if item.name == name:
             return item
-    raise ArgumentError(choices(kind, name, [item.name for item in items]))
+    raise ArgumentError(unknown_name_message(kind, name, [item.name for item in items]))
 
 
 Described = TypeVar("Described", bound=Description)
@@ -369,6 +369,6 @@ def speeds_of(robot: Description, joints: Sequence[str]) -> list[int]:
     for name in joints:
         own = [k for k, each in enumerate(names) if each == name or each.partition("[")[0] == name]
         if not own:
-            raise ArgumentError(choices("joint", name, robot.joint_names))
+            raise ArgumentError(unknown_name_message("joint", name, robot.joint_names))
         found += own
     return found

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algebra import Angle
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.body import Body
-from appell.model.check import inspect, settle
+from appell.model.check import inspect, raise_or_warn
 from appell.model.description import Described
 from appell.model.joint import Joint
 from appell.model.pose import Pose
@@ -66,7 +66,7 @@ def from_dh(
 ) -> Described:
     """A serial robot from its table; documented at `Robot.from_dh`."""
     if convention not in CONVENTIONS:
-        raise ArgumentError(choices("convention", convention, CONVENTIONS))
+        raise ArgumentError(unknown_name_message("convention", convention, CONVENTIONS))
     n = np.size(alpha)
     rows = [_column(label, values, (n,)) for label, values in (("alpha", alpha), ("a", a), ("d", d), ("theta", theta))]
     kinds = _kinds(joints, n)
@@ -90,7 +90,9 @@ def from_dh(
         bodies.append(Body(link, float(masses[i]), (x, y, z), (xx, xy, xz, yy, yz, zz)))
         parent = link
     robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
-    settle([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")], stacklevel=4)
+    raise_or_warn(
+        [p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")], stacklevel=4
+    )
     return robot
 
 

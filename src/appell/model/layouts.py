@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.arrays import as_batch, refuse_other_lengths
+from appell.arrays import as_batch, require_unit_quaternions
 from appell.model.joints import KINDS, quaternion
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, bac
     named = ((names[0], sum(sizes)), (names[1], robot.nv))
     (given, speeds), lead = as_batch(named, (q, qd))
     if not back:
-        refuse_other_lengths("q", given, lead, robot.tree.quaternions)
+        require_unit_quaternions("q", given, lead, robot.tree.quaternions)
     found = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
     first = 0
     for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):

@@ -12,7 +12,7 @@ from appell.algorithms.system import System
 from appell.compiler.archive import container
 from appell.compiler.archive.encode import form_data, listing_data, request_data
 from appell.compiler.options import CHOICES
-from appell.errors import ArgumentError, CompileError, choices
+from appell.errors import ArgumentError, CompileError, unknown_name_message
 from appell.robot.loaded import RobotFacts, SystemFacts
 from appell.version import __version__
 
@@ -81,7 +81,7 @@ def system_facts(robot: Any) -> SystemFacts | None:
 def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
     """The rate of the state under a law, with and without the losses of the joints."""
     if law not in LAWS:
-        raise ArgumentError(choices("control law", law, LAWS))
+        raise ArgumentError(unknown_name_message("control law", law, LAWS))
     runtime = dyn.options.parameters == "runtime"
     rates = {name: listing_data(dyn.state_rate(LAWS[law], passive, runtime)[1]()) for name, passive in PASSIVE.items()}
     return {"law": law, **rates}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.body import Body, Six, Visual
-from appell.model.check import inspect, settle
+from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
 from appell.robot.robot import Robot
@@ -141,7 +141,7 @@ class RobotBuilder:
         """
         where = f"of joint {name!r}"
         if isinstance(axis, str) and axis not in AXES:
-            raise ArgumentError(choices(f"axis {where}", axis, AXES))
+            raise ArgumentError(unknown_name_message(f"axis {where}", axis, AXES))
         direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
         bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
@@ -165,7 +165,7 @@ class RobotBuilder:
         bodies = tuple(body or Body(name) for name, body in self._bodies.items())
         robot = Robot(self._name, bodies, tuple(self._joints), self._gravity)
         massless = not any(body.mass or any(body.inertia) for body in robot.bodies)
-        settle([p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")])
+        raise_or_warn([p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")])
         return robot
 
 

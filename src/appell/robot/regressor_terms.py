@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.deprecation import renamed_attribute, warn_renamed
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.losses import losses
 
 AnyRobot = Any
@@ -186,7 +186,7 @@ def as_terms(terms: str | RegressorTerm | Sequence[str | RegressorTerm]) -> tupl
         terms = (terms,)
     for term in terms:
         if not isinstance(term, RegressorTerm) and term not in TERMS:
-            raise ArgumentError(choices("term", term, TERMS))
+            raise ArgumentError(unknown_name_message("term", term, TERMS))
     return tuple(term if isinstance(term, RegressorTerm) else TERMS[term] for term in terms)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
-from appell.arrays import refuse_non_finite
+from appell.checks import require_finite
 from appell.compiler.emit import plan as hoisted
 from appell.compiler.fingerprint import digest
 from appell.compiler.forms import StraightLine
-from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, refuse_other_lengths
+from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, require_unit_quaternions
 from appell.compiler.targets.cuda.device import cupy, telling
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
@@ -149,6 +149,6 @@ def _refuse_bad(plan: Plan) -> None:
     arrays: list[Any] = []
     plan.with_arrays(lambda name, array: arrays.append(array))
     if any_bad(*arrays):
-        plan.with_arrays(lambda name, array: refuse_non_finite(name, array.get()))
+        plan.with_arrays(lambda name, array: require_finite(name, array.get()))
     q0 = cupy().moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
-    refuse_other_lengths("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))
+    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))

@@ -8,7 +8,8 @@ import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
 from appell.algorithms.request import Signature
-from appell.arrays import refuse_non_finite, refuse_other_lengths
+from appell.arrays import require_unit_quaternions
+from appell.checks import require_finite
 from appell.compiler.emit import plan as hoisted
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.forms import StraightLine
@@ -32,7 +33,7 @@ def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[np.ndarray, np.nda
     plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
     if check:
         plan.with_arrays(_finite)
-        _refuse_lengths(plan)
+        _require_unit_quaternions(plan)
     library = _library(dyn, plan)
     return plain.run(dyn, plan) if library is None else _in_one_call(dyn, plan, library)
 
@@ -99,11 +100,11 @@ def _numbers(name: str, value: Any, dtype: str) -> np.ndarray:
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:
-    refuse_non_finite(name, array)
+    require_finite(name, array)
     return array
 
 
-def _refuse_lengths(plan: Plan) -> None:
+def _require_unit_quaternions(plan: Plan) -> None:
     """Raise for the first quaternion of other than unit length."""
     q0 = np.moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
-    refuse_other_lengths("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))
+    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algorithms.laws import LAWS, Law
-from appell.checks import real
-from appell.errors import ArgumentError, choices
+from appell.checks import as_real
+from appell.errors import ArgumentError, unknown_name_message
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
@@ -92,15 +92,15 @@ def make_plan(
     robot, free, columns = dyn.robot, dyn.free_joints, dyn.options.layout == "columns"
     n = robot.nv
     if law not in LAWS:
-        raise ArgumentError(choices("control law", law, LAWS))
+        raise ArgumentError(unknown_name_message("control law", law, LAWS))
     if integrator not in INTEGRATORS:
-        raise ArgumentError(choices("integrator", integrator, INTEGRATORS))
+        raise ArgumentError(unknown_name_message("integrator", integrator, INTEGRATORS))
     for name, value in (("steps", steps), ("every", every), ("hold", hold)):
         if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
             raise ArgumentError(f"{name} is {value!r}, expected a positive whole number.")
     if every > steps:
         raise ArgumentError(f"every is {every}, expected at most steps = {steps}: no state would be kept.")
-    if not 0.0 < real(dt) < math.inf:
+    if not 0.0 < as_real(dt) < math.inf:
         raise ArgumentError(f"dt is {dt!r}, expected a positive number of seconds.")
     rule = LAWS[law]
     _refuse_free(law, rule, free)
@@ -129,7 +129,7 @@ def make_plan(
     except ValueError:
         raise ArgumentError(f"batch dimensions do not fit together: {leads}. They must broadcast.") from None
     return Plan(
-        (q0, qd0), rule, signals, spread, steps, real(dt), integrator, hold, every, passive, lead, robot.nq, n, free,
+        (q0, qd0), rule, signals, spread, steps, as_real(dt), integrator, hold, every, passive, lead, robot.nq, n, free,
         parameters, columns,
     )  # fmt: skip
 
@@ -166,4 +166,4 @@ def _lead(name: str, value: Any, n: int, columns: bool, times: int) -> tuple[int
 def _known(kind: str, given: Mapping[str, Any], valid: tuple[str, ...]) -> None:
     for name in given:
         if name not in valid:
-            raise ArgumentError(choices(kind, name, valid))
+            raise ArgumentError(unknown_name_message(kind, name, valid))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.checks import numbers, positive, real
+from appell.checks import as_real, require_positive, require_real_array
 from appell.errors import ArgumentError
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.drive import vector
@@ -45,12 +45,12 @@ def options_of(method: Method, rtol: float, atol: float | None, max_step: float,
         raise ArgumentError(
             f"dt is given, but {method.name} chooses its steps itself. Give max_step or sample, or one of the methods {fixed}."
         )
-    rtol = positive("rtol", rtol)
-    if atol is not None and not 0.0 <= real(atol) < math.inf:
+    rtol = require_positive("rtol", rtol)
+    if atol is not None and not 0.0 <= as_real(atol) < math.inf:
         raise ArgumentError(f"atol is {atol!r}, expected a number from 0 up.")
     return Options(
-        rtol, rtol if atol is None else max(real(atol), ATOL), positive("max_step", max_step, most=math.inf),
-        DT if dt is None else positive("dt", dt),
+        rtol, rtol if atol is None else max(as_real(atol), ATOL), require_positive("max_step", max_step, infinite=True),
+        DT if dt is None else require_positive("dt", dt),
     )  # fmt: skip
 
 
@@ -92,19 +92,19 @@ def sample_times(sample: float | ArrayLike | None, end: float) -> np.ndarray | N
     if sample is None:
         return None
     if np.ndim(sample) == 0:
-        period = positive("sample", sample)
+        period = require_positive("sample", sample)
         if period > end * (1.0 + 1e-12):
             raise ArgumentError(f"sample is {period:g} s, expected at most the duration of {end:g} s.")
         count = math.floor(end / period * (1.0 + 1e-12))
         return np.minimum(period * np.arange(count + 1), end)
-    times = numbers("sample", sample)
+    times = require_real_array("sample", sample)
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not 0.0 <= times[0] <= times[-1] <= end:
         raise ArgumentError(f"sample must be a period or increasing times from 0 to the duration of {end:g} s.")
     return times
 
 
 def _state(name: str, values: ArrayLike, size: int) -> np.ndarray:
-    array = numbers(name, values)
+    array = require_real_array(name, values)
     if array.shape != (size,):
         raise ArgumentError(f"{name} has shape {array.shape}, expected ({size},).")
     if not np.isfinite(array).all():

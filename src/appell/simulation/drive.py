@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from appell.checks import real
+from appell.checks import as_real
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _controlled(size: int, control: Controller, q: np.ndarray, qd: np.ndarray) -
             "step(t, q, qd, memory). Give a function of (t, q, qd) as tau."
         )
     if control.period is not None:
-        if not 0.0 < real(control.period) < math.inf:
+        if not 0.0 < as_real(control.period) < math.inf:
             raise ArgumentError(f"the controller's period is {control.period!r}, expected a positive time or None.")
         return Sampled(control, float(control.period), size)
     memory = control.start(0.0, q, qd)

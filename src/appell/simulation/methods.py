@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.simulation.fixed import FixedSolver, Problem, Rule, midpoint, rk4, semi_implicit_euler
 from appell.simulation.phase import Solver
 
@@ -74,4 +74,4 @@ def method_named(name: str) -> Method:
     for method in METHODS.values():
         if method.name.lower() == str(name).lower():
             return method
-    raise ArgumentError(choices("method", name, METHODS))
+    raise ArgumentError(unknown_name_message("method", name, METHODS))

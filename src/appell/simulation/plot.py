@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[s
     """Coordinates, speeds, forces and energy over time; documented at `Trajectory.plot`."""
     for joint in joints or ():
         if joint not in trajectory.joint_names:
-            raise ArgumentError(choices("joint", joint, trajectory.joint_names))
+            raise ArgumentError(unknown_name_message("joint", joint, trajectory.joint_names))
     q_names, qd_names = trajectory.q_names, trajectory.qd_names
     curves = [("q [rad, m]", q_names, trajectory.q), ("qd [rad/s, m/s]", qd_names, trajectory.qd)]
     if trajectory.tau.any():

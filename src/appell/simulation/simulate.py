@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.checks import count, positive
+from appell.checks import require_integer, require_positive
 from appell.errors import ArgumentError
 from appell.progress import Progress
 from appell.robot.mechanism import Mechanism, TreeMechanism, mechanism_of
@@ -108,8 +108,8 @@ def simulate(
     """
     mechanism = mechanism_of(robot)
     q, qd = start_of(mechanism, q0, qd0)
-    end, how, surfaces = positive("duration", duration), method_named(method), surfaces_of(walls)
-    options, most = options_of(how, rtol, atol, max_step, dt), count("max_impacts", max_impacts)
+    end, how, surfaces = require_positive("duration", duration), method_named(method), surfaces_of(walls)
+    options, most = options_of(how, rtol, atol, max_step, dt), require_integer("max_impacts", max_impacts)
     default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     works = tau is not None or control is not None or any(wall.friction for wall in surfaces)
     effort = effort_of(mechanism, getattr(control, "limits", None) if limits is None else limits)
@@ -117,7 +117,7 @@ def simulate(
     around: Environment = Free(plant)
     if surfaces:
         pairs = _contacts(mechanism, q, surfaces, default, points)
-        window = 100.0 * options.rtol if simultaneous is None else positive("simultaneous", simultaneous)
+        window = 100.0 * options.rtol if simultaneous is None else require_positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
     recorder, watch = Recorder(plant, sample_times(sample, end)), Watch(plant, events)
     line = Progress(mechanism.name, end, progress)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.robot.compiled import compile as compile_robot
 from appell.sweeps.states import States, require_tree
 from appell.table import Table
@@ -143,7 +143,7 @@ def call_of(compiled: Any, text: str) -> Callable[[States], np.ndarray]:
     request = as_request(text)
     quantity = QUANTITIES.get(request.function)
     if quantity is None:
-        raise ArgumentError(choices("function", request.function, QUANTITIES))
+        raise ArgumentError(unknown_name_message("function", request.function, QUANTITIES))
     options: dict[str, Any] = {"method": request.method} if request.method else {}
     if quantity.frame:
         if request.frame is None:

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing import get_context
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.table import Table
 from appell_lab.bench.contest import Settings
 from appell_lab.bench.environment import environment
@@ -28,7 +28,7 @@ def bench(settings: Settings, cases: Sequence[str] = CASES) -> Report:
     """Run the cases, each in a process of its own."""
     for name in cases:
         if name not in CASES:
-            raise ArgumentError(choices("benchmark", name, CASES))
+            raise ArgumentError(unknown_name_message("benchmark", name, CASES))
     found = environment()
     tables: list[Table] = []
     for name in cases:

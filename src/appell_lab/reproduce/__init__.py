@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell_lab.reproduce.reproduction import Reproduction
 
 PAPERS = ("mata2002", "valera2003", "provenzano2002", "shafei2018", "abedloo2014")
@@ -20,7 +20,7 @@ def reproduce(paper: str) -> Reproduction:
         ['Table 1. Forward dynamics by its parts', 'Table 2. Forward dynamics, n = 6']
     """
     if paper not in PAPERS:
-        raise ArgumentError(choices("paper", paper, PAPERS))
+        raise ArgumentError(unknown_name_message("paper", paper, PAPERS))
     return import_module(f"{__name__}.{paper}").reproduce()
 
 

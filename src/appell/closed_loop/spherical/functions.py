@@ -204,9 +204,9 @@ class SphericalFunctions(ActuatedFunctions):
         """
         import numpy as np
 
-        from appell.arrays import refuse_non_finite
+        from appell.checks import require_finite
         from appell.closed_loop.spherical.singularities import split
 
-        refuse_non_finite("q", np.asarray(q, dtype=float))
+        require_finite("q", np.asarray(q, dtype=float))
         values = self.functions["margins", None]((q,), None, None, None, None, False)
         return split(values, self._leg_count)

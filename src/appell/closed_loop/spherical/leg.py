@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from appell.algebra import Angle, Rotation, Turn
-from appell.errors import ModelError, choices
+from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 
 ASSEMBLIES = {"plus": 1.0, "minus": -1.0}
@@ -83,7 +83,7 @@ class Leg:
                 "the last joint carries the platform."
             )
         if self.assembly not in ASSEMBLIES:
-            raise ModelError(f"leg {self.name!r}: {choices('assembly', self.assembly, ASSEMBLIES)}")
+            raise ModelError(f"leg {self.name!r}: {unknown_name_message('assembly', self.assembly, ASSEMBLIES)}")
         for number in (*self.base, *self.tip, *self.arcs):
             if not math.isfinite(number):
                 raise ModelError(f"leg {self.name!r} has the angle {number}, expected finite numbers [rad].")

@@ -10,7 +10,7 @@ from appell.closed_loop.spherical.functions import SphericalFunctions
 from appell.closed_loop.spherical.leg import ASSEMBLIES, Leg
 from appell.closed_loop.spherical.posture import CLOSED
 from appell.deprecation import renamed_attribute
-from appell.errors import ModelError, choices
+from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 from appell.model.pose import Triple
 
@@ -357,5 +357,5 @@ def with_assembly(legs: Sequence[Leg], assembly: str | Sequence[str]) -> tuple[L
         raise ModelError(f"{len(each)} assemblies for {len(legs)} legs; give one name, or one for each leg.")
     for name in each:
         if name not in ASSEMBLIES:
-            raise ModelError(choices("assembly", name, ASSEMBLIES))
+            raise ModelError(unknown_name_message("assembly", name, ASSEMBLIES))
     return tuple(replace(leg, assembly=name) for leg, name in zip(legs, each, strict=True))

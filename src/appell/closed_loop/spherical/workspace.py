@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.closed_loop.spherical.singularities import UNREACHABLE, Singularities
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot
@@ -72,7 +72,7 @@ def workspace_map(
     given = dict(at or {})
     for name in (*over, *given):
         if name not in names:
-            raise ArgumentError(choices("coordinate", name, names))
+            raise ArgumentError(unknown_name_message("coordinate", name, names))
     if len(over) != 2 or over[0] == over[1]:
         raise ArgumentError(f"over is {over!r}, expected the names of two coordinates: {', '.join(names)}.")
     if not span[0] < span[1] or not np.isfinite(span).all():

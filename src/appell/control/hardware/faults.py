@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 
 ON_A_JOINT = ("overheat", "encoder")
 """A motor's thermal switch opens; channel A of an encoder breaks."""
@@ -36,7 +36,7 @@ def parse_fault(text: str, n: int) -> Fault:
         raise ArgumentError(f"fault {text!r} is not understood, expected such as overheat:2@1.5 or die@0.8.")
     kind, joint, time = found[1], int(found[2] or 0), float(found[3])
     if kind not in (*ON_A_JOINT, *ON_ALL):
-        raise ArgumentError(choices("fault", kind, (*ON_A_JOINT, *ON_ALL)))
+        raise ArgumentError(unknown_name_message("fault", kind, (*ON_A_JOINT, *ON_ALL)))
     if kind in ON_A_JOINT and not 1 <= joint <= n:
         raise ArgumentError(f"fault {text!r} strikes joint {joint}, expected 1 to {n}.")
     return Fault(kind, joint - 1, time)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.kinematics.inverse.rotation import rotation_vector
 from appell.model.joints import KINDS
 from appell.model.joints.kind import JointKind
@@ -143,7 +143,7 @@ def chosen_frame(robot: Robot, frame: str | None) -> str:
     refuse_other_robots(robot)
     if frame is not None:
         if frame not in robot.body_names:
-            raise ArgumentError(choices("frame", frame, robot.body_names))
+            raise ArgumentError(unknown_name_message("frame", frame, robot.body_names))
         return frame
     parents = {joint.parent for joint in robot.joints}
     tips = [body for body in robot.body_names if body not in parents]

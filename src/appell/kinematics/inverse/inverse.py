@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.kinematics.inverse.arm import Arm, recognise
 from appell.kinematics.inverse.bounds import bounds_of
 from appell.kinematics.inverse.branches import all_branches, chosen
@@ -167,9 +167,9 @@ def _starts(robot: Robot, q0: ArrayLike | None, lead: tuple[int, ...]) -> np.nda
 def _method(method: str | None, branch: str | None, arm: Arm | str, robot: Robot) -> str:
     """The method that is used; asked for what cannot be, the reason."""
     if method is not None and method not in METHODS:
-        raise ArgumentError(choices("method", method, METHODS))
+        raise ArgumentError(unknown_name_message("method", method, METHODS))
     if branch is not None and branch != "all" and branch not in BRANCHES:
-        raise ArgumentError(choices("branch", branch, (*BRANCHES, "all")))
+        raise ArgumentError(unknown_name_message("branch", branch, (*BRANCHES, "all")))
     if isinstance(arm, str) and (branch is not None or method == "closed_form"):
         raise ArgumentError(f"robot {robot.name!r} has no closed form and no branches here: {arm}. Leave them out.")
     if branch is not None and method == "least_squares":
@@ -184,7 +184,7 @@ def _free(robot: Robot, joints: Sequence[str] | None) -> np.ndarray:
     free = np.zeros(robot.nv, dtype=bool)
     for name in joints:
         if name not in robot.first_coordinates:
-            raise ArgumentError(choices("joint", name, robot.joint_names))
+            raise ArgumentError(unknown_name_message("joint", name, robot.joint_names))
         first = robot.first_coordinates[name][1]
         free[first : first + KINDS[robot.joint(name).kind].nv] = True
     return free

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.kinematics.trajectories.piecewise import Piecewise
 
 
@@ -79,7 +79,7 @@ def law(
         2.5
     """
     if profile not in PROFILES:
-        raise ArgumentError(choices("profile", profile, PROFILES))
+        raise ArgumentError(unknown_name_message("profile", profile, PROFILES))
     for name, value in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
         if value is not None and not (value > 0.0 and math.isfinite(value)):
             raise ArgumentError(f"{name} is {value}, expected a positive number.")

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.kinematics.trajectories.piecewise import Piecewise
 from appell.kinematics.trajectories.profiles import law
 
@@ -57,7 +57,7 @@ def through(
     `measure(x)` gives for steps or rates (..., n) the quantities (..., m) that speed and acceleration limit.
     """
     if profile not in (*SPLINES, *STRAIGHT):
-        raise ArgumentError(choices("profile", profile, (*SPLINES, *STRAIGHT)))
+        raise ArgumentError(unknown_name_message("profile", profile, (*SPLINES, *STRAIGHT)))
     splined = profile in SPLINES and len(points) > 2
     steps = measure(np.diff(points, axis=0))
     if not (steps.max(axis=-1) > 0.0).all():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.loading.catalogue.agile_wrist import agile_wrist
 from appell.loading.catalogue.random import ALL_KINDS, random_chain, random_tree
 
@@ -59,7 +59,7 @@ def virtual_bodies(name: str) -> frozenset[str]:
 
 def _module(name: str):
     if name not in ROBOTS:
-        raise ArgumentError(choices("built-in robot", name, ROBOTS))
+        raise ArgumentError(unknown_name_message("built-in robot", name, ROBOTS))
     return import_module(f"{__name__}.{name}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.checks import real
+from appell.checks import as_real
 from appell.errors import ModelError, ModelWarning
 from appell.model.body import Body
 
@@ -46,7 +46,7 @@ def agile_wrist(
     from appell.closed_loop.spherical import Axis, Leg, SphericalRobot
     from appell.closed_loop.spherical.robot import with_assembly
 
-    if not 0.0 < real(arc_radius) < math.inf:
+    if not 0.0 < as_real(arc_radius) < math.inf:
         raise ModelError(f"arc_radius is {arc_radius!r}, expected a positive number [m].")
     legs = tuple(
         Leg(
@@ -54,7 +54,7 @@ def agile_wrist(
             Axis(math.radians(120.0 * i), GAMMA - math.pi),
             ARCS,
             Axis(math.radians(120.0 * i), -BETA),
-            tuple(arc(f"leg{i + 1}_link{j + 1}", angle, real(arc_radius)) for j, angle in enumerate(ARCS)),
+            tuple(arc(f"leg{i + 1}_link{j + 1}", angle, as_real(arc_radius)) for j, angle in enumerate(ARCS)),
         )
         for i in range(3)
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.body import Body
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS as JOINT_KINDS
@@ -59,7 +59,7 @@ def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching:
         raise ArgumentError(f"n is {n}, expected a number of joints >= 0.")
     for kind in kinds:
         if kind not in ALL_KINDS:
-            raise ArgumentError(choices("joint kind", kind, ALL_KINDS))
+            raise ArgumentError(unknown_name_message("joint kind", kind, ALL_KINDS))
     rng = np.random.default_rng([seed, n])
     bodies = [Body("base")]
     joints = []

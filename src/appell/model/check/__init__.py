@@ -48,7 +48,7 @@ STRUCTURAL = frozenset((
 """Kinds of defect that leave no tree of bodies to compute with, not even its kinematics."""
 
 
-def settle(problems: Collection[Problem], stacklevel: int = 3) -> None:
+def raise_or_warn(problems: Collection[Problem], stacklevel: int = 3) -> None:
     """Raise one error with all errors, or give one warning with all warnings."""
     errors = tuple(problem for problem in problems if problem.severity == ERROR)
     if errors:
@@ -61,7 +61,7 @@ def require_tree(robot: Description) -> None:
     """Raise an error if the robot is not one tree of bodies with finite numbers."""
     problems = [problem for check in _structure() for problem in check(robot) if problem.kind in STRUCTURAL]
     if problems:
-        settle(sorted_by_place(replace(problem, file=problem.file or robot.source) for problem in problems))
+        raise_or_warn(sorted_by_place(replace(problem, file=problem.file or robot.source) for problem in problems))
 
 
 def _sentence(problems: tuple[Problem, ...]) -> str:

@@ -76,7 +76,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """All defects of a description, errors first; iterable, and readable as text.
 
     Example:

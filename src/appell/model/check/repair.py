@@ -24,7 +24,7 @@ import numpy as np
 
 from appell.errors import ModelWarning
 from appell.model.body import Body
-from appell.model.check import STRUCTURAL, inspect, settle
+from appell.model.check import STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.mass import LENGTH, second_moments, tensors
 from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
@@ -44,12 +44,12 @@ LEAST_MASS = 1e-3
 
 def repair(robot: Described, problems: Collection[Problem]) -> Described:
     """The robot without these problems; what was changed is told by one warning."""
-    settle([problem for problem in problems if problem.kind in STRUCTURAL | {"xml"}])
+    raise_or_warn([problem for problem in problems if problem.kind in STRUCTURAL | {"xml"}])
     repaired = _repair_once(robot, problems)
     changes = [*_changes("link", robot.bodies, repaired.bodies), *_changes("joint", robot.joints, repaired.joints)]
     if changes:
         warnings.warn("\n  ".join(["repaired:", *changes]), ModelWarning, stacklevel=3)
-    settle([problem for problem in inspect(repaired) if problem.severity == "error"])
+    raise_or_warn([problem for problem in inspect(repaired) if problem.severity == "error"])
     return repaired
 
 

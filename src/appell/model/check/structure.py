@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from appell.errors import choices
+from appell.errors import unknown_name_message
 from appell.model.check.problem import Problem
 from appell.model.description import Description
 from appell.model.joint import Joint
@@ -110,7 +110,7 @@ def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
     """The sentence for a name that does not exist, with the valid ones or, of many, those that look like it."""
     valid = list(names)
     near = get_close_matches(name, valid, n=5, cutoff=0.4) if 12 < len(valid) < 2000 else valid[:12]
-    return choices(kind, name, near).rstrip(".") + (", ..." if len(near) < len(valid) else "")
+    return unknown_name_message(kind, name, near).rstrip(".") + (", ..." if len(near) < len(valid) else "")
 
 
 def _of(joint: Joint, kind: str, what: str, fix: str) -> Problem:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from appell.errors import ModelError, choices
+from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body, Visual
 from appell.model.description import Described, Description
 from appell.model.joint import Joint, Limits, Mimic
@@ -81,7 +81,7 @@ def _record(kind: type) -> Decoder:
         known = {each.name: each for each in fields(kind) if each.compare}
         for name in value:
             if name not in known:
-                raise ModelError(f"{where}: " + choices("field", name, known))
+                raise ModelError(f"{where}: " + unknown_name_message("field", name, known))
         for name, each in known.items():
             if name not in value and each.default is MISSING:
                 raise ModelError(f"{where}: the field {name!r} is missing.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.algebra import ZERO, Scalar, Vec3
 from appell.algorithms.world import WorldMotion, world_motion
-from appell.errors import ArgumentError, choices
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.tree import BASE, Frame, Tree
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def chosen_points(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
         raise ArgumentError(f"points is the text {names!r}, expected a sequence of frame names, as in [{names!r}].")
     for name in names:
         if name not in robot.body_names:
-            raise ArgumentError(choices("frame", name, robot.body_names))
+            raise ArgumentError(unknown_name_message("frame", name, robot.body_names))
     return tuple(dict.fromkeys(names))
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from appell._native import cpu_features
-from appell.errors import CompileError, choices
+from appell.errors import CompileError, unknown_name_message
 
 ITEM_BYTES = {"float64": 8, "float32": 4}
 
@@ -75,7 +75,7 @@ def instruction_set(name: str | None = None) -> InstructionSet:
     for each in found:
         if each.name == name:
             return each
-    raise CompileError(choices("instruction set of this processor", name, [each.name for each in found]))
+    raise CompileError(unknown_name_message("instruction set of this processor", name, [each.name for each in found]))
 
 
 @lru_cache(maxsize=1)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.arrays import UNIT
-from appell.arrays import refuse_other_lengths as refuse_lengths_on_host
+from appell.arrays import QUATERNION_LENGTH_TOL
+from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
 from appell.compiler.targets.cuda.device import cupy
 from appell.errors import ArgumentError
 
@@ -127,9 +127,11 @@ def _bad_kernel() -> Any:
     return cupy().ReductionKernel("T x", "bool y", "!isfinite(x)", "a || b", "y = a", "false", "appell_bad")
 
 
-def refuse_other_lengths(name: str, array: Any, lead: tuple[int, ...], quaternions: Sequence[tuple[str, int]]) -> None:
-    """`appell.arrays.refuse_other_lengths` for coordinates on the GPU; the search for words is on the host."""
+def require_unit_quaternions(
+    name: str, array: Any, lead: tuple[int, ...], quaternions: Sequence[tuple[str, int]]
+) -> None:
+    """`appell.arrays.require_unit_quaternions` for coordinates on the GPU; the error message is built on the CPU."""
     for _, first in quaternions:
         square = (array[:, first : first + 4] ** 2).sum(axis=1)
-        if bool((abs(square - 1.0) > 2 * UNIT).any()):
-            refuse_lengths_on_host(name, array.get(), lead, quaternions)
+        if bool((abs(square - 1.0) > 2 * QUATERNION_LENGTH_TOL).any()):
+            require_unit_quaternions_on_host(name, array.get(), lead, quaternions)

@@ -11,11 +11,12 @@ import numpy as np
 
 from appell.algorithms.request import Request, Signature
 from appell.arrays import as_batch as host_batch
-from appell.arrays import refuse_bad_result, refuse_non_finite, result_array
-from appell.arrays import refuse_other_lengths as refuse_lengths_on_host
+from appell.arrays import require_finite_result, result_array
+from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
+from appell.checks import require_finite
 from appell.compiler.forms import Form
 from appell.compiler.options import Options
-from appell.compiler.targets.cuda.arrays import any_bad, as_batch, entered, kind_of, refuse_other_lengths
+from appell.compiler.targets.cuda.arrays import any_bad, as_batch, entered, kind_of, require_unit_quaternions
 from appell.compiler.targets.cuda.device import cupy, telling
 from appell.compiler.targets.cuda.kernel import CudaKernel, build
 from appell.errors import ArgumentError
@@ -123,11 +124,11 @@ class CudaFunction:
         named = self.evaluator.kernel(self.request).signature.inputs
         if any_bad(*inputs, result):
             for (name, _), array in zip(named, inputs, strict=False):
-                refuse_non_finite(name, array.get())
-            refuse_bad_result(self.request.function, result.get())
+                require_finite(name, array.get())
+            require_finite_result(self.request.function, result.get())
         if self.evaluator.quaternions:
             place = inputs[0].shape[:-1] if lead is None else lead
-            refuse_other_lengths(named[0][0], inputs[0], place, self.evaluator.quaternions)
+            require_unit_quaternions(named[0][0], inputs[0], place, self.evaluator.quaternions)
         return result
 
     def _on_device(self, request: Request, values: list[Any], out: Any | None, check: bool) -> Any:
@@ -155,7 +156,7 @@ class CudaFunction:
         kernel = self.evaluator.kernel(request)
         arrays, lead = host_batch(kernel.signature.inputs, values, options.dtype, check, columns)
         if check and self.evaluator.quaternions:
-            refuse_lengths_on_host(kernel.signature.inputs[0][0], arrays[0], lead, self.evaluator.quaternions)
+            require_unit_quaternions_on_host(kernel.signature.inputs[0][0], arrays[0], lead, self.evaluator.quaternions)
         shape = (*kernel.signature.shape, *lead) if columns else (*lead, *kernel.signature.shape)
         result = result_array(out, shape, options.dtype)
         count, entries = math.prod(lead), kernel.signature.entries
@@ -170,7 +171,7 @@ class CudaFunction:
                 target.get(out=flat[start : start + piece])
         result[...] = (flat.T if columns else flat).reshape(shape)
         if check:
-            refuse_bad_result(request.function, result)
+            require_finite_result(request.function, result)
         return result if shape or out is not None else result[()]
 
     def _completed(self, inputs, gravity, external_forces, parameters) -> tuple[Request, list[Any]]:

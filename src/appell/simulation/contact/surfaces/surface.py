@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.checks import real
-from appell.errors import ArgumentError, choices
+from appell.checks import as_real
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.pose import Triple
 
 SIDES = {"inside": -1.0, "outside": 1.0}
@@ -41,9 +41,9 @@ class Surface(ABC):
     def __post_init__(self) -> None:
         if self.restitution is not None:
             adopt(self, restitution=check_restitution(self.restitution, f"restitution of {type(self).__name__}"))
-        if not 0.0 <= real(self.friction) < np.inf:
+        if not 0.0 <= as_real(self.friction) < np.inf:
             raise ArgumentError(f"friction of {type(self).__name__} is {self.friction!r}, expected a number from 0 up.")
-        adopt(self, friction=real(self.friction))
+        adopt(self, friction=as_real(self.friction))
 
     @property
     @abstractmethod
@@ -97,23 +97,23 @@ def length_or_one(v: np.ndarray) -> np.ndarray:
 
 def check_restitution(value: float, label: str) -> float:
     """The coefficient, if it is one."""
-    if not 0.0 <= real(value) <= 1.0:
+    if not 0.0 <= as_real(value) <= 1.0:
         raise ArgumentError(f"{label} is {value!r}, expected a number from 0 (no rebound) to 1 (no loss).")
-    return real(value)
+    return as_real(value)
 
 
 def side_sign(side: str) -> float:
     """Sign of F on a side given by name."""
     if side not in SIDES:
-        raise ArgumentError(choices("side", side, SIDES))
+        raise ArgumentError(unknown_name_message("side", side, SIDES))
     return SIDES[side]
 
 
 def positive(value: float, label: str) -> float:
     """A finite number above 0."""
-    if not 0.0 < real(value) < np.inf:
+    if not 0.0 < as_real(value) < np.inf:
         raise ArgumentError(f"{label} is {value!r}, expected a positive number.")
-    return real(value)
+    return as_real(value)
 
 
 def vector(values: Sequence[float], label: str) -> Triple:
