@@ -14,7 +14,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("appell.errors", "appell.version", "appell.deprecation", "appell._native"),
-    ("appell.checks", "appell.arrays", "appell.plotting", "appell.progress", "appell.files", "appell.table"),
+    ("appell.checks",),
+    ("appell.arrays", "appell.plotting", "appell.progress", "appell.files", "appell.table"),
     ("appell.algebra",),
     ("appell.model",),
     ("appell.algorithms",),
