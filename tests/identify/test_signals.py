@@ -92,7 +92,7 @@ import resource, time
 import numpy as np
 import appell
 from appell.identification.base import base_parameters
-from appell.robot.regressor_terms import blocks
+from appell.robot.regressor_terms import as_terms
 from appell.identification.observations import Motion, Observations
 from appell.identification.triangles import triangles
 
@@ -102,7 +102,7 @@ t = np.arange(1_000_000) * 1e-3
 omega, phase = rng.uniform(0.5, 3.0, 7), rng.uniform(0.0, 6.0, 7)
 q = np.sin(t[:, None] * omega + phase)
 qd, qdd = omega * np.cos(t[:, None] * omega + phase), -(omega**2) * q
-added = blocks(("rotor", "viscous", "coulomb", "offset"))
+added = as_terms(("rotor", "viscous", "coulomb", "offset"))
 base = base_parameters(robot, added)
 seen = Observations(robot, added, base, Motion(t, q, qd, qdd, robot.inverse_dynamics(q, qd, qdd)), 1, 0, 0.5)
 start = time.process_time()
