@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
@@ -41,6 +42,44 @@ def renamed_arguments(**new_names: str) -> Callable[[Callee], Callee]:
                     raise TypeError(f"{function.__name__}() got {new!r} twice: {old!r} is its former name.")
                 warn_renamed(f"{function.__name__}({old}=)", f"{new}=")
                 kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def grouped_arguments(group: str, options: type, **fields: str) -> Callable[[Callee], Callee]:
+    """Let a function take former keyword arguments that are now fields of one options object.
+
+    `@grouped_arguments("holdout", Holdout, hold_out="every")` reads `f(hold_out=5)` as `f(holdout=Holdout(every=5))`. The
+    decorated function's default of the group must be equal to `options()`, or None.
+
+    Example:
+        >>> import warnings
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Holdout:
+        ...     every: int = 5
+        >>> @grouped_arguments("holdout", Holdout, hold_out="every")
+        ... def fit(holdout=Holdout()):
+        ...     return holdout.every
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", DeprecationWarning)
+        ...     fit(hold_out=3)
+        3
+    """
+
+    def decorate(function: Callee) -> Callee:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            former = sorted(kwargs.keys() & fields.keys())
+            for old in former:
+                warn_renamed(f"{function.__name__}({old}=)", f"{group}={options.__name__}({fields[old]}=)")
+            if former:
+                given = kwargs.get(group)
+                values = {fields[old]: kwargs.pop(old) for old in former}
+                kwargs[group] = replace(options() if given is None else given, **values)
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
