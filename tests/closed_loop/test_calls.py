@@ -123,7 +123,7 @@ def test_damping_of_passive_joints_takes_what_the_energy_loses():
     damped = with_losses(damping=0.05)
     q, qd, _ = (array[0] for array in states(robot, 1))
     v = robot.joint_speeds(q, qd)
-    assert_close(qd @ damped.mechanism().damped(q, qd), np.float64(-0.05 * v @ v), tolerance=1e-12)
+    assert_close(qd @ damped.simulation_model().damping_forces(q, qd), np.float64(-0.05 * v @ v), tolerance=1e-12)
     motion = appell.simulate(damped, damped.reference, [4.0], 1.0, sample=0.02)
     assert np.ptp(motion.energy) > 0.05
     assert np.ptp(motion.energy - motion.work.joints) < 1e-7

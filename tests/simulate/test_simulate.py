@@ -13,8 +13,7 @@ from helpers import assert_close
 
 import appell
 from appell.progress import Progress
-from appell.robot.mechanism import mechanism_of
-from appell.robot.rates import Coordinates
+from appell.robot.simulation_model import ConfigurationSpace
 from appell.simulation.drive import drive_of
 from appell.simulation.events import Watch
 from appell.simulation.grip import loose
@@ -150,7 +149,7 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         appell.RobotBuilder("one").body("base").body("body", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 2.5))
     )
     robot = builder.joint(kind, "joint", parent="base", child="body").build()
-    coordinates = Coordinates(robot)
+    coordinates = ConfigurationSpace(robot)
     q, qd = robot.random_configuration(2), np.random.default_rng(0).normal(size=robot.nv)
     h = 1e-6
     slope = (robot.integrate(q, h * qd) - robot.integrate(q, -h * qd)) / (2 * h)
@@ -268,7 +267,7 @@ def test_events_without_progress_end_the_run_with_a_status():
             return Settled(q, qd, Restless(self.plant, loose(2)), ())
 
     q, qd = map(np.array, START)
-    plant = Plant(mechanism_of(ARM), drive_of(2, None, None, q, qd))
+    plant = Plant(ARM.simulation_model(), drive_of(2, None, None, q, qd))
     extras = Recorder(plant, None), Watch(plant, ()), Progress("arm", 1.0, False)
     loop = Loop(plant, Jam(plant), METHODS["DOP853"], Options(1e-6, 1e-6), *extras)
     assert loop.run(q, qd, 1.0, 1000) == "no progress"

@@ -103,17 +103,15 @@ def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, n
     """Coordinates, speeds and constant forces of the command line."""
     import numpy as np
 
-    from appell.robot.mechanism import mechanism_of
-
     own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
-    mechanism = mechanism_of(robot)
+    model = robot.simulation_model()
     q0, qd0 = (np.array(each, dtype=float) for each in own)
-    q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, mechanism.q_names, q0, "--q0")
-    qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, mechanism.qd_names, qd0, "--qd0")
+    q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, model.q_names, q0, "--q0")
+    qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, model.qd_names, qd0, "--qd0")
     tau = (
         None
         if arguments.tau is None
-        else parse_vector(arguments.tau, mechanism.drive_names, np.zeros(len(mechanism.drive_names)), "--tau")
+        else parse_vector(arguments.tau, model.actuator_names, np.zeros(len(model.actuator_names)), "--tau")
     )
     return q0, qd0, tau
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.closed_loop.closing import Closing
-    from appell.closed_loop.mechanism import LoopMechanism
+    from appell.closed_loop.simulation_model import LoopSimulationModel
     from appell.closed_loop.singular import Singularity
     from appell.closed_loop.system import LoopSystem
     from appell.compiler.evaluate import Evaluator
@@ -232,11 +232,11 @@ class ClosedLoopRobot(LoopDynamics):
         """The same functions with these options: what `appell.compile` returns."""
         return CompiledClosedLoopRobot(self, options)
 
-    def mechanism(self) -> LoopMechanism:
+    def simulation_model(self) -> LoopSimulationModel:
         """The robot as `appell.simulate` sees it."""
-        from appell.closed_loop.mechanism import LoopMechanism
+        from appell.closed_loop.simulation_model import LoopSimulationModel
 
-        return LoopMechanism(self)
+        return LoopSimulationModel(self)
 
     @property
     def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]

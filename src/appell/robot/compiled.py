@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from appell.compiler.listing import Listing
     from appell.model.losses import Losses
     from appell.robot.robot import Robot
+    from appell.robot.simulation_model import SimulationModel
 
 MAIN = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
@@ -51,6 +52,10 @@ class Compiled:
     def parameters(self) -> np.ndarray:
         """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
         return self.functions.parameters.copy()
+
+    def simulation_model(self) -> SimulationModel:
+        """The interface that `appell.simulate` uses: that of the robot, with its own compiled functions."""
+        return self.robot.simulation_model()
 
     def save(
         self,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
     from appell.robot.compiled import CompiledRobot
+    from appell.robot.simulation_model import TreeSimulationModel
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +60,12 @@ class Robot(Description, Dynamics):
         from appell.robot.compiled import CompiledRobot
 
         return CompiledRobot(self, options)
+
+    def simulation_model(self) -> TreeSimulationModel:
+        """The interface that `appell.simulate` uses."""
+        from appell.robot.simulation_model import TreeSimulationModel
+
+        return TreeSimulationModel(self)
 
     @property
     def parameters(self) -> np.ndarray:

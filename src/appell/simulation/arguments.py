@@ -18,24 +18,24 @@ from appell.simulation.methods import DT, METHODS, Method, Options
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.robot.mechanism import Mechanism
+    from appell.robot.simulation_model import SimulationModel
 
 ATOL = 1e-20
 """Least absolute tolerance: what is given as 0 is this, so that zeros are no trouble."""
 CLOSED = 1e-6
-"""How far an initial state may be from the mechanism's constraints; it is brought onto them."""
+"""How far an initial state may be from the model's constraints; it is brought onto them."""
 
 
-def start_of(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """The initial state, on the mechanism's constraints; one that is far from them is refused."""
-    q, qd = _state("q0", q0, mechanism.nq), _state("qd0", qd0, mechanism.nv)
-    drift = mechanism.drift(q, qd)
+def start_of(model: SimulationModel, q0: ArrayLike, qd0: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The initial state, on the model's constraints; one that is far from them is refused."""
+    q, qd = _state("q0", q0, model.nq), _state("qd0", qd0, model.nv)
+    drift = model.constraint_error(q, qd)
     if drift > CLOSED:
         raise ArgumentError(
-            f"q0, qd0 miss the constraints of {mechanism.name!r} (unit quaternions, closed loops) by {drift:.3g}, "
+            f"q0, qd0 miss the constraints of {model.name!r} (unit quaternions, closed loops) by {drift:.3g}, "
             f"expected at most {CLOSED:g}."
         )
-    return mechanism.tidied(q, qd) if drift > DRIFT else (q, qd)
+    return model.project_to_constraints(q, qd) if drift > DRIFT else (q, qd)
 
 
 def options_of(method: Method, rtol: float, atol: float | None, max_step: float, dt: float | None) -> Options:
@@ -54,7 +54,7 @@ def options_of(method: Method, rtol: float, atol: float | None, max_step: float,
     )  # fmt: skip
 
 
-def effort_of(mechanism: Mechanism, limits: ArrayLike | str | None) -> np.ndarray | None:
+def effort_of(model: SimulationModel, limits: ArrayLike | str | None) -> np.ndarray | None:
     """Greatest forces of the drives, or None where no drive has a limit."""
     if limits is None:
         return None
@@ -63,9 +63,9 @@ def effort_of(mechanism: Mechanism, limits: ArrayLike | str | None) -> np.ndarra
             raise ArgumentError(
                 f"limits is {limits!r}, expected numbers, or 'robot' for the joints' own effort limits."
             )
-        effort = mechanism.bounds.effort
+        effort = model.limits.effort
     else:
-        drives = len(mechanism.drive_names)
+        drives = len(model.actuator_names)
         every = np.full(drives, limits) if np.ndim(limits) == 0 else limits
         effort = vector(every, drives, "limits")
     if not (effort >= 0.0).all():

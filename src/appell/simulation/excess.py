@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from appell.robot.mechanism import Mechanism
+    from appell.robot.simulation_model import SimulationModel
 
 ROUNDING = 1e-9
 """What is beyond a limit by less counts as at it: joints that start at a limit move about it by rounding. [rad, m, rad/s, m/s]"""
@@ -35,10 +35,10 @@ class Excess:
 class ExcessWatch:
     """Collects what is passed in one run."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.bounds, self.found = mechanism.bounds, list[Excess]()
-        self._names = (*mechanism.q_names, *mechanism.q_names, *mechanism.qd_names)
-        self._kinds = ("lower",) * mechanism.nq + ("upper",) * mechanism.nq + ("speed",) * mechanism.nv
+    def __init__(self, model: SimulationModel) -> None:
+        self.bounds, self.found = model.limits, list[Excess]()
+        self._names = (*model.q_names, *model.q_names, *model.qd_names)
+        self._kinds = ("lower",) * model.nq + ("upper",) * model.nq + ("speed",) * model.nv
         self._open: dict[int, tuple[float, float]] = {}
         self._needed = any(np.isfinite(each).any() for each in self.bounds[:3])
 

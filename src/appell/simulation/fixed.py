@@ -48,7 +48,7 @@ def semi_implicit_euler(problem: Problem, t: float, y: np.ndarray, h: float) -> 
     q, qd = plant.split(y)
     qdd, power = problem.motion(t, q, qd)
     after = qd + h * qdd
-    return plant.joined(plant.mechanism.moved(q, h * after), after, plant.work(y) + h * np.array(power))
+    return plant.joined(plant.model.integrate(q, h * after), after, plant.work(y) + h * np.array(power))
 
 
 def rk4(problem: Problem, t: float, y: np.ndarray, h: float) -> np.ndarray:
@@ -68,25 +68,25 @@ def midpoint(problem: Problem, t: float, y: np.ndarray, h: float) -> np.ndarray:
     with ṗ = M qdd + Ṁ v and Ṁ = C + C^T. Without drives and losses it is symplectic where speeds are the rates of
     coordinates: the error of the energy stays bounded for all times. With quasi-velocities it is symmetric in time.
     """
-    plant, mechanism = problem.plant, problem.plant.mechanism
+    plant, model = problem.plant, problem.plant.model
     q, qd = plant.split(y)
-    p, v = mechanism.mass_matrix(q) @ qd, qd
+    p, v = model.mass_matrix(q) @ qd, qd
     for _ in range(ITERATIONS):
         before = v
         v, rate, power = _halfway(problem, t + h / 2, q, p, v, h / 2)
         change, size = float(np.abs(v - before).max(initial=0.0)), float(np.abs(v).max(initial=0.0))
         if change <= CONVERGED * size or not np.isfinite(change):
-            after = mechanism.moved(q, h * v)
-            speeds = np.linalg.solve(mechanism.mass_matrix(after), p + h * rate)
+            after = model.integrate(q, h * v)
+            speeds = np.linalg.solve(model.mass_matrix(after), p + h * rate)
             return plant.joined(after, speeds, plant.work(y) + h * np.array(power))
     raise NotConverged(f"the implicit step of {h:g} s does not converge, take a smaller dt")
 
 
 def _halfway(problem: Problem, t: float, q: np.ndarray, p: np.ndarray, v: np.ndarray, h: float) -> tuple:
     """A better v for M(q_m) v = p + h ṗ(q_m, v), with ṗ and the power of the forces."""
-    mechanism = problem.plant.mechanism
-    q_m = mechanism.moved(q, h * v)
-    M, C = mechanism.mass_matrix(q_m), mechanism.coriolis_matrix(q_m, v)
+    model = problem.plant.model
+    q_m = model.integrate(q, h * v)
+    M, C = model.mass_matrix(q_m), model.coriolis_matrix(q_m, v)
     qdd, power = problem.motion(t, q_m, v)
     rate = M @ qdd + (C + C.T) @ v
     return np.linalg.solve(M, p + h * rate), rate, power

@@ -110,7 +110,7 @@ class Loop:
         when, what = self.plant.bad or (t, f"qd[{worst}] = {qd[worst]:.6g}")
         look = "for parts without inertia (`appell.check`)" if what.startswith("qdd") else "at the drives"
         raise SimulationError(
-            f"the motion of {self.plant.mechanism.name!r} cannot be followed beyond t = {t:.9g} s "
+            f"the motion of {self.plant.model.name!r} cannot be followed beyond t = {t:.9g} s "
             f"({message.strip().rstrip('.')}): {what} at t = {when:.9g} s. "
             f"q = {np.array2string(q, precision=6)}, qd = {np.array2string(qd, precision=6)}. "
             f"Look {look} and at the initial state, or ask for another tolerance, step or method.",

@@ -135,8 +135,8 @@ class Flight:
         return first_change(self.plant, self.grip, step, holding)
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q, qd = self.plant.mechanism.tidied(q, qd)
+        q, qd = self.plant.model.project_to_constraints(q, qd)
         return q, np.where(self.grip.sticks, 0.0, qd) if len(self.grip.stuck) else qd
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
-        return self.plant.mechanism.drift(q, qd)
+        return self.plant.model.constraint_error(q, qd)

@@ -9,7 +9,7 @@ import numpy as np
 from appell.simulation.grip import Grip
 
 if TYPE_CHECKING:
-    from appell.robot.mechanism import Mechanism
+    from appell.robot.simulation_model import SimulationModel
     from appell.simulation.drive import Drive
 
 
@@ -32,7 +32,7 @@ class Plant:
     `Motion.power` since the beginning.
 
     Attributes:
-        mechanism: what moves.
+        model: what moves.
         effort: what the drives can give at most, (nu,). [N m, N]
         friction: of each speed, (nv,).
         works: whether work is counted.
@@ -40,11 +40,11 @@ class Plant:
     """
 
     def __init__(
-        self, mechanism: Mechanism, drive: Drive, effort: np.ndarray | None = None, works: bool = True
+        self, model: SimulationModel, drive: Drive, effort: np.ndarray | None = None, works: bool = True
     ) -> None:
-        self.mechanism, self.drive, self.effort = mechanism, drive, effort
-        self.friction = np.array(mechanism.losses.friction)
-        self.passive = any(mechanism.losses.damping) or bool(self.friction.any())
+        self.model, self.drive, self.effort = model, drive, effort
+        self.friction = np.array(model.joint_friction.friction)
+        self.passive = any(model.joint_friction.damping) or bool(self.friction.any())
         self.works = works or self.passive
         self.bad: tuple[float, str] | None = None
 
@@ -52,7 +52,7 @@ class Plant:
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and speeds of a state vector (m,) or of many (m, N)."""
-        nq, nv = self.mechanism.nq, self.mechanism.nv
+        nq, nv = self.model.nq, self.model.nv
         return y[:nq], y[nq : nq + nv]
 
     def joined(self, q: np.ndarray, qd: np.ndarray, work: np.ndarray) -> np.ndarray:
@@ -61,12 +61,12 @@ class Plant:
 
     def work(self, y: np.ndarray) -> np.ndarray:
         """Work of the three forces, (3,). [J]"""
-        return y[self.mechanism.nq + self.mechanism.nv :] if self.works else np.zeros(3)
+        return y[self.model.nq + self.model.nv :] if self.works else np.zeros(3)
 
     def rate(self, y: np.ndarray, motion: Motion) -> np.ndarray:
         """Rate of a state vector."""
         q, qd = self.split(y)
-        rates = self.mechanism.rates(q, qd)
+        rates = self.model.coordinate_rates(q, qd)
         return np.concatenate([rates, motion.qdd, motion.power] if self.works else [rates, motion.qdd])
 
     # --- forces -------------------------------------------------------------------------------------------------------
@@ -79,19 +79,19 @@ class Plant:
     def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Which drives give all they can, (nu,)."""
         if self.effort is None:
-            return np.zeros(len(self.mechanism.drive_names), dtype=bool)
+            return np.zeros(len(self.model.actuator_names), dtype=bool)
         size = np.abs(self.drive.demand(t, q, qd))
         return (size >= self.effort) & (size > 0.0)
 
     def motion(self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip) -> Motion:
         """What the drives, damping and friction do, without walls; not finite where they are not."""
         tau = self.torque(t, q, qd)
-        forces = driven = self.mechanism.driven(q, tau)
+        forces = driven = self.model.actuator_forces(q, tau)
         lost = 0.0
         if self.passive:
-            passive = self.mechanism.damped(q, qd) - self.friction * grip.way
+            passive = self.model.damping_forces(q, qd) - self.friction * grip.way
             forces, lost = driven + passive, float(passive @ qd)
-        qdd = self.mechanism.forward_dynamics(q, qd, forces)
+        qdd = self.model.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
             self._note(t, q, qd, tau, qdd)
         elif len(grip.stuck):
@@ -106,12 +106,12 @@ class Plant:
         """Forces that hold the joints that stick, while walls act with these forces on the speeds (nv,). [N m, N]"""
         qdd = self.motion(t, q, qd, Grip(np.zeros_like(grip.sticks), grip.way)).qdd
         if walls is not None:
-            qdd = qdd + np.linalg.solve(self.mechanism.mass_matrix(q), walls)
+            qdd = qdd + np.linalg.solve(self.model.mass_matrix(q), walls)
         return self._against(self.response(q, grip.stuck), qdd, grip)
 
     def response(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Accelerations (nv, k) under unit forces on these speeds: columns of M⁻¹."""
-        M = self.mechanism.mass_matrix(q)
+        M = self.model.mass_matrix(q)
         return np.linalg.solve(M, np.eye(len(M))[:, which])
 
     def _against(self, response: np.ndarray, qdd: np.ndarray, grip: Grip) -> np.ndarray:
@@ -123,5 +123,5 @@ class Plant:
         if np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
-            trouble = self.mechanism.trouble(q)
+            trouble = self.model.nonfinite_reason(q)
             self.bad = (t, f"{name}[{first}] = {array[first]}{f' ({trouble})' if trouble else ''}")

@@ -36,7 +36,7 @@ class Recorder:
 
     def __init__(self, plant: Plant, times: np.ndarray | None) -> None:
         self.plant, self.times = plant, times
-        self.excess = ExcessWatch(plant.mechanism)
+        self.excess = ExcessWatch(plant.model)
         self.samples: list[Sample] = []
         self.impacts: list[Impact] = []
         self.contacts: list[Contact] = []

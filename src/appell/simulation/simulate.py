@@ -11,7 +11,7 @@ import numpy as np
 from appell.checks import require_integer, require_positive
 from appell.errors import ArgumentError
 from appell.progress import Progress
-from appell.robot.mechanism import Mechanism, TreeMechanism, mechanism_of
+from appell.robot.simulation_model import SimulationModel, simulation_model_of
 from appell.simulation.arguments import effort_of, options_of, sample_times, start_of, surfaces_of
 from appell.simulation.contact.contacts import Contacts
 from appell.simulation.contact.points import Points, chosen_points
@@ -63,7 +63,7 @@ def simulate(
     arguments give equal bits.
 
     Args:
-        robot: a `Robot`, also a compiled one, or anything with a `mechanism()` (`appell.robot.mechanism`).
+        robot: a `Robot`, also a compiled one, or anything with a `simulation_model()` (`appell.robot.simulation_model`).
         q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
             comes first; a point that is behind a wall is an error.
         duration: [s]
@@ -106,21 +106,21 @@ def simulate(
         >>> [(round(impact.time, 6), impact.points) for impact in motion.impacts]
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
-    mechanism = mechanism_of(robot)
-    q, qd = start_of(mechanism, q0, qd0)
+    model = simulation_model_of(robot)
+    q, qd = start_of(model, q0, qd0)
     end, how, surfaces = require_positive("duration", duration), method_named(method), surfaces_of(walls)
     options, most = options_of(how, rtol, atol, max_step, dt), require_integer("max_impacts", max_impacts)
     default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
     works = tau is not None or control is not None or any(wall.friction for wall in surfaces)
-    effort = effort_of(mechanism, getattr(control, "limits", None) if limits is None else limits)
-    plant = Plant(mechanism, drive_of(len(mechanism.drive_names), tau, control, q, qd), effort, works)
+    effort = effort_of(model, getattr(control, "limits", None) if limits is None else limits)
+    plant = Plant(model, drive_of(len(model.actuator_names), tau, control, q, qd), effort, works)
     around: Environment = Free(plant)
     if surfaces:
-        pairs = _contacts(mechanism, q, surfaces, default, points)
+        pairs = _contacts(model, q, surfaces, default, points)
         window = 100.0 * options.rtol if simultaneous is None else require_positive("simultaneous", simultaneous)
         around = Walls(plant, pairs, window)
     recorder, watch = Recorder(plant, sample_times(sample, end)), Watch(plant, events)
-    line = Progress(mechanism.name, end, progress)
+    line = Progress(model.name, end, progress)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and named
             status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, most)
@@ -130,15 +130,15 @@ def simulate(
 
 
 def _contacts(
-    mechanism: Mechanism,
+    model: SimulationModel,
     q: np.ndarray,
     walls: tuple[Surface, ...],
     restitution: float,
     points: Sequence[str] | None,
 ) -> Contacts:
-    if not isinstance(mechanism, TreeMechanism):
-        raise ArgumentError(f"{mechanism.name!r} has closed loops: only trees can touch walls.")
-    robot = mechanism.robot
+    robot = model.contact_tree
+    if robot is None:
+        raise ArgumentError(f"{model.name!r} has closed loops: only trees can touch walls.")
     names = chosen_points(robot, points)
     if not names:
         raise ArgumentError(f"robot {robot.name!r} has no moving points to touch the walls. Name some as `points`.")
@@ -149,12 +149,12 @@ def _contacts(
 
 
 def _trajectory(plant: Plant, recorder: Recorder, watch: Watch, status: str) -> Trajectory:
-    mechanism = plant.mechanism
+    model = plant.model
     t, q, qd, qdd, tau, saturated, work = (np.array(column) for column in zip(*recorder.samples, strict=True))
     return Trajectory(
-        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=mechanism.energy(q, qd), work=Work(*work.T), saturated=saturated,
+        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=model.energy(q, qd), work=Work(*work.T), saturated=saturated,
         impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(watch.found),
         excesses=recorder.excess.finish(float(t[-1])), status=status,
-        robot_name=mechanism.name, joint_names=mechanism.joint_names,
-        q_names=mechanism.q_names, qd_names=mechanism.qd_names, drive_names=mechanism.drive_names,
+        robot_name=model.name, joint_names=model.joint_names,
+        q_names=model.q_names, qd_names=model.qd_names, drive_names=model.actuator_names,
     )  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.forward_kinematics import Assemblies
-    from appell.closed_loop.spherical.mechanism import SphericalMechanism
+    from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
     from appell.closed_loop.spherical.system import SphericalSystem
     from appell.closed_loop.spherical.workspace import WorkspaceMap
     from appell.compiler.evaluate import Evaluator
@@ -217,11 +217,11 @@ class SphericalRobot(SphericalFunctions):
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
 
-    def mechanism(self) -> SphericalMechanism:
+    def simulation_model(self) -> SphericalSimulationModel:
         """The robot as `appell.simulate` sees it."""
-        from appell.closed_loop.spherical.mechanism import SphericalMechanism
+        from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
 
-        return SphericalMechanism(self)
+        return SphericalSimulationModel(self)
 
     # --- the rest of the kinematics ------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class FrameMotion:
     @cached_property
     def dynamics(self) -> CompiledRobot:
         """The robot's functions as native code from the first call on, so that equal questions have equal answers."""
-        from appell.robot.mechanism import native
+        from appell.robot.simulation_model import native
 
         return native(self.robot)
 

@@ -115,10 +115,10 @@ class Touching:
 
     def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
         apart = float(np.abs(self._closed(q, qd).gap).max()) if len(self.mode.index) else 0.0
-        return max(apart, self.plant.mechanism.drift(q, qd))
+        return max(apart, self.plant.model.constraint_error(q, qd))
 
     def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q, qd = self.plant.mechanism.tidied(q, qd)
+        q, qd = self.plant.model.project_to_constraints(q, qd)
         if len(self.grip.stuck):
             qd = np.where(self.grip.sticks, 0.0, qd)
         if not len(self.mode.index):
@@ -139,7 +139,7 @@ class Touching:
 
     def _mass(self, q: np.ndarray) -> np.ndarray:
         """M of the speeds that are not held."""
-        M, free = self.plant.mechanism.mass_matrix(q), self.grip.free
+        M, free = self.plant.model.mass_matrix(q), self.grip.free
         return M if isinstance(free, slice) else M[np.ix_(free, free)]
 
     def _state(self, step: Step, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +148,7 @@ class Touching:
 
 def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The nearest configuration (in the measure of M) with these contacts closed and no point behind a wall, within SLACK."""
-    rest = np.zeros(plant.mechanism.nv)
+    rest = np.zeros(plant.model.nv)
     for _ in range(ITERATIONS):
         contacts = pairs.motion(q, rest)
         closed = contacts.gap < -SLACK
@@ -157,8 +157,8 @@ def brought_to_wall(plant: Plant, pairs: Contacts, q: np.ndarray, index: np.ndar
         if np.abs(contacts.gap).max(initial=0.0) <= SLACK:
             break
         rows = contacts.J_n
-        weighted = np.linalg.solve(plant.mechanism.mass_matrix(q), rows.T)
-        q = plant.mechanism.moved(q, -weighted @ minimum_norm(rows @ weighted, contacts.gap))
+        weighted = np.linalg.solve(plant.model.mass_matrix(q), rows.T)
+        q = plant.model.integrate(q, -weighted @ minimum_norm(rows @ weighted, contacts.gap))
     return q
 
 

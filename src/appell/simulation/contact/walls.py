@@ -90,7 +90,7 @@ class Walls:
         """Speeds without the slowest normal velocities: those that points which stay in contact give each other."""
         contacts = self.pairs.motion(q, qd)
         slow = contacts.some((contacts.gap <= CLOSED) & (np.abs(contacts.rate) <= STILL))
-        weighted = np.linalg.solve(self.plant.mechanism.mass_matrix(q), slow.J_n.T)
+        weighted = np.linalg.solve(self.plant.model.mass_matrix(q), slow.J_n.T)
         return qd - weighted @ minimum_norm(slow.J_n @ weighted, slow.rate)
 
     def _involved(self, contacts: ContactMotion) -> np.ndarray:
@@ -104,7 +104,7 @@ class Walls:
 
     def _collide(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactMotion, e: np.ndarray) -> Outcome:
         """The impact, without rebounds that are too faint."""
-        M = self.plant.mechanism.mass_matrix(q)
+        M = self.plant.model.mass_matrix(q)
         while True:
             outcome = impact(M, qd, contacts, e, self.mu[contacts.index])
             faint = (e > 0.0) & (e < 1.0) & (outcome.normal > 0.0) & self._faint(t, q, outcome.qd, contacts.index)
@@ -140,7 +140,7 @@ class Walls:
         grip = grip_in_flight(self.plant, t, q, qd)
         if not resting.any():
             return FLIGHT, grip
-        M = self.plant.mechanism.mass_matrix(q)
+        M = self.plant.model.mass_matrix(q)
         mode = FLIGHT
         for _ in range(GRIPS):
             mode, qdd, walls = self._pushed(
@@ -182,8 +182,8 @@ class Walls:
             friction_impulses=outcome.friction[outcome.normal > 0.0],
             normal_velocity_change=hit.J_n @ outcome.qd - hit.rate,
             incidence=np.arccos(np.clip(np.abs(hit.rate) / np.where(speed > 0.0, speed, 1.0), 0.0, 1.0)),
-            energy_before=float(self.plant.mechanism.energy(q, qd)),
-            energy_after=float(self.plant.mechanism.energy(q, outcome.qd)),
+            energy_before=float(self.plant.model.energy(q, qd)),
+            energy_after=float(self.plant.model.energy(q, outcome.qd)),
             q=q, qd_before=qd, qd_after=outcome.qd,
         )  # fmt: skip
 

@@ -11,52 +11,52 @@ from appell.closed_loop.spherical.singularities import refuse
 from appell.compiler.options import Options
 from appell.errors import ClosureError
 from appell.model.losses import Losses
-from appell.robot.mechanism import Bounds, NativeFunctions
+from appell.robot.simulation_model import CompiledFunctions, StateLimits
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 
-class SphericalMechanism(NativeFunctions):
+class SphericalSimulationModel(CompiledFunctions):
     """The closed form has no loops left to keep closed: coordinates are independent, and nothing drifts."""
 
     def __init__(self, robot: SphericalRobot) -> None:
-        self.robot = robot
+        self.robot, self.contact_tree = robot, None
         self.name, self.nq, self.nv = robot.name, robot.nq, robot.nv
         self.joint_names = self.q_names = self.qd_names = robot.joint_names
-        self.drive_names = robot.actuator_names
-        self.losses = Losses((0.0,) * robot.nv, (0.0,) * robot.nv)
+        self.actuator_names = robot.actuator_names
+        self.joint_friction = Losses((0.0,) * robot.nv, (0.0,) * robot.nv)
         free, effort = np.full(robot.nv, np.inf), np.full(len(robot.actuator_names), np.inf)
-        self.bounds = Bounds(-free, free, free, effort)
+        self.limits = StateLimits(-free, free, free, effort)
 
     @cached_property
     def dynamics(self) -> CompiledSphericalRobot:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Native code, so that equal runs give equal bits from the first one on."""
         return self.robot.compiled(Options(threads=1))
 
-    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
 
-    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return np.zeros_like(qd)
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 
-    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return qd
 
-    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         return q + step
 
-    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return q, qd
 
-    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         return 0.0
 
-    def trouble(self, q: np.ndarray) -> str:
+    def nonfinite_reason(self, q: np.ndarray) -> str:
         try:
             refuse(self.robot.system, q, "forward_dynamics")
         except ClosureError as error:

@@ -17,7 +17,7 @@ from appell.closed_loop.singular import in_words, singularity_at
 from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
 from appell.model.losses import Losses, losses
-from appell.robot.mechanism import Bounds, NativeFunctions, TreeMechanism
+from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
@@ -26,25 +26,25 @@ STEPS = 8
 """Steps of Newton's method: from the error of an integrator two or three do."""
 
 
-class LoopMechanism(NativeFunctions):
+class LoopSimulationModel(CompiledFunctions):
     """A robot with closed loops, its functions as native code."""
 
     def __init__(self, robot: ClosedLoopRobot) -> None:
         self.robot, self.dynamics = robot, native(robot)
-        tree, system = TreeMechanism(robot.open_tree), robot.system
-        self.coordinates = tree.coordinates
+        tree, system = TreeSimulationModel(robot.open_tree), robot.system
+        self.coordinates, self.contact_tree = tree.coordinates, None
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
-        self.q_names, self.qd_names, self.drive_names = tree.q_names, robot.qd_names, robot.actuator_names
+        self.q_names, self.qd_names, self.actuator_names = tree.q_names, robot.qd_names, robot.actuator_names
         independent, actuated = list(system.independent), list(system.actuated)
-        lower, upper, speed, effort = tree.bounds
-        self.bounds = Bounds(lower, upper, speed[independent], effort[actuated])
-        self.losses, self.damping = _losses(robot), tree.damping
+        lower, upper, velocity, effort = tree.limits
+        self.limits = StateLimits(lower, upper, velocity[independent], effort[actuated])
+        self.joint_friction, self.damping = _losses(robot), tree.damping
         self._before: np.ndarray | None = None
 
-    def driven(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
 
-    def damped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """-G^T D G u with the damping D of all joints of the tree."""
         G = self.dynamics.speed_map(q, check=False)
         return -(G.T @ (self.damping * (G @ qd)))
@@ -52,16 +52,16 @@ class LoopMechanism(NativeFunctions):
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 
-    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.coordinates.rates(q, self.dynamics.joint_speeds(q, qd, check=False))
 
-    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return self._closed(self.coordinates.moved(q, self.dynamics.joint_speeds(q, step, check=False)))
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return self._closed(self.coordinates.integrate(q, self.dynamics.joint_speeds(q, step, check=False)))
 
-    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._closed(self.coordinates.tidied(q)), qd
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._closed(self.coordinates.normalize_quaternions(q)), qd
 
-    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         """How far the state is off. Asked after every step, so that a step over a singular configuration is seen here.
 
         Raises:
@@ -76,9 +76,9 @@ class LoopMechanism(NativeFunctions):
                 f"q = {np.array2string(q, precision=6)}.",
                 state=np.concatenate([q, qd]), quantity="singular speeds",
             )  # fmt: skip
-        return max(float(np.abs(self._residual(q)).max()), self.coordinates.drift(q))
+        return max(float(np.abs(self._residual(q)).max()), self.coordinates.quaternion_error(q))
 
-    def trouble(self, q: np.ndarray) -> str:
+    def nonfinite_reason(self, q: np.ndarray) -> str:
         found = singularity_at(self.robot.system, q, actuators=False)
         return "" if found is None else in_words(self.robot.system, found)
 
@@ -93,7 +93,7 @@ class LoopMechanism(NativeFunctions):
             if not size > EXACT:
                 break
             step = -np.linalg.pinv(self.dynamics.closure_jacobian(q, check=False), rcond=RCOND) @ left
-            nearer = self.coordinates.moved(q, step)
+            nearer = self.coordinates.integrate(q, step)
             left = self._residual(nearer)
             if not np.abs(left).max() < size:
                 break

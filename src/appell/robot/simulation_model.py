@@ -1,0 +1,232 @@
+"""Interface between robots and simulators: the protocol `SimulationModel`, and its implementation for trees.
+
+Every robot has a method `simulation_model()` that returns its own implementation. `appell.simulate` uses nothing else of a
+robot, so that it does not depend on the type of robot.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from appell.algorithms.coordinate_rates import coordinate_rates, free_joints, quaternions, tidied
+from appell.errors import ArgumentError
+from appell.model.joints import KINDS
+from appell.model.losses import Losses, losses
+from appell.robot.compiled import CompiledRobot, compile
+
+if TYPE_CHECKING:
+    from appell.robot.robot import Robot
+
+
+class StateLimits(NamedTuple):
+    """Limits of a robot, infinite where there are none.
+
+    Attributes:
+        lower, upper: of the configuration, (nq,). [rad, m]
+        velocity: largest, (nv,). [rad/s, m/s]
+        effort: largest force of the actuators, (nu,). [N m, N]
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+class SimulationModel(Protocol):
+    """Equations of motion in one state at a time, q (nq,) and qd (nv,).
+
+    The generalized velocities qd may be any nv independent ones. Non-finite inputs give non-finite results, not
+    exceptions. `integrate` and `coriolis_matrix` are needed by the method `midpoint`, `integrate` and `mass_matrix` by
+    contact and joint friction.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates."""
+        ...
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """Name of each coordinate, (nq,)."""
+        ...
+
+    @property
+    def qd_names(self) -> tuple[str, ...]:
+        """Name of each generalized velocity, (nv,)."""
+        ...
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Name of each actuator, (nu,)."""
+        ...
+
+    @property
+    def joint_friction(self) -> Losses:
+        """Coulomb friction at each generalized velocity; of damping only whether there is any matters."""
+        ...
+
+    @property
+    def limits(self) -> StateLimits:
+        """Limits that a trajectory reports, and the effort limits of `effort_limits="robot"`."""
+        ...
+
+    @property
+    def contact_tree(self) -> Robot | None:
+        """The tree whose frames can touch surfaces; None where contact is not supported."""
+        ...
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        """qdd under generalized forces (nv,), (nv,)."""
+        ...
+
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Generalized forces of the actuators tau (nu,), (nv,)."""
+        ...
+
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Generalized forces of damping, (nv,)."""
+        ...
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Kinetic plus potential energy of states (..., nq), (..., nv). [J]"""
+        ...
+
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """q̇, (nq,)."""
+        ...
+
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state with unit quaternions and closed loops."""
+        ...
+
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """Distance to the constraints; above 1e-10 the state is projected to them. [1, m]"""
+        ...
+
+    def nonfinite_reason(self, q: np.ndarray) -> str:
+        """Why results are not finite in this configuration; empty where the reason is unknown."""
+        ...
+
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The configuration after a step (nv,) along the generalized velocities, (nq,)."""
+        ...
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """M, (nv, nv)."""
+        ...
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """A C with Ṁ = C + C^T, (nv, nv)."""
+        ...
+
+
+class CompiledFunctions:
+    """The functions that every compiled robot has under the same name."""
+
+    dynamics: Any
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.dynamics.mass_matrix(q, check=False)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+
+
+class ConfigurationSpace:
+    """Rates and steps of the configuration of a tree."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.free = free_joints(robot.tree)
+        self.quaternions = [slice(begin, begin + 4) for _, begin in quaternions(self.free)]
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """q̇, (nq,)."""
+        return np.array(coordinate_rates(self.free, q.tolist(), qd.tolist())) if self.free else qd
+
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The configuration after a step (nv,) along the generalized velocities, (nq,)."""
+        return self.robot.integrate(q, step) if self.free else q + step
+
+    def quaternion_error(self, q: np.ndarray) -> float:
+        """Largest deviation of a quaternion from unit length."""
+        return max((abs(float(np.linalg.norm(q[part])) - 1.0) for part in self.quaternions), default=0.0)
+
+    def normalize_quaternions(self, q: np.ndarray) -> np.ndarray:
+        """The same configuration with unit quaternions, (nq,)."""
+        return np.array(tidied(self.free, q.tolist())) if self.quaternions else q
+
+
+class TreeSimulationModel(CompiledFunctions):
+    """A `Robot`, with native code from the first call on, so that equal runs give equal bits."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.dynamics = robot, native(robot)
+        self.coordinates, self.contact_tree = ConfigurationSpace(robot), robot
+        self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
+        self.joint_friction, self.limits = losses(robot), _limits(robot)
+        self.damping = np.array(self.joint_friction.damping)
+        self.q_names, self.qd_names, self.actuator_names = robot.q_names, robot.qd_names, robot.qd_names
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        return self.dynamics.forward_dynamics(q, qd, forces, check=False)
+
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return tau
+
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return -self.damping * qd
+
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.coordinates.rates(q, qd)
+
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return self.coordinates.integrate(q, step)
+
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.coordinates.normalize_quaternions(q), qd
+
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return self.coordinates.quaternion_error(q)
+
+    def nonfinite_reason(self, q: np.ndarray) -> str:
+        return ""
+
+
+def simulation_model_of(robot: Any) -> SimulationModel:
+    """`robot.simulation_model()`, or an error for what is not a robot."""
+    model = getattr(robot, "simulation_model", None)
+    if model is None:
+        remedy = f" Load it first: appell.load({robot!r})." if isinstance(robot, str) else ""
+        raise ArgumentError(f"robot is a {type(robot).__name__}, expected an appell.Robot.{remedy}")
+    return model()
+
+
+@lru_cache(maxsize=16)
+def native(robot: Robot) -> CompiledRobot:
+    """The robot compiled for calls with one state; interpreted where there is no compiler."""
+    return compile(robot, threads=1)
+
+
+def _limits(robot: Robot) -> StateLimits:
+    lower, upper, velocity, effort = [], [], [], []
+    for joint in robot.moving_joints:
+        kind, limits = KINDS[joint.kind], joint.limits
+        lower += [limits.lower if kind.limited else -np.inf] * kind.nq
+        upper += [limits.upper if kind.limited else np.inf] * kind.nq
+        velocity += [limits.velocity] * kind.nv
+        effort += [limits.effort] * kind.nv
+    return StateLimits(*map(np.array, (lower, upper, velocity, effort)))
