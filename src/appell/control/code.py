@@ -24,14 +24,10 @@ from appell.compiler.forms import choose
 from appell.control.controller import Controller
 from appell.control.sampled import UNLIMITED, Controlled
 from appell.errors import ArgumentError, unknown_name_message
-from appell.exporters import DTYPES
-from appell.exporters.c import in_cpp
-from appell.exporters.c_body import BYTES, block, definition, stack_bytes
-from appell.exporters.counts import count_form
-from appell.exporters.files import MARK, write_generated
-from appell.exporters.selection import identifier, valid_identifier
-from appell.exporters.subject import Exported
-from appell.exporters.words import WIDTH, comment, joint_lines, plain
+from appell.exporters import DTYPES, write_generated
+from appell.exporters.code import DTYPE_BYTES, braced, cpp_only, definition, stack_bytes
+from appell.exporters.comments import LINE_WIDTH, MARK, block_comment, executed_operations, joint_lines, safe_text
+from appell.exporters.functions import ExportedFunction, identifier, valid_identifier
 from appell.version import __version__
 
 if TYPE_CHECKING:
@@ -117,19 +113,19 @@ class Stepped:
         return {**self.controller.gains, "limit": np.minimum(self.controller.limits, UNLIMITED)}
 
     @cached_property
-    def function(self) -> Exported:
+    def function(self) -> ExportedFunction:
         """The traced period as a function of plain arrays."""
         names = ("q", "qd", *self.reference, *self.settings, *self.law.memory)
         inputs = (*((each, self.n) for each in names), *((("period", 1),) if self.law.memory else ()))
         request = Request("step")
         form = choose(Controlled(self.law, self.controller.robot.tree), request)
-        return Exported(f"{self.name}_law", request, "sampled", inputs, (form.size_out,), form)
+        return ExportedFunction(f"{self.name}_law", request, "sampled", inputs, (form.size_out,), form)
 
 
 def header(subject: Stepped) -> str:
     name, law = subject.name, subject.law
     guard = f"{name.upper()}_H"
-    lines = [comment(title(subject)), f"#ifndef {guard}", f"#define {guard}", "", *in_cpp('extern "C" {')]
+    lines = [block_comment(title(subject)), f"#ifndef {guard}", f"#define {guard}", "", *cpp_only('extern "C" {')]
     lines += [
         struct(subject, [f"{each}[{subject.n}]" for each in subject.settings] + ["period"], "settings"),
         "/* Gains, torque limits [N m, N] (huge where there is none) and period [s] of the controller as it was written. */",
@@ -143,27 +139,27 @@ def header(subject: Stepped) -> str:
             f"void {name}_start({name}_memory *memory);",
             "",
         ]
-    lines += [comment(meaning(subject)), f"{prototype(subject)};", ""]
-    return "\n".join([*lines, *in_cpp("}"), f"#endif /* {guard} */", ""])
+    lines += [block_comment(meaning(subject)), f"{prototype(subject)};", ""]
+    return "\n".join([*lines, *cpp_only("}"), f"#endif /* {guard} */", ""])
 
 
 def title(subject: Stepped) -> list[str]:
     """What the files are."""
     robot, function = subject.controller.robot, subject.function
-    counts = count_form(function.form)
-    stack = stack_bytes(function, subject.dtype) + function.form.size_out * BYTES[subject.dtype]
+    counts = executed_operations(function.lowered)
+    stack = stack_bytes(function, subject.dtype) + function.lowered.size_out * DTYPE_BYTES[subject.dtype]
     return [
-        f"{plain(robot.name)}, control law {subject.law.name}: {MARK} {__version__}. C99, needs only <math.h>.",
+        f"{safe_text(robot.name)}, control law {subject.law.name}: {MARK} {__version__}. C99, needs only <math.h>.",
         "",
         "The joints, in order:",
         "",
         *(f"    {line}" for line in joint_lines(robot)),
         "",
-        *wrap(PROMISE, WIDTH),
+        *wrap(PROMISE, LINE_WIDTH),
         *wrap(
             f"A step: {counts.mul} products, {counts.add} sums, {counts.div} divisions and square roots, {counts.trig} sines and "
             f"cosines, {stack} bytes of arrays on the stack.",
-            WIDTH,
+            LINE_WIDTH,
         ),
     ]
 
@@ -182,12 +178,12 @@ def meaning(subject: Stepped) -> list[str]:
 def source(subject: Stepped) -> str:
     function = subject.function
     given = ", ".join(f"const {subject.real} {each}[{size}]" for each, size in function.inputs)
-    head = f"static void {function.name}({given}, {subject.real} result[{function.form.size_out}])"
+    head = f"static void {function.name}({given}, {subject.real} result[{function.lowered.size_out}])"
     body = definition(function, head, subject.dtype)
-    words = f"{plain(subject.controller.robot.name)}: {MARK} {__version__}. What the functions do: {subject.name}.h"
-    parts = [comment([words]), f'#include "{subject.name}.h"', "", "#include <math.h>", ""]
+    words = f"{safe_text(subject.controller.robot.name)}: {MARK} {__version__}. What the functions do: {subject.name}.h"
+    parts = [block_comment([words]), f'#include "{subject.name}.h"', "", "#include <math.h>", ""]
     if "restrict" in body:
-        parts += in_cpp("#define restrict")
+        parts += cpp_only("#define restrict")
     parts += [default_settings(subject), body, *([start(subject)] if subject.law.memory else []), step(subject)]
     return "\n".join(parts)
 
@@ -205,17 +201,17 @@ def step(subject: Stepped) -> str:
     fields = {each: f"settings->{each}" for each in subject.settings} | {each: f"memory->{each}" for each in kept}
     fields["period"] = "&settings->period"
     given = ", ".join(fields.get(each, each) for each, _ in function.inputs)
-    lines = [f"{subject.real} result[{function.form.size_out}];", f"{function.name}({given}, result);"]
+    lines = [f"{subject.real} result[{function.lowered.size_out}];", f"{function.name}({given}, result);"]
     places = [
         "tau[i] = result[i];",
         *(f"memory->{each}[i] = result[{n * (k + 1)} + i];" for k, each in enumerate(kept)),
     ]
-    return block(prototype(subject), [*lines, *loop(n, places)])
+    return braced(prototype(subject), [*lines, *loop(n, places)])
 
 
 def start(subject: Stepped) -> str:
     zeros = [f"memory->{each}[i] = 0;" for each in subject.law.memory]
-    return block(f"void {subject.name}_start({subject.name}_memory *memory)", loop(subject.n, zeros))
+    return braced(f"void {subject.name}_start({subject.name}_memory *memory)", loop(subject.n, zeros))
 
 
 def loop(n: int, statements: list[str]) -> list[str]:
