@@ -1,11 +1,26 @@
-"""Makes the helper modules of this folder importable from every test (`from helpers import ...`)."""
+"""Settings and fixtures of all tests."""
 
-import sys
-from pathlib import Path
-
+import pytest
 from hypothesis import settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+from appell.compiler.targets.c import toolchain
 
 settings.register_profile("library", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("library")
+
+
+@pytest.fixture(scope="session")
+def own_cache(tmp_path_factory):
+    """An empty cache of kernels, and no APPELL_NATIVE."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("APPELL_CACHE_DIR", str(tmp_path_factory.mktemp("kernels") / "cache"))
+        patch.delenv("APPELL_NATIVE", raising=False)
+        yield
+
+
+@pytest.fixture
+def compiler():
+    found = toolchain.find_compiler()
+    if found is None:
+        pytest.skip("no C compiler on this machine")
+    return found

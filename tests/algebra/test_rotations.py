@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from helpers import assert_close
+from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as Reference

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers.closeness import assert_close
 
 import appell
 from appell.cli import COMMANDS, main

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from loop_robots import built_in, states
+from helpers.closeness import assert_close
+from helpers.loop_robots import built_in, states
 
 import appell
 
@@ -133,7 +133,7 @@ def test_damping_of_passive_joints_takes_what_the_energy_loses():
 
 def test_cuda_threads_compute_the_same(five_bar, tmp_path):
     """The CUDA text as ordinary C++; open loops are not finite there, too."""
-    from cuda_as_cpp import compiler, run
+    from helpers.cuda_as_cpp import compiler, run
 
     from appell.algorithms.request import Request
     from appell.compiler.forms import choose
@@ -152,7 +152,7 @@ def test_cuda_threads_compute_the_same(five_bar, tmp_path):
 
 
 def test_exported_c_computes_the_same(five_bar, tmp_path):
-    from exported_c import C99, compiled, run, write_main
+    from helpers.exported_c import C99, compiled, run, write_main
 
     appell.export(five_bar, ["inverse_dynamics", "forward_dynamics"], tmp_path)
     assert "forces of actuators (2): left_motor, right_motor" in (tmp_path / "five_bar.h").read_text()

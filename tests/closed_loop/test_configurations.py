@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from loop_robots import built_in, spatial_loop, states
+from helpers.closeness import assert_close
+from helpers.loop_robots import built_in, spatial_loop, states
 
 import appell
 from appell import Closure, Pose

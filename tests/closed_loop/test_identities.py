@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from loop_robots import BUILT_IN, built_in, spatial_loop, states
+from helpers.closeness import assert_close
+from helpers.loop_robots import BUILT_IN, built_in, spatial_loop, states
 
 WEIGHTS = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 """Central differences of sixth order."""

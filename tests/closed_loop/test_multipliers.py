@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from loop_robots import BUILT_IN, built_in, multiplier_solution, selected, spatial_loop, states
+from helpers.closeness import assert_close
+from helpers.loop_robots import BUILT_IN, built_in, multiplier_solution, selected, spatial_loop, states
 
 KINDS = ("point", "spherical", "revolute", "universal", "prismatic", "weld")
 

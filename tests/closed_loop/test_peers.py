@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from loop_robots import BUILT_IN, built_in, selected, states
+from helpers.closeness import assert_close
+from helpers.loop_robots import BUILT_IN, built_in, selected, states
 
 import appell
 from appell.closed_loop.robot import ClosedLoopRobot
@@ -21,7 +21,7 @@ PROXIMAL, SPRINGS = 1e-11, 1e-3
 
 def pinocchio_accelerations(robot: ClosedLoopRobot, q, v, forces) -> np.ndarray:
     """Accelerations of all joints from Pinocchio's constrained dynamics."""
-    peers = pytest.importorskip("pinocchio_peer")
+    peers = pytest.importorskip("helpers.pinocchio_peer")
     pin = peers.pin
     peer = peers.Peer(robot.open_tree, peers.model_of_robot(robot.open_tree))
     models = []

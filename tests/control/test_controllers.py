@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers.closeness import assert_close
 
 import appell
 from appell.control import PD, IntegralTracking, PDGravity, Tracking, scaled_masses

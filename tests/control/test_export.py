@@ -7,8 +7,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from exported_c import C99, SANITIZED, compiled, require
-from helpers import assert_close, general_tree
+from helpers.closeness import assert_close
+from helpers.exported_c import C99, SANITIZED, compiled, require
+from helpers.random_trees import general_tree
 
 import appell
 from appell.algorithms.laws import LAWS

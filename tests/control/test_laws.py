@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close, random_states
+from helpers.closeness import assert_close
+from helpers.states import random_states
 
 import appell
 from appell.algorithms.laws import LAWS

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from control_rigs import PUMA, START, LocalCard, driven, short_task
+from helpers.control_rigs import PUMA, START, LocalCard, driven, short_task
 
 import appell
 from appell.control import Commands, SimulatedCard

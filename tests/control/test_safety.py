@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from control_rigs import AXES, GOAL, PUMA, LocalCard, assert_safe, driven, short_task
+from helpers.control_rigs import AXES, GOAL, PUMA, LocalCard, assert_safe, driven, short_task
 
 import appell
 from appell.control import Limits, RealClock, StepClock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control_rigs import AXES, LocalCard
-from helpers import assert_close
+from helpers.closeness import assert_close
+from helpers.control_rigs import AXES, LocalCard
 from hypothesis import given
 from hypothesis import strategies as st
 

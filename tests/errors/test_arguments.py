@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import METHODS, assert_close, general_tree, random_states
+from helpers.closeness import assert_close
+from helpers.methods import METHODS
+from helpers.random_trees import general_tree
+from helpers.states import random_states
 
 import appell
 from appell.algorithms.request import Request

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from exact import gradient, rate
-from helpers import LARGE_TREES, MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
-from joint_trees import EVERY_TREE
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient, rate
+from helpers.joint_trees import EVERY_TREE
+from helpers.random_trees import LARGE_TREES, MEDIUM_TREES, SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 

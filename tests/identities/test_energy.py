@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from exact import gradient, rate
-from helpers import MEDIUM_TREES, SMALL_TREES, assert_close, over, random_states
-from joint_trees import EVERY_TREE
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient, rate
+from helpers.joint_trees import EVERY_TREE
+from helpers.random_trees import MEDIUM_TREES, SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 
@@ -54,7 +56,7 @@ def test_energy_is_conserved_without_applied_forces(robot: Robot) -> None:
 def test_lagrange_equations(robot: Robot) -> None:
     """d/dt ∂T/∂qd - ∂T/∂q + ∂U/∂q = tau: another principle, the same forces."""
     import casadi
-    from exact import on_batches, symbolic
+    from helpers.exact_derivatives import on_batches, symbolic
 
     inputs, T, _ = symbolic(robot, "kinetic_energy")
     q, qd, qdd = inputs["q"], inputs["qd"], casadi.SX.sym("qdd", robot.nv)

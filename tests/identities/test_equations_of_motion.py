@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exact import gradient
-from helpers import LARGE_TREES, MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient
+from helpers.methods import METHODS
+from helpers.random_trees import LARGE_TREES, MEDIUM_TREES, SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 

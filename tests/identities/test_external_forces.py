@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import MEDIUM_TREES, METHODS, SMALL_TREES, assert_close, over, random_states
+from helpers.closeness import assert_close
+from helpers.methods import METHODS
+from helpers.random_trees import MEDIUM_TREES, SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from exact import gradient, hessian
-from helpers import SMALL_TREES, assert_close, over, random_states
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient, hessian
+from helpers.random_trees import SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 

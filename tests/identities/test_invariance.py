@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import METHODS, SMALL_TREES, assert_close, general_tree, over, random_states, triple
+from helpers.closeness import assert_close
+from helpers.methods import METHODS
+from helpers.random_trees import SMALL_TREES, general_tree, over, triple
+from helpers.states import random_states
 from scipy.spatial.transform import Rotation
 
 from appell.model.body import Body

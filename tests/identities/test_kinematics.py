@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import rate
-from helpers import MEDIUM_TREES, REFERENCE_FRAMES, SMALL_TREES, assert_close, over, random_states
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import rate
+from helpers.methods import REFERENCE_FRAMES
+from helpers.random_trees import MEDIUM_TREES, SMALL_TREES, over
+from helpers.states import random_states
 
 from appell.robot.robot import Robot
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from exact import gradient, rate, second_rate
-from helpers import MOVING, SMALL_TREES, assert_close, general_tree, over, random_states
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient, rate, second_rate
+from helpers.random_trees import MOVING, SMALL_TREES, general_tree, over
+from helpers.states import random_states
 
 from appell.model.body import Body
 from appell.model.joint import Joint

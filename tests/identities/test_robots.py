@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from helpers import ALL, LARGE_TREES, SMALL_TREES
+from helpers.random_trees import ALL, LARGE_TREES, SMALL_TREES
 
 
 def test_every_joint_kind() -> None:

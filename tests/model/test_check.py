@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import LARGE_TREES, SMALL_TREES, over
+from helpers.random_trees import LARGE_TREES, SMALL_TREES, over
 
 import appell
 from appell.model.body import Body

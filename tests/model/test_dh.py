@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from helpers import assert_close, reference
+from helpers.closeness import assert_close
+from helpers.shared_data import reference
 
 import appell
 

@@ -7,8 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers import METHODS, REFERENCE_FRAMES, assert_close, random_states, shared
-from pinocchio_peer import Peer, model_of_file
+from helpers.closeness import assert_close
+from helpers.methods import METHODS, REFERENCE_FRAMES
+from helpers.pinocchio_peer import Peer, model_of_file
+from helpers.shared_data import shared
+from helpers.states import random_states
 
 import appell
 from appell.robot.robot import Robot

@@ -7,7 +7,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
-from helpers import METHODS, MOVING, assert_close, general_tree, over, random_states
+from helpers.closeness import assert_close
+from helpers.methods import METHODS
+from helpers.random_trees import MOVING, general_tree, over
+from helpers.states import random_states
 from scipy.spatial.transform import Rotation
 
 from appell.robot.robot import Robot

@@ -8,19 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import (
-    LARGE_TREES,
-    MEDIUM_TREES,
-    METHODS,
-    REFERENCE_FRAMES,
-    SHARED,
-    SMALL_TREES,
-    assert_close,
-    methods_for,
-    random_states,
-    shared,
-)
-from pinocchio_peer import Peer, model_of_file, model_of_robot
+from helpers.closeness import assert_close
+from helpers.methods import METHODS, REFERENCE_FRAMES, methods_for
+from helpers.pinocchio_peer import Peer, model_of_file, model_of_robot
+from helpers.random_trees import LARGE_TREES, MEDIUM_TREES, SMALL_TREES
+from helpers.shared_data import SHARED, shared
+from helpers.states import random_states
 
 import appell
 from appell.robot.robot import Robot

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import METHODS, assert_close, reference
+from helpers.closeness import assert_close
+from helpers.methods import METHODS
+from helpers.shared_data import reference
 
 import appell
 from appell.robot.robot import Robot

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from helpers import assert_close, differs
-from spherical_robots import wrist
+from helpers.closeness import assert_close, differs
+from helpers.spherical_robots import wrist
 
 from appell.cli import main
 from appell.loading.catalogue.agile_wrist import ARCS, BETA, GAMMA

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import gradient, second_rate
-from helpers import assert_close, differs
-from paper_chain import PaperChain, Z, chain_along_z, tilde, untilde
+from helpers.closeness import assert_close, differs
+from helpers.exact_derivatives import gradient, second_rate
+from helpers.paper_chain import PaperChain, Z, chain_along_z, tilde, untilde
 
 TOLERANCE = 1e-12
 

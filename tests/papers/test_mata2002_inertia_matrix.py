@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import hessian
-from helpers import METHODS, assert_close, differs
-from paper_chain import PaperChain, Z, chain_along_z, tilde
+from helpers.closeness import assert_close, differs
+from helpers.exact_derivatives import hessian
+from helpers.methods import METHODS
+from helpers.paper_chain import PaperChain, Z, chain_along_z, tilde
 
 TOLERANCE = 1e-12
 

@@ -7,8 +7,9 @@ those of Mata 2002 (tests/papers/test_mata2002_inertia_matrix.py).
 from __future__ import annotations
 
 import pytest
-from exact import gradient, hessian
-from helpers import assert_close, random_states
+from helpers.closeness import assert_close
+from helpers.exact_derivatives import gradient, hessian
+from helpers.states import random_states
 
 import appell
 from appell.robot.robot import Robot

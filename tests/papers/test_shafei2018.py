@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close, differs, reference
-from paper_tree import ROBOTS, Case, T, array, case, column, imaginary, motions, on_the_way, places
+from helpers.closeness import assert_close, differs
+from helpers.paper_tree import ROBOTS, Case, T, array, case, column, imaginary, motions, on_the_way, places
+from helpers.shared_data import reference
 
 import appell
 from appell.algorithms.branches import Masses

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close, differs
-from paper_tree import ROBOTS, T, array, case, column, imaginary, motions, on_the_way, places
+from helpers.closeness import assert_close, differs
+from helpers.paper_tree import ROBOTS, T, array, case, column, imaginary, motions, on_the_way, places
 
 from appell.algorithms.branches import branches
 from appell.algorithms.mass_matrix.shafei2018 import branch_inertia, composite_moments

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close, differs
-from paper_chain import PaperChain, Z, chain_along_z
+from helpers.closeness import assert_close, differs
+from helpers.paper_chain import PaperChain, Z, chain_along_z
 
 import appell
 

@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers import assert_close, random_states
-from joint_trees import mixed_tree
+from helpers.closeness import assert_close
+from helpers.joint_trees import mixed_tree
+from helpers.states import random_states
 
 import appell
 from appell.rollouts import native

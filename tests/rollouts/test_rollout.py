@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers.closeness import assert_close
 from scipy.linalg import expm
 
 import appell

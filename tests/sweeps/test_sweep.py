@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import assert_close, general_tree
+from helpers.closeness import assert_close
+from helpers.random_trees import general_tree
 
 import appell
 from appell.cli import main

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser, find_chromium
+from helpers.browser import Browser, find_chromium
 
 import appell
 

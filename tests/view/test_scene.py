@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import SMALL_TREES, assert_close, general_tree, over, random_states
+from helpers.closeness import assert_close
+from helpers.random_trees import SMALL_TREES, general_tree, over
+from helpers.states import random_states
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close, reference
-from spherical_robots import wrist
+from helpers.closeness import assert_close
+from helpers.shared_data import reference
+from helpers.spherical_robots import wrist
 
 TOLERANCE = 1e-11
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers.closeness import assert_close
+from helpers.spherical_robots import ROBOTS, body, regular_states, wrist
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spherical_robots import ROBOTS, body, regular_states, wrist
 
 import appell
 from appell.closed_loop.spherical import Axis, Leg, SphericalRobot
@@ -185,7 +185,7 @@ def test_info_and_counts(capsys):
 
 def test_cuda_threads_compute_the_same(tmp_path):
     """The CUDA text as ordinary C++; a pose out of reach gives NaN there, too."""
-    from cuda_as_cpp import compiler, run
+    from helpers.cuda_as_cpp import compiler, run
 
     from appell.algorithms.request import Request
     from appell.compiler.forms import choose

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from spherical_robots import ROBOTS, regular_states
+from helpers.closeness import assert_close
+from helpers.spherical_robots import ROBOTS, regular_states
 
 from appell.algorithms.request import Request
 from appell.compiler.trace import trace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from spherical_robots import EIGHT, ROBOTS, States, regular_states, wrist
+from helpers.closeness import assert_close
+from helpers.spherical_robots import EIGHT, ROBOTS, States, regular_states, wrist
 
 from appell.closed_loop.spherical import SphericalRobot
 from appell_lab.reproduce.abedloo2014_plant import MultiplierModel
@@ -21,7 +21,7 @@ class Loops:
     """
 
     def __init__(self, robot: SphericalRobot) -> None:
-        peer = pytest.importorskip("pinocchio_peer")
+        peer = pytest.importorskip("helpers.pinocchio_peer")
         self.robot, self.tree = robot, robot.open_tree
         self.peer = peer.Peer(self.tree, peer.model_of_robot(self.tree))
         self.actuated = [self.tree.joint_names.index(name) for name in robot.actuator_names]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import assert_close
-from spherical_robots import EIGHT, ROBOTS, regular_states, wrist
+from helpers.closeness import assert_close
+from helpers.spherical_robots import EIGHT, ROBOTS, regular_states, wrist
 
 import appell
 from appell.closed_loop.spherical.forward_kinematics import euler_angles, rotation

@@ -1,0 +1,114 @@
+"""`appell simulate`: one command from a robot's file to its motion."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell.cli import main
+from appell.cli.common import parse_vector
+
+ARM = """<robot name="mine">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="fore"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
+    <inertia ixx="0.002" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="30" velocity="5"/><dynamics damping="0.1" friction="0.5"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/><origin xyz="0.4 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-2.5" upper="2.5" effort="10" velocity="8"/><dynamics damping="0.05" friction="0.2"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.urdf").write_text(ARM)
+
+    def call(*arguments: str):
+        code = main(["simulate", *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_a_robot_of_ones_own_to_numbers_files_and_a_picture(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, err = run("mine.urdf", "--q0", "elbow=0.5", "--plot", "a.png", "--csv", "a.csv", "--out", "a.npz")
+    assert (code, err) == (0, "")
+    assert "mine: 2 s of motion, finished" in out
+    assert "Files: a.npz, a.csv, a.png" in out
+    assert "Limits passed" in out
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    motion = appell.Trajectory.load(tmp_path / "a.npz")
+    assert len(motion) == 501
+    assert motion.q[0].tolist() == [0.0, 0.5]
+    exact = appell.simulate(appell.load("mine.urdf"), [0.0, 0.5], [0.0, 0.0], 2.0)
+    assert_close(motion.q[-1], exact.q[-1], tolerance=1e-8)
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 502
+
+
+def test_robots_with_a_start_of_their_own_use_it(run):
+    code, out, _ = run("shafei_tree", "--duration", "0.6", "--walls", "circle:2.5", "--json")
+    assert code == 0
+    data = json.loads(out)
+    assert data["status"] == "finished"
+    impacts = next(table for table in data["tables"] if table["title"] == "Impacts: 2")
+    assert [row[:2] for row in impacts["rows"]] == [["0.385192", "O1 O5"], ["0.569731", "O2 O4"]]
+
+
+def test_a_controller_leads_the_robot_to_its_target(run):
+    code, out, _ = run(
+        "mine.urdf", "--control", "computed_torque", "--target", "0.3", "0.8", "--kp", "900", "--kd", "60", "--limits",
+        "--duration", "0.5", "--method", "rk4", "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert json.loads(out)["q"] == pytest.approx([0.3, 0.8], abs=0.02)
+
+
+def test_a_base_that_flies(run, tmp_path):
+    heavy = ARM.replace(
+        '<link name="base"/>', '<link name="base"><inertial><mass value="3"/><inertia ixx="0.1" iyy="0.1" izz="0.1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link>',
+    )  # fmt: skip
+    (tmp_path / "flying.urdf").write_text(heavy)
+    code, out, _ = run("flying.urdf", "--floating", "--duration", "0.2", "--json")
+    assert code == 0
+    end = json.loads(out)["q"]
+    assert end[2] == pytest.approx(-0.5 * 9.81 * 0.2**2), "all of it falls"
+    assert end[7:] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.urdf"], "nothing.urdf"),
+        (["mine.urdf", "--q0", "1", "2", "3"], "--q0 has 3 numbers, expected 2: shoulder elbow"),
+        (["mine.urdf", "--q0", "wrist=1"], "unknown name 'wrist'"),
+        (["mine.urdf", "--q0", "elbow=1", "2"], "mixes numbers and NAME=NUMBER"),
+        (["mine.urdf", "--tau", "a", "b"], "'a' is not a number"),
+        (["mine.urdf", "--target", "1", "1"], "--target needs a --control"),
+        (["mine.urdf", "--walls", "cube:1"], "unknown wall 'cube'"),
+        (["mine.urdf", "--method", "euler"], "unknown method 'euler'"),
+        (["mine.urdf", "--plot", "a.xyz"], "Name a .png"),
+        (["mine.urdf", "--duration", "-1"], "duration is -1.0"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line(run, arguments, message):
+    code, _, err = run(*arguments)
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_numbers_in_order_by_comma_and_by_name():
+    names, zeros = ("a", "b"), np.zeros(2)
+    assert parse_vector(["1", "-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
+    assert parse_vector(["1,-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
+    assert parse_vector(["b=3"], names, zeros, "--q0").tolist() == [0.0, 3.0]

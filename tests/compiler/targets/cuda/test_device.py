@@ -1,0 +1,220 @@
+"""Kernels on a real GPU against the CPU. On a machine without CasADi, give a folder of saved robots in APPELL_GPU_ROBOTS."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import appell
+from appell.algorithms.coordinate_rates import quaternions
+from appell.algorithms.laws import LAWS
+
+cp = pytest.importorskip("cupy", reason="CuPy is not installed")
+try:
+    cp.cuda.runtime.getDeviceCount()
+except cp.cuda.runtime.CUDARuntimeError:
+    pytest.skip("no GPU on this machine", allow_module_level=True)
+
+SIZES = (0, 1, 63, 64, 65, 1000)
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
+FUNCTIONS = {
+    "inverse_dynamics": ("q", "qd", "qdd"), "forward_dynamics": ("q", "qd", "qdd"), "mass_matrix": ("q",),
+    "bias": ("q", "qd"), "gravity": ("q",), "coriolis_matrix": ("q", "qd"), "kinetic_energy": ("q", "qd"),
+    "potential_energy": ("q",), "center_of_mass": ("q",),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory) -> Path:
+    """Saved robots (`tests/helpers/gpu_robots.py`): those given, or made now."""
+    given = os.environ.get("APPELL_GPU_ROBOTS")
+    if given:
+        return Path(given)
+    if find_spec("casadi") is None:
+        pytest.skip("neither CasADi nor saved robots (APPELL_GPU_ROBOTS)")
+    from helpers.gpu_robots import save
+
+    made = tmp_path_factory.mktemp("robots")
+    save(made)
+    return made
+
+
+@pytest.fixture
+def pair(folder):
+    """A robot on the GPU and on the CPU."""
+
+    def load(dtype: str = "float64", name: str = "puma560"):
+        path = folder / f"{name}.appell"
+        return appell.load_compiled(path, target="cuda", dtype=dtype), appell.load_compiled(path)
+
+    return load
+
+
+def state(count: int, seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=(count, 6)) for name in ("q", "qd", "qdd")}
+
+
+def free_state(dyn, count: int, seed: int = 0) -> list[np.ndarray]:
+    """Coordinates, speeds and forces of a robot with joints that turn freely; quaternions are of unit length."""
+    rng = np.random.default_rng(seed)
+    q, qd, tau = (rng.normal(size=(count, n)) for n in (dyn.robot.nq, dyn.robot.nv, dyn.robot.nv))
+    for _, first in quaternions(dyn.free_joints):
+        q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
+    return [q, qd, tau]
+
+
+def worst(actual, expected) -> float:
+    assert actual.shape == expected.shape
+    assert np.isfinite(actual).all()
+    return float(np.abs(actual - expected).max() / np.abs(expected).max()) if expected.size else 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", list(FUNCTIONS))
+def test_functions_agree_with_the_cpu_at_odd_sizes(pair, function, dtype):
+    gpu, cpu = pair(dtype)
+    for count in SIZES:
+        given = [state(count)[name].astype(dtype) for name in FUNCTIONS[function]]
+        expected = getattr(cpu, function)(*(x.astype("float64") for x in given))
+        out = cp.full(expected.shape, cp.nan, dtype)
+        result = getattr(gpu, function)(*map(cp.asarray, given), out=out)
+        assert result is out
+        assert worst(cp.asnumpy(result), expected) < TOLERANCE[dtype]
+
+
+def test_numpy_arrays_go_there_and_back(pair):
+    gpu, cpu = pair()
+    given = list(state(100).values())
+    result = gpu.inverse_dynamics(*given)
+    assert isinstance(result, np.ndarray)
+    assert worst(result, cpu.inverse_dynamics(*given)) < 1e-12
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_results_are_arrays_of_the_callers_kind(pair, library):
+    gpu, cpu = pair()
+    given = list(state(100).values())
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        arrays = [torch.tensor(x, device="cuda") for x in given]
+        result = gpu.inverse_dynamics(*arrays)
+        assert isinstance(result, torch.Tensor)
+        assert result.is_cuda
+        host = result.cpu().numpy()
+    else:
+        jax = pytest.importorskip("jax")
+        jax.config.update("jax_enable_x64", True)
+        result = gpu.inverse_dynamics(*map(jax.numpy.asarray, given))
+        assert isinstance(result, jax.Array)
+        host = np.asarray(result)
+    assert worst(host, cpu.inverse_dynamics(*given)) < 1e-12
+
+
+def test_work_is_queued_on_the_callers_stream(pair):
+    torch = pytest.importorskip("torch")
+    gpu, _ = pair()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        given = [torch.randn(1 << 21, 6, device="cuda", dtype=torch.float64) for _ in range(3)]
+        result = gpu.inverse_dynamics(*given, check=False)
+    stream.synchronize()
+    assert torch.equal(result, gpu.inverse_dynamics(*given))
+
+
+def test_strided_and_broadcast_arrays_are_read_right(pair):
+    gpu, cpu = pair()
+    q, qd, qdd = state(50).values()
+    strided = cp.asfortranarray(cp.asarray(q))
+    result = gpu.inverse_dynamics(strided, cp.asarray(qd)[::-1][::-1], cp.asarray(qdd[0]))
+    assert worst(cp.asnumpy(result), cpu.inverse_dynamics(q, qd, qdd[0])) < 1e-12
+
+
+def test_bad_input_is_refused_by_name(pair):
+    gpu, _ = pair()
+    q, qd, qdd = map(cp.asarray, state(5).values())
+    q[3, 2] = cp.nan
+    with pytest.raises(appell.ArgumentError, match=r"q\[\(3, 2\)\] is nan"):
+        gpu.inverse_dynamics(q, qd, qdd)
+    with pytest.raises(appell.ArgumentError, match="last dimension must be 6"):
+        gpu.inverse_dynamics(q[:, :5], qd, qdd)
+    with pytest.raises(appell.ArgumentError, match="broadcast"):
+        gpu.inverse_dynamics(q[:3], qd[:4], qdd)
+    with pytest.raises(appell.ArgumentError, match="on the host"):
+        gpu.inverse_dynamics(qd, qd, qdd, out=np.zeros((5, 6)))
+
+
+def test_out_of_memory_is_a_clear_error(pair):
+    gpu, _ = pair()
+    many = cp.broadcast_to(cp.zeros((1, 6)), (1 << 33, 6))
+    with pytest.raises(appell.AppellError, match="out of memory"):
+        gpu.inverse_dynamics(many, many, many)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize("law", ["torque", "pd", "computed_torque", "integral_tracking"])
+def test_rollouts_agree_with_the_cpu(pair, law, integrator):
+    gpu, cpu = pair()
+    start = state(70)
+    options = {"law": law, "steps": 40, "dt": 1e-3, "integrator": integrator, "every": 20}
+    if law != "torque":
+        options["gains"] = dict.fromkeys(LAWS[law].gains, 20.0)
+    expected = appell.rollout(cpu, start["q"], start["qd"], **options)
+    result = appell.rollout(gpu, cp.asarray(start["q"]), cp.asarray(start["qd"]), **options)
+    assert worst(cp.asnumpy(result.q), expected.q) < 1e-12
+    assert worst(cp.asnumpy(result.qd), expected.qd) < 1e-12
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rollouts_of_joints_that_turn_freely_agree_with_the_cpu(folder, dtype, integrator, layout):
+    """Floating, planar and spherical joints, held torques."""
+    gpu = appell.load_compiled(folder / "free.appell", target="cuda", dtype=dtype, layout=layout)
+    cpu = appell.load_compiled(folder / "free.appell", layout=layout)
+    q0, qd0, _ = free_state(gpu, 70)
+    given = [q0, 0.3 * qd0, np.random.default_rng(1).normal(size=(70, 4, gpu.robot.nv))]
+    given = [np.ascontiguousarray(x.T) for x in given] if layout == "columns" else given
+    options = {"steps": 20, "dt": 1e-3, "integrator": integrator, "every": 10, "hold": 5}
+    expected = appell.rollout(cpu, *given, **options)
+    result = appell.rollout(gpu, *map(cp.asarray, given), **options)
+    assert worst(cp.asnumpy(result.q), expected.q) < TOLERANCE[dtype]
+    assert worst(cp.asnumpy(result.qd), expected.qd) < TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+def test_quaternions_of_other_than_unit_length_are_refused(pair, on_host):
+    gpu, cpu = pair(name="free")
+    given = free_state(gpu, 5)
+    put = np.asarray if on_host else cp.asarray
+    result = gpu.forward_dynamics(*map(put, given))
+    assert worst(result if on_host else cp.asnumpy(result), cpu.forward_dynamics(*given)) < 1e-12
+    given[0][3] *= 1.1
+    with pytest.raises(appell.ArgumentError, match=r"q\[3, \d+:\d+\], the quaternion of joint"):
+        gpu.forward_dynamics(*map(put, given))
+    with pytest.raises(appell.ArgumentError, match=r"q0\[3, \d+:\d+\], the quaternion of joint"):
+        appell.rollout(gpu, *map(put, given), steps=1, dt=1e-3)
+    assert np.isfinite(cp.asnumpy(gpu.forward_dynamics(*map(put, given), check=False))).all()
+
+
+def test_batches_from_the_host_are_processed_in_pieces_that_fit(pair, monkeypatch):
+    gpu, cpu = pair()
+    given = list(state(5000).values())
+    monkeypatch.setattr("appell.compiler.targets.cuda.evaluate.PIECE", 2.5e5 / cp.cuda.Device().mem_info[0])
+    assert worst(gpu.inverse_dynamics(*given), cpu.inverse_dynamics(*given)) < 1e-12
+
+
+def test_run_time_parameters_of_every_state(pair):
+    gpu, cpu = pair(name="puma560-runtime")
+    given = list(state(50).values())
+    parameters = cpu.parameters * np.linspace(0.5, 1.5, 50)[:, None]
+    result = gpu.inverse_dynamics(*map(cp.asarray, given), parameters=cp.asarray(parameters))
+    assert worst(cp.asnumpy(result), cpu.inverse_dynamics(*given, parameters=parameters)) < 1e-12
+    options = {"steps": 10, "dt": 1e-3, "every": 5}
+    expected = appell.rollout(cpu, *given[:2], parameters=parameters, **options)
+    path = appell.rollout(gpu, *map(cp.asarray, given[:2]), parameters=cp.asarray(parameters), **options)
+    assert worst(cp.asnumpy(path.q), expected.q) < 1e-12

@@ -1,0 +1,139 @@
+"""CUDA kernels where there is no GPU: they compile, and a thread's body computes the right numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.cuda_as_cpp import compiler, launch, library, pointer, run, strides
+from helpers.joint_trees import mixed_tree
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.laws import LAWS
+from appell.algorithms.request import Request
+from appell.algorithms.system import signature
+from appell.compiler.forms import choose
+from appell.compiler.targets.cuda.source import BLOCK, kernel_source
+from appell.rollouts.cuda import source as rollout_source
+from appell.rollouts.integrators import INTEGRATORS
+from appell.rollouts.plan import make_plan
+
+ROBOTS = {
+    "puma560": appell.load("puma560"),
+    "tree": appell.robots.random_tree(9, seed=4),
+    "long chain": appell.robots.random_chain(24, seed=2),
+}
+REQUESTS = {
+    "inverse_dynamics": ("q", "qd", "qdd"),
+    "forward_dynamics": ("q", "qd", "tau"),
+    "mass_matrix": ("q",),
+    "kinetic_energy": ("q", "qd"),
+}
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+needs_cpp = pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
+
+
+def nvcc(source: str, folder) -> str:
+    """What nvcc has to say about a source; machine code for Hopper is made and thrown away."""
+    path = folder / "kernel.cu"
+    path.write_text(source)
+    command = ["nvcc", "-std=c++17", "-arch=sm_90", "-cubin", "-Werror", "all-warnings", "-o", str(folder / "k.cubin")]
+    return subprocess.run([*command, str(path)], capture_output=True, text=True, check=False).stderr
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    ("name", "function", "dtype"),
+    [("puma560", "inverse_dynamics", "float32"), ("long chain", "inverse_dynamics", "float64")],
+)
+def test_kernels_compile_without_a_warning(tmp_path, name, function, dtype):
+    form = choose(ROBOTS[name].tree, Request(function))
+    assert nvcc(kernel_source(form, dtype, "test"), tmp_path) == ""
+
+
+@needs_nvcc
+@pytest.mark.parametrize(("robot", "law"), [(ROBOTS["puma560"], "integral_tracking"), (mixed_tree(4, 29), "torque")])
+def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
+    dyn = appell.compile(robot, dtype="float32")
+    gains = dict.fromkeys(LAWS[law].gains, 1.0)
+    q0, qd0, _ = random_states(robot, 1)
+    plan = make_plan(dyn, q0, qd0, None, law, gains, 8, 1e-3, "rk4", None, 1, True)
+    assert nvcc(rollout_source(dyn, plan, INTEGRATORS["rk4"]), tmp_path) == ""
+
+
+CASES = [
+    *(("puma560", function, "float64") for function in REQUESTS),
+    ("puma560", "inverse_dynamics", "float32"),
+    ("tree", "inverse_dynamics", "float64"),
+    ("tree", "mass_matrix", "float32"),
+    ("long chain", "inverse_dynamics", "float64"),
+    ("long chain", "mass_matrix", "float64"),
+]
+
+
+@needs_cpp
+@pytest.mark.parametrize(("name", "function", "dtype"), CASES)
+def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, dtype):
+    robot, request = ROBOTS[name], Request(function)
+    rng = np.random.default_rng(3)
+    inputs = [rng.normal(size=(11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
+    source = kernel_source(choose(robot.tree, request), dtype, "test")
+    expected = getattr(robot, function)(*(array.astype("float64") for array in inputs))
+    result = run(source, tmp_path, dtype, BLOCK, inputs, signature(robot.tree, request).entries)
+    tolerance = 1e-12 if dtype == "float64" else 1e-4
+    assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
+
+
+@needs_cpp
+@pytest.mark.parametrize("integrator", list(INTEGRATORS))
+@pytest.mark.parametrize("law", ["torque", "integral_tracking"])
+def test_a_thread_rolls_out_what_the_cpu_rolls_out(tmp_path, law, integrator):
+    """Open loop with joints that turn freely in space, and a law with a memory."""
+    robot = mixed_tree(4, 29) if law == "torque" else ROBOTS["puma560"]
+    dyn = appell.compile(robot)
+    q0, qd0, tau = random_states(robot, 5)
+    gains = {} if law == "torque" else {"kp": 50.0, "kd": 8.0, "ki": 20.0}
+    options = (law, gains, 6, 1e-3, integrator, None, 3, True)
+    plan = make_plan(dyn, q0, qd0, {"tau" if law == "torque" else "qdd": tau}, *options)
+    n, width = robot.nv, robot.nq + robot.nv
+    signals = np.concatenate([np.broadcast_to(x, (5, n)) for x in plan.signals.values()], axis=1)[:, None]
+    kept = np.concatenate([np.zeros(0), *plan.gains.values()])[None]
+    out = np.full((5, 2, width), np.nan)
+    arrays = [part for array in (q0, qd0, signals, kept, out) for part in (pointer(array), *strides(array))]
+    whole = [ctypes.c_longlong(5), *map(ctypes.c_int, (6, 3, 6)), ctypes.c_double(1e-3)]
+    code = library(rollout_source(dyn, plan, INTEGRATORS[integrator]), tmp_path)
+    launch(code, "appell_rollout", BLOCK, 5, [*arrays, *whole])
+    expected = appell.rollout(
+        dyn, q0, qd0, plan.signals, law=law, gains=gains, steps=6, dt=1e-3, integrator=integrator, every=3
+    )
+    assert_close(out[..., : robot.nq], expected.q, tolerance=1e-12)
+    assert_close(out[..., robot.nq :], expected.qd, tolerance=1e-12)
+
+
+@needs_cpp
+def test_sine_and_cosine_of_far_angles_and_nan(tmp_path):
+    robot = (
+        appell.RobotBuilder("pendulum")
+        .body("base")
+        .body("bob", mass=1.0, com=(1.0, 0.0, 0.0), inertia=(0.1, 0, 0, 0.1, 0, 0.1))
+    )
+    robot = robot.continuous("pivot", parent="base", child="bob", axis="y").build()
+    q = np.array([0.0, -0.0, 1e5, 3e6, -1e9, 1e300, np.pi / 2, 1e-310, np.nan, np.inf])[:, None]
+    source = kernel_source(choose(robot.tree, Request("gravity")), "float64", "test")
+    result = run(source, tmp_path, "float64", BLOCK, [q], 1)[:, 0]
+    with np.errstate(invalid="ignore"):
+        expected = -9.81 * np.cos(q[:, 0])
+    assert np.isnan(result[-2:]).all()
+    np.testing.assert_allclose(result[:-2], expected[:-2], rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_missing_cupy_is_told_with_the_remedy():
+    with pytest.raises(appell.CompileError, match=r"needs CuPy .* pip install 'appell\[cuda\]', or use target='cpu'"):
+        appell.compile(ROBOTS["puma560"], target="cuda")

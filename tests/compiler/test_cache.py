@@ -1,0 +1,220 @@
+"""Compiled kernels on disk: reused, and never trusted blindly."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell.compiler import cache
+from appell.compiler.targets.c import toolchain
+from appell.compiler.targets.c.toolchain import Compiler
+
+ROBOT = appell.robots.random_chain(2, seed=51)
+STATE = np.array([0.3, -0.7])
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("APPELL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """Counts how often a compiler runs."""
+    runs = []
+    original = Compiler.build
+    monkeypatch.setattr(Compiler, "build", lambda self, *given: runs.append(1) or original(self, *given))
+    return runs
+
+
+def torque() -> np.ndarray:
+    return appell.compile(ROBOT).gravity(STATE)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return ROBOT.gravity(STATE)
+
+
+def test_the_second_time_nothing_is_compiled(folder, built, expected):
+    assert_close(torque(), expected)
+    np.testing.assert_array_equal(torque(), torque())
+    assert len(built) == 1
+
+
+def test_the_cache_needs_no_tracing(folder, monkeypatch, expected):
+    torque()
+    monkeypatch.setattr("appell.compiler.forms.trace", None)
+    monkeypatch.setattr("appell.compiler.evaluate.trace", None)
+    assert_close(torque(), expected)
+
+
+def test_another_robot_request_or_precision_is_another_kernel(folder, built):
+    torque()
+    appell.compile(appell.robots.random_chain(2, seed=52)).gravity(STATE)
+    appell.compile(ROBOT).gravity(STATE, gravity=(0, 0, -1))
+    appell.compile(ROBOT, dtype="float32").gravity(STATE)
+    appell.compile(ROBOT).bias(STATE, STATE)
+    appell.compile(ROBOT.with_gravity((0, 0, -1.62))).gravity(STATE)
+    assert len(built) == 6
+
+
+@pytest.mark.parametrize(
+    "change", [{"FLAGS": (*toolchain.FLAGS, "-DOTHER")}, {"identity": lambda path, arguments: "newer"}]
+)
+def test_another_compiler_or_option_is_another_kernel(folder, built, monkeypatch, change):
+    torque()
+    for name, value in change.items():
+        monkeypatch.setattr(toolchain, name, value)
+    torque()
+    assert len(built) == 2
+
+
+def test_another_version_of_the_algorithms_is_another_kernel(folder, built, monkeypatch):
+    torque()
+    monkeypatch.setattr("appell.compiler.fingerprint.source_digest", lambda: "later")
+    torque()
+    assert len(built) == 2
+
+
+def test_the_folder_is_private(folder):
+    torque()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o755)
+    torque()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+DAMAGES = {
+    "cut code": ("*.so", lambda content: content[: len(content) // 2]),
+    "empty code": ("*.so", lambda content: b""),
+    "changed code": ("*.so", lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:]),
+    "foreign code": ("*.so", lambda content: b"#!/bin/sh\nexit 1\n"),
+    "cut note": ("*.key", lambda content: content[:10]),
+    "empty note": ("*.key", lambda content: b""),
+    "binary note": ("*.key", lambda content: b"\xff\xfe\x00" * 20),
+    "note that leads elsewhere": ("*.key", lambda content: b"../../../etc/passwd"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_built_again(folder, built, expected, damage):
+    torque()
+    pattern, spoil = DAMAGES[damage]
+    (path,) = folder.glob(pattern)
+    spoiled = folder / "spoiled"  # a new file: what is loaded already must keep its content
+    spoiled.write_bytes(spoil(path.read_bytes()))
+    spoiled.replace(path)
+    assert_close(torque(), expected)
+    assert len(built) == 2
+    torque()
+    assert len(built) == 2  # and is whole again
+
+
+def test_files_of_a_crashed_process_do_no_harm(folder, built, expected):
+    folder.mkdir(mode=0o700)
+    (folder / "partial-abc").write_bytes(b"half of something")
+    assert_close(torque(), expected)
+
+
+def test_a_folder_of_someone_else_is_not_used(folder, built, monkeypatch, expected):
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "getuid", lambda: os.stat(folder).st_uid + 1)
+    assert_close(torque(), expected)
+    torque()
+    assert len(built) == 2
+    assert not list(folder.iterdir())
+
+
+def test_a_file_in_place_of_the_folder(folder, expected):
+    folder.write_text("in the way")
+    assert_close(torque(), expected)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_full_disk(folder, built, monkeypatch, expected, call):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if call == "write":
+        monkeypatch.setattr(cache, "write_whole", fail)
+    else:
+        monkeypatch.setattr(os, call, fail)
+    assert_close(torque(), expected)
+    monkeypatch.undo()
+    assert not list(folder.glob("*.key"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder(folder, expected):
+    folder.mkdir()
+    folder.parent.chmod(0o500)
+    folder.chmod(0o500)
+    try:
+        assert_close(torque(), expected)
+    finally:
+        folder.parent.chmod(0o700)
+
+
+def test_its_size_is_bounded(folder, monkeypatch):
+    torque()
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    monkeypatch.setattr(cache, "LIMIT", 3 * size)
+    for seed in range(60, 68):
+        appell.compile(appell.robots.random_chain(2, seed=seed)).gravity(STATE)
+        assert sum(path.stat().st_size for path in folder.iterdir()) <= 3 * size
+
+
+def test_what_was_used_last_is_kept(tmp_path):
+    tmp_path.chmod(0o700)
+    for age, name in enumerate(("newest", "middle", "oldest")):
+        path = tmp_path / name
+        path.write_bytes(bytes(100))
+        os.utime(path, (1e9 - age, 1e9 - age))
+    cache.trim(tmp_path, 250)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["newest"]
+
+
+WORKER = """
+import sys
+import numpy as np
+import appell
+robot = appell.robots.random_chain(3, seed=53)
+q = np.array([0.1, 0.2, 0.3])
+dyn = appell.compile(robot)
+print(dyn.gravity(q).tobytes().hex(), dyn.bias(q, q).tobytes().hex())
+"""
+
+
+def test_processes_at_the_same_time(folder):
+    environment = {**os.environ, "APPELL_CACHE_DIR": str(folder)}
+    started = [
+        subprocess.Popen([sys.executable, "-c", WORKER], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    answers = {process.communicate(timeout=120)[0] for process in started}
+    assert all(process.returncode == 0 for process in started)
+    assert len(answers) == 1
+    assert len(list(folder.glob("*.key"))) == 2
+    assert not list(folder.glob("partial-*"))
+
+
+def test_the_default_folder_is_the_users(monkeypatch):
+    monkeypatch.delenv("APPELL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.default_folder() == Path("/somewhere/appell")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert cache.default_folder() == Path("/home/someone/.cache/appell")

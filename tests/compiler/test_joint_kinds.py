@@ -1,0 +1,113 @@
+"""Native kernels of robots with joints of every kind, against CasADi's evaluator."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import MOVING_KINDS, mixed_tree
+from helpers.shared_data import shared
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.registry import QUANTITIES, find
+from appell.algorithms.request import Request
+from appell.compiler.forms import choose
+from appell.compiler.graph import GraphKernel
+from appell.compiler.rolled import programs
+from appell.compiler.rolled.form import Rolled
+from appell.compiler.trace import trace
+from appell.robot.robot import Robot
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+find("inverse_dynamics")
+SHORT = [
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "kinetic_energy", "gibbs_function", "pose",
+    "jacobian", "jacobian_rate", "center_of_mass_jacobian", "centroidal_momentum", "centroidal_momentum_matrix",
+]  # fmt: skip
+LONG = {
+    "inverse_dynamics": "mata2002", "bias": "mata2002", "gravity": "mata2002", "forward_dynamics": "articulated",
+    "mass_matrix": "composite",
+}  # fmt: skip
+
+
+@cache
+def humanoid(name: str) -> Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", appell.ModelWarning)
+        return appell.load(shared(f"robots/{name}.urdf"), base="floating")
+
+
+@cache
+def every_kind() -> Robot:
+    """All kinds of joints, and two screws of different pitch."""
+    robot = replace(mixed_tree(12, 116), coupled=False)
+    kinds = [joint.kind for joint in robot.joints]
+    assert set(kinds) == set(MOVING_KINDS)
+    assert kinds.count("helical") > 1
+    return robot
+
+
+def compare(robot: Robot, function: str, method: str | None = None, count: int = 11) -> None:
+    """A batch that fills no whole number of lanes, and one state, into poisoned results."""
+    state = dict(zip(("q", "qd", "qdd"), random_states(robot, count), strict=True))
+    values = tuple({**state, "tau": state["qdd"]}[name] for name in QUANTITIES[function].inputs)
+    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].frame else ()
+    traced = trace(robot.tree, Request(function, method, False, (), *frame))
+    expected = np.full((count, int(np.prod(traced.shape, dtype=int))), np.nan)
+    assert GraphKernel(traced).run(values, expected)
+    expected = expected.reshape(-1, *traced.shape)
+    native = appell.compile(robot).functions[(function, method, *frame)]
+    out = np.full(expected.shape, np.nan)
+    assert native(values, None, None, None, out, True) is out
+    condition = float(np.linalg.cond(robot.mass_matrix(state["q"])).max()) if function == "forward_dynamics" else 1.0
+    tolerance, scale = 1e-14 * robot.nv * condition, float(np.abs(expected).max())
+    assert_close(out, expected, tolerance=tolerance, scale=scale, what=function)
+    one = native(tuple(value[3] for value in values), None, None, None, None, True)
+    assert_close(one, expected[3], tolerance=tolerance, scale=scale, what=function)
+
+
+@pytest.mark.parametrize("function", SHORT)
+def test_straight_line_code(function: str) -> None:
+    robot = mixed_tree(7, 2)
+    assert not isinstance(choose(robot.tree, Request(function, None, frame="base")), Rolled)
+    compare(robot, function)
+
+
+@pytest.mark.parametrize("function", LONG)
+def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rolled form, which longer robots of these joints would get."""
+    key = function, LONG[function]
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0))
+    robot = every_kind()
+    assert isinstance(choose(robot.tree, Request(function, LONG[function])), Rolled)
+    compare(robot, function, LONG[function])
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("g1", "inverse_dynamics"), ("g1", "forward_dynamics"), ("talos_reduced", "inverse_dynamics")],
+)
+def test_flying_humanoids(name: str, function: str) -> None:
+    compare(humanoid(name), function)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_quaternions_are_looked_at_before_a_call_goes_straight_to_the_kernel(layout):
+    robot = mixed_tree(4, 29)
+    dyn = appell.compile(robot, layout=layout)
+    q = random_states(robot, 9).q
+    wrong = q.copy()
+    begin = robot.tree.quaternions[-1][1]
+    wrong[4, begin : begin + 4] *= 1.01
+    q, wrong = (np.ascontiguousarray(x.T if layout == "columns" else x) for x in (q, wrong))
+    first = dyn.gravity(q)
+    np.testing.assert_array_equal(dyn.gravity(q), first)
+    with pytest.raises(appell.ArgumentError, match=rf"q\[4, {begin}:{begin + 4}\], the quaternion of joint"):
+        dyn.gravity(wrong)
+    assert np.isfinite(dyn.gravity(wrong, check=False)).all()

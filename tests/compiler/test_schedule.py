@@ -1,0 +1,65 @@
+"""Another order of the same operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.request import Request
+from appell.compiler import schedule
+from appell.compiler.interpret import run_listing
+from appell.compiler.listing import Listing, Operation, listing
+from appell.compiler.schedule import ordered
+from appell.compiler.simplify import simplify
+from appell.compiler.trace import trace
+
+ROBOTS = {"puma560": appell.load("puma560"), "tree": appell.robots.random_tree(9, seed=4)}
+
+
+def operations_of(name: str, function: str) -> Listing:
+    return simplify(listing(trace(ROBOTS[name].tree, Request(function)).graph))
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("name", list(ROBOTS))
+def test_the_same_operations_give_the_same_bits(name, function):
+    before = operations_of(name, function)
+    after = ordered(before)
+    assert after.operations != before.operations
+    assert Counter(o.name for o in after.operations) == Counter(o.name for o in before.operations)
+    assert all(a < k for k, o in enumerate(after.operations) for a in o.arguments)
+    x = [column for array in random_states(ROBOTS[name], 5) for column in array.T]
+    np.testing.assert_array_equal(run_listing(after, x), run_listing(before, x))
+    assert ordered(after) == ordered(ordered(after))
+
+
+def test_long_chains_start_first():
+    """a = x0 x1 is wanted at once, the chain behind b = x0 + x1 takes long: b comes first."""
+    given = [Operation("input", (), k) for k in range(2)]
+    listed = Listing(
+        (2,), (*given, Operation("mul", (0, 1)), Operation("add", (0, 1)), Operation("sqrt", (3,))), (2, 4)
+    )
+    assert [o.name for o in ordered(listed).operations] == ["input", "input", "add", "mul", "sqrt"]
+
+
+def test_few_registers_keep_few_values_alive(monkeypatch):
+    def most_alive(listed: Listing) -> int:
+        last = {a: k for k, o in enumerate(listed.operations) for a in o.arguments}
+        made = [k for k, o in enumerate(listed.operations) if o.name not in ("input", "const", "sin", "cos")]
+        return max(sum(first <= k < last.get(first, first) for first in made) for k in made)
+
+    listed = operations_of("puma560", "inverse_dynamics")
+    monkeypatch.setattr(schedule, "REGISTERS", 10**6)
+    free = most_alive(ordered(listed))
+    monkeypatch.setattr(schedule, "REGISTERS", 12)
+    assert most_alive(ordered(listed)) < 0.8 * free
+
+
+def test_very_long_code_stays_as_it_is(monkeypatch):
+    monkeypatch.setattr(schedule, "LONGEST", 10)
+    listed = operations_of("puma560", "gravity")
+    assert ordered(listed) is listed

@@ -1,0 +1,165 @@
+"""Exported C compiled as strictly as compilers can, run under sanitizers, and compared with the library."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.exported_c import C99, NAMES, SANITIZED, WARNINGS, compiled, run, write_main
+from helpers.random_trees import general_tree
+from helpers.shared_data import shared
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.request import Request
+
+INPUTS = {
+    "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
+    "kinetic_energy": 2, "potential_energy": 1, "gibbs_function": 3, "center_of_mass": 1,
+}  # fmt: skip
+"""How many of q, qd and qdd (or tau) each function takes."""
+
+TOLERANCE = {"float64": 2e-14, "float32": 1e-5}
+
+
+def compare(
+    robot, folder, selection, arguments, expected, dtype="float64", command=SANITIZED, sources=("arm.c", "main.c")
+):
+    """Export, compile, run, and compare with the expected results."""
+    appell.export(robot, selection, folder, dtype=dtype, prefix="arm")
+    functions = write_main(folder, "arm", NAMES[dtype])
+    results = run(compiled(command, folder, *sources), functions, arguments, dtype)
+    for (name, _, _), result, right in zip(functions, results, expected, strict=True):
+        right = np.asarray(right).reshape(result.shape).astype(dtype)
+        loss = 20.0 if "forward" in name else 1.0  # a system of equations is solved
+        assert_close(result, right, tolerance=TOLERANCE[dtype] * loss, what=name)
+
+
+def states(robot, dtype="float64"):
+    return [array.astype(dtype).astype(float) for array in random_states(robot, 5, seed=11)]
+
+
+ROBOTS = [appell.load("puma560"), general_tree(7, 21), appell.robots.random_chain(1, seed=3, kinds=("prismatic",))]
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
+def test_every_function_gives_the_numbers_of_the_library(robot, dtype, tmp_path):
+    given = states(robot, dtype)
+    arguments = [given[:count] for count in INPUTS.values()]
+    expected = [getattr(robot, name)(*given[:count]) for name, count in INPUTS.items()]
+    compare(robot, tmp_path, list(INPUTS), arguments, expected, dtype)
+
+
+def test_frames_methods_forces_and_gravity_as_arguments(tmp_path):
+    robot = general_tree(7, 21)
+    q, qd, qdd = states(robot)
+    frame = robot.body_names[-1]
+    rng = np.random.default_rng(1)
+    wrenches, gravity = rng.normal(size=(5, 6)), rng.normal(size=(5, 3))
+    forced = Request("inverse_dynamics", gravity=True, forces=(frame,))
+    selection = [
+        f"pose:{frame}", f"jacobian:{frame}", f"jacobian:{frame}:LOCAL", f"jacobian_rate:{frame}:WORLD",
+        "inverse_dynamics@newton_euler", forced,
+    ]  # fmt: skip
+    expected = [
+        robot.pose(q, frame),
+        robot.jacobian(q, frame),
+        robot.jacobian(q, frame, "LOCAL"),
+        robot.jacobian_rate(q, qd, frame, "WORLD"),
+        robot.inverse_dynamics(q, qd, qdd),
+        robot.inverse_dynamics(q, qd, qdd, gravity=gravity, external_forces={frame: wrenches}),
+    ]
+    arguments = [[q], [q], [q], [q, qd], [q, qd, qdd], [q, qd, qdd, gravity, wrenches]]
+    compare(robot, tmp_path, selection, arguments, expected)
+
+
+def test_long_functions_in_parts(tmp_path):
+    """The Coriolis matrix of a long robot has more statements than a function should have."""
+    robot = appell.robots.random_chain(12, seed=5)
+    q, qd, _ = states(robot, "float32")
+    compare(robot, tmp_path, ["coriolis_matrix"], [[q, qd]], [robot.coriolis_matrix(q, qd)], "float32")
+    assert "_part1(" in (tmp_path / "arm.c").read_text()
+
+
+LOOPS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+LONG = [
+    (appell.robots.random_chain(40, seed=6), LOOPS),
+    (appell.robots.random_tree(44, seed=7, kinds=("revolute", "prismatic")), LOOPS),
+    (general_tree(60, 8, ("revolute", "continuous", "prismatic")), LOOPS[:1]),  # with joints that follow others
+]
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize(("robot", "functions"), LONG, ids=[robot.name for robot, _ in LONG])
+def test_long_robots_in_loops(robot, functions, dtype, tmp_path):
+    given = states(robot, dtype)
+    arguments = [given[: INPUTS[name]] for name in functions]
+    expected = [getattr(robot, name)(*values) for name, values in zip(functions, arguments, strict=True)]
+    compare(robot, tmp_path, list(functions), arguments, expected, dtype)
+    assert (tmp_path / "arm.h").read_text().count("loops over the joints") == len(functions)
+
+
+@pytest.mark.parametrize(
+    ("command", "sources"),
+    [
+        ((*C99, "-O3", "-DNDEBUG"), ("arm.c", "main.c")),
+        (("g++", "-x", "c++", *WARNINGS), ("arm.c", "main.c")),
+        ((*C99, "-O2", "-march=native", "-ffp-contract=fast"), ("arm.c", "main.c")),
+    ],
+    ids=("release", "c++", "native"),
+)
+@pytest.mark.parametrize("joints", [7, 40])
+def test_other_compilers_and_options(command, sources, joints, tmp_path):
+    robot = appell.robots.random_chain(joints, seed=9)
+    given = states(robot)
+    expected = [robot.inverse_dynamics(*given), robot.mass_matrix(given[0])]
+    compare(
+        robot, tmp_path, ["inverse_dynamics", "mass_matrix"], [given, given[:1]], expected, "float64", command, sources
+    )
+
+
+def test_a_c_object_links_to_cpp(tmp_path):
+    """The header declares C functions also where C++ includes it."""
+    robot = appell.load("planar2r")
+    appell.export(robot, "gravity", tmp_path)
+    compiled((*C99, "-c"), tmp_path, "planar2r.c", name="planar2r.o")
+    (tmp_path / "main.cpp").write_text(
+        '#include "planar2r.h"\n'
+        "int main() { double q[2] = {0, 0}, g[2]; planar2r_gravity(q, g); return g[0] > 0 ? 0 : 1; }\n"
+    )
+    program = compiled(("g++", *WARNINGS), tmp_path, "main.cpp", "planar2r.o")
+    assert subprocess.run([program]).returncode == 0
+
+
+@pytest.mark.parametrize("joints", [6, 40])
+def test_a_result_may_be_written_over_an_argument(joints, tmp_path):
+    robot = appell.robots.random_chain(joints, seed=2)
+    q, qd, tau = states(robot)
+    appell.export(robot, "forward_dynamics", tmp_path, prefix="arm")
+    functions = write_main(tmp_path, "arm", "double")
+    text = (tmp_path / "main.c").read_text()
+    assert "(in[0], in[1], in[2], out);" in text
+    over = f"(in[0], in[1], in[2], in[2]);\n    for (int j = 0; j < {joints}; j++) out[j] = in[2][j];"
+    (tmp_path / "main.c").write_text(text.replace("(in[0], in[1], in[2], out);", over))
+    (result,) = run(compiled(SANITIZED, tmp_path, "arm.c", "main.c"), functions, [[q, qd, tau]], "float64")
+    assert_close(result, robot.forward_dynamics(q, qd, tau), tolerance=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "cylindrical", "helical", "universal", "translation"])
+def test_every_kind_of_joint(kind, tmp_path):
+    robot = appell.robots.random_chain(3, seed=4, kinds=(kind,))
+    _, qd, qdd = states(robot)
+    q = np.stack([robot.random_configuration(seed) for seed in range(5)])
+    expected = [robot.inverse_dynamics(q, qd, qdd), robot.mass_matrix(q)]
+    compare(robot, tmp_path, ["inverse_dynamics", "mass_matrix"], [[q, qd, qdd], [q]], expected)
+
+
+def test_panda(tmp_path):
+    robot = appell.load(shared("robots/panda.urdf"))
+    given = states(robot)
+    expected = [robot.inverse_dynamics(*given), robot.forward_dynamics(*given), robot.pose(given[0], "panda_hand")]
+    selection = ["inverse_dynamics", "forward_dynamics", "pose:panda_hand"]
+    compare(robot, tmp_path, selection, [given, given, given[:1]], expected)

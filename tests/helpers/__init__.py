@@ -1,0 +1,1 @@
+"""Modules that tests share: robots and states, comparison of numbers, reference data, peers and test programs."""

@@ -1,0 +1,24 @@
+"""Robots for tests on a GPU, saved where CasADi is: `python -m helpers.gpu_robots FOLDER` in `tests`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import appell
+from helpers.joint_trees import mixed_tree
+
+LAWS = ("torque", "pd", "computed_torque", "integral_tracking")
+
+
+def save(folder: Path) -> None:
+    """A PUMA with control laws and with run-time parameters, and a tree with floating, planar and spherical joints."""
+    folder.mkdir(parents=True, exist_ok=True)
+    appell.compile(appell.load("puma560")).save(folder / "puma560.appell", rollouts=LAWS)
+    runtime = appell.compile(appell.load("puma560"), parameters="runtime")
+    runtime.save(folder / "puma560-runtime.appell", rollouts=["torque"])
+    appell.compile(mixed_tree(4, 29)).save(folder / "free.appell", rollouts=["torque"])
+
+
+if __name__ == "__main__":
+    save(Path(sys.argv[1]))

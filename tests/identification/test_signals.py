@@ -1,0 +1,130 @@
+"""Filters, differences, decimation, and least squares in pieces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.recorded_motion import COLUMNS, lossy_puma, puma_motion
+from helpers.shared_data import shared
+
+from appell.identification import signals
+from appell.identification.base import base_parameters
+from appell.identification.observations import Motion, Observations
+from appell.identification.triangles import triangles
+
+
+def test_differences_are_of_fourth_order():
+    """Halving the period divides the error by sixteen."""
+    errors = []
+    for period in (0.02, 0.01):
+        t = np.arange(0.0, 2.0, period)[:, None]
+        first = signals.differentiate(np.sin(3 * t), period) - 3 * np.cos(3 * t)
+        second = signals.differentiate(np.sin(3 * t), period, signals.SECOND, 2) + 9 * np.sin(3 * t)
+        errors.append([np.abs(x[2:-2]).max() for x in (first, second)])
+    assert np.log2(np.array(errors[0]) / errors[1]) == pytest.approx([4.0, 4.0], abs=0.1)
+
+
+def test_the_filter_does_not_delay():
+    period = 1e-3
+    t = np.arange(0.0, 4.0, period)[:, None]
+    slow, fast = np.sin(2 * np.pi * 2 * t), np.sin(2 * np.pi * 120 * t)
+    filtered = signals.low_pass(slow + fast, 20.0, period)
+    inner = slice(300, -300)
+    assert_close(filtered[inner], slow[inner], tolerance=2e-5)
+
+
+def test_the_cutoff_is_above_what_moves():
+    period = 1e-3
+    t = np.arange(0.0, 20.0, period)[:, None]
+    q = (
+        np.sin(2 * np.pi * 0.5 * t)
+        + 0.3 * np.sin(2 * np.pi * 2.0 * t)
+        + 1e-6 * np.random.default_rng(0).normal(size=t.shape)
+    )
+    assert 6.0 < signals.natural_cutoff(q, period) < 30.0
+    assert signals.natural_cutoff(np.zeros((100, 2)), period) == pytest.approx(200.0)
+
+
+@pytest.mark.parametrize("factor", [1, 3, 10])
+def test_decimation_is_the_filter_at_every_so_many_samples(factor):
+    rows = np.random.default_rng(0).normal(size=(907, 2, 3))
+    kernel = signals.decimator(factor)
+    half = len(kernel) // 2
+    expected = [
+        np.tensordot(kernel, rows[k - half : k + half + 1], axes=(0, 0)) for k in range(half, 907 - half, factor)
+    ]
+    assert_close(signals.decimate(rows, kernel, factor), np.array(expected), tolerance=1e-13)
+
+
+def observed(decimation: int = 1, count: int = 3000) -> Observations:
+    robot = lossy_puma()
+    t = np.arange(count) * 1e-3
+    states = puma_motion()(t)
+    tau = robot.inverse_dynamics(*states) + 0.1 * np.random.default_rng(0).normal(size=(count, 6))
+    return Observations(robot, COLUMNS, base_parameters(robot, COLUMNS), Motion(t, *states, tau), decimation, 5, 0.5)
+
+
+@pytest.mark.parametrize("decimation", [1, 7])
+def test_pieces_give_the_triangles_of_the_whole(decimation, monkeypatch):
+    """Against ordinary least squares on all rows at once."""
+    rows = next(iter(observed(decimation).pieces()))
+    seen = observed(decimation)
+    assert len(rows.t) == len(seen.t)
+    kept = ~seen.held
+    K, tau = rows.K[kept], rows.tau[kept]
+    expected = np.linalg.lstsq(K.reshape(-1, K.shape[-1]), tau.reshape(-1), rcond=None)[0]
+    monkeypatch.setattr("appell.identification.observations.PIECE", 400_000)
+    assert len(list(seen.pieces())) > 3
+    data = triangles(seen.pieces(), seen.base.used, seen.held)
+    A, z = data.stacked(np.ones(6))
+    assert_close(np.linalg.lstsq(A, z, rcond=None)[0], expected, tolerance=1e-9)
+    assert_close(data.residuals(expected), ((K @ expected - tau) ** 2).sum(axis=0), tolerance=1e-9)
+    assert_close(seen.predict(expected), rows.K @ expected, tolerance=1e-12)
+    assert data.counts.tolist() == [kept.sum()] * 6
+
+
+MILLION = """
+import resource, time
+import numpy as np
+import appell
+from appell.identification.base import base_parameters
+from appell.robot.regressor_terms import as_terms
+from appell.identification.observations import Motion, Observations
+from appell.identification.triangles import triangles
+
+robot = appell.load({path!r})
+rng = np.random.default_rng(0)
+t = np.arange(1_000_000) * 1e-3
+omega, phase = rng.uniform(0.5, 3.0, 7), rng.uniform(0.0, 6.0, 7)
+q = np.sin(t[:, None] * omega + phase)
+qd, qdd = omega * np.cos(t[:, None] * omega + phase), -(omega**2) * q
+added = as_terms(("rotor", "viscous", "coulomb", "offset"))
+base = base_parameters(robot, added)
+seen = Observations(robot, added, base, Motion(t, q, qd, qdd, robot.inverse_dynamics(q, qd, qdd)), 1, 0, 0.5)
+start = time.process_time()
+data = triangles(seen.pieces(), base.used, seen.held)
+seconds = time.process_time() - start
+A, z = data.stacked(np.ones(7))
+found = np.linalg.lstsq(A, z, rcond=None)[0]
+truth = base.B[:, : len(robot.parameters)] @ robot.parameters
+print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, np.abs(found - truth).max() / np.abs(truth).max())
+"""
+
+
+@pytest.mark.slow
+def test_a_million_samples_of_seven_joints():
+    """Regressor and QR in less than 30 s of one core, within 1 GB, in a process of its own."""
+    one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    code = MILLION.format(path=str(shared("robots/iiwa14.urdf")))
+    told = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **one}, capture_output=True, check=True, text=True
+    )
+    seconds, gigabytes, error = map(float, told.stdout.split())
+    assert seconds < 30.0
+    assert gigabytes < 1.0
+    assert error < 1e-8

@@ -1,0 +1,207 @@
+"""MJCF through MuJoCo, against MuJoCo's own dynamics."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import warnings
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell.model.joint import Limits, Mimic
+
+mujoco = pytest.importorskip("mujoco")
+
+ARM = """<mujoco model="arm">
+  <compiler angle="radian"/>
+  <option gravity="0.5 1 -9.81"/>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="shoulder" pos="0.1 0 1" euler="0.1 0.2 0.3">
+      <joint name="yaw" axis="0 1 1" pos="0.1 0 0.2" range="-1.5 2" ref="0.4" damping="0.1" armature="0.3"
+             frictionloss="0.2"/>
+      <joint name="slide" type="slide" axis="1 0 0.5" ref="0.3"/>
+      <joint name="pitch" axis="1 0 0" pos="0.05 .1 .2"/>
+      <geom type="sphere" size=".1" pos="0.1 0 0" rgba="1 0 0 1"/>
+      <body name="fore" pos="0 0 .3" quat="0.9 0.1 0.3 0.2">
+        <joint axis="0 0 1"/>
+        <geom type="box" size=".1 .2 .3" euler="10 20 30" pos="0.1 0.2 0"/>
+        <body name="tool" pos="1 2 3" euler="0.4 0 0"><geom type="capsule" size=".1 .4" euler="0.4 0 0.1"/></body>
+      </body>
+    </body>
+    <body name="other" pos="2 0 0">
+      <joint name="hinge" axis="0 1 0" actuatorfrcrange="-5 3"/>
+      <inertial pos="0.1 0.2 0.3" mass="2" fullinertia="0.3 0.4 0.5 0.01 0.02 0.03"/>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", appell.ModelWarning)
+        yield
+
+
+def silent(xml: str):
+    """A MuJoCo model without losses and constraints, which are not part of inverse dynamics here."""
+    model = mujoco.MjModel.from_xml_string(xml)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.dof_damping[:] = 0.0
+    return model
+
+
+def test_dynamics_agree_with_mujoco():
+    """Anchors beside the origin, several joints in a body, references, welded bodies, armature."""
+    robot, model = appell.load(ARM), silent(ARM)
+    data = mujoco.MjData(model)
+    assert robot.nv == model.nv == 5
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        data.qpos[:], data.qvel[:], data.qacc[:] = rng.uniform(-2, 2, (3, model.nv))
+        q, qd, qdd = data.qpos.copy(), data.qvel.copy(), data.qacc.copy()
+        mujoco.mj_inverse(model, data)
+        assert_close(robot.inverse_dynamics(q, qd, qdd), data.qfrc_inverse.copy(), tolerance=1e-12)
+        unit = np.empty((model.nv, model.nv))
+        mujoco.mj_solveM(model, data, unit, np.eye(model.nv))
+        assert_close(robot.mass_matrix(q) @ unit, np.eye(model.nv), tolerance=1e-11)
+        for i in range(model.nbody):
+            pose = robot.pose(q, model.body(i).name)
+            assert_close(pose[:3, 3], data.xpos[i].copy(), tolerance=1e-13, scale=1.0)
+            assert_close(pose[:3, :3], data.xmat[i].reshape(3, 3).copy(), tolerance=1e-13, scale=1.0)
+
+
+def test_what_is_read():
+    robot = appell.load(ARM)
+    assert robot.name == "arm"
+    assert robot.bodies[0].name == "world"
+    assert robot.gravity_vector == (0.5, 1.0, -9.81)
+    assert robot.joint_names == ("yaw", "slide", "pitch", "joint3", "hinge")
+    yaw = robot.joint("yaw")
+    assert (yaw.kind, yaw.limits.lower, yaw.limits.upper) == ("revolute", -1.5, 2.0)
+    assert (yaw.damping, yaw.friction, yaw.rotor_inertia, yaw.gear_ratio) == (0.1, 0.2, 0.3, 1.0)
+    assert [robot.joint(name).kind for name in ("slide", "pitch")] == ["prismatic", "continuous"]
+    assert robot.joint("hinge").limits.effort == 5.0
+    assert robot.joint("hinge").limits.upper == math.inf
+    assert robot.joint("slide").line == 9
+    assert robot.body("other").mass == 2.0
+    assert_close(np.array(robot.body("other").inertia), np.array([0.3, 0.01, 0.02, 0.4, 0.03, 0.5]), tolerance=1e-14)
+    (sphere,) = robot.body("shoulder").visuals
+    assert (sphere.kind, sphere.size, sphere.rgba) == ("sphere", (0.1,), (1.0, 0.0, 0.0, 1.0))
+    (capsule,) = robot.body("tool").visuals
+    assert (capsule.kind, capsule.size) == ("capsule", (0.1, 0.8))
+
+
+def test_a_file_with_an_include(tmp_path):
+    (tmp_path / "legs.xml").write_text(
+        "<mujoco><worldbody><body name='leg'><joint name='hip'/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    path = tmp_path / "robot.xml"
+    path.write_text("<mujoco model='robot'><include file='legs.xml'/></mujoco>")
+    assert appell.load(path).joint_names == ("hip",)
+    assert appell.load(str(path)).source == "robot.xml"
+
+
+def with_equality(equality: str, joint: str = "") -> str:
+    return (
+        f"<mujoco><compiler angle='radian'/><worldbody><body name='a'><joint name='lead' ref='0.2' {joint}/><geom size='.1' "
+        "pos='1 0 0'/></body><body name='b'><joint name='follow' ref='0.5'/><geom size='.1' pos='1 0 0'/></body></worldbody>"
+        f"<equality>{equality}</equality></mujoco>"
+    )
+
+
+def test_linear_coupling_becomes_mimic():
+    """y - y0 = a0 + a1 (x - x0)."""
+    robot = appell.load(with_equality("<joint joint1='follow' joint2='lead' polycoef='0.1 -2 0 0 0'/>"))
+    mimic = robot.joint("follow").mimic
+    assert mimic == Mimic("lead", -2.0, pytest.approx(0.5 + 0.1 + 2 * 0.2))
+    assert robot.joint_names == ("lead",)
+
+
+def test_an_inactive_equality_is_nothing():
+    robot = appell.load(with_equality("<weld body1='a' body2='b' active='false'/>"))
+    assert robot.joint_names == ("lead", "follow")
+
+
+@pytest.mark.parametrize(
+    ("equality", "kind"),
+    [
+        ("<joint name='w' joint1='follow' joint2='lead' polycoef='0 1 0.5 0 0'/>", "joint"),
+        ("<joint name='w' joint1='follow'/>", "joint"),
+    ],
+)
+def test_other_equalities_are_left_out_with_a_warning(equality, kind):
+    with pytest.warns(appell.ModelWarning, match=f"equality 'w': the equality of type {kind} is not part of the model"):
+        assert appell.load(with_equality(equality)).joint_names == ("lead", "follow")
+
+
+@pytest.mark.parametrize(
+    ("equality", "degrees"),
+    [
+        ("<weld name='w' body1='a' body2='b'/>", 1),
+        ("<connect name='w' body1='a' body2='b' anchor='1 0 0'/>", 1),
+        ("<connect name='w' body1='a' body2='b' anchor='0 0 0'/>", 2),  # on both axes: it holds nothing
+    ],
+)
+def test_connect_and_weld_close_loops(equality, degrees):
+    robot = appell.load(with_equality(equality))
+    assert isinstance(robot, appell.ClosedLoopRobot)
+    assert robot.nv == degrees
+    assert robot.mass_matrix(robot.reference).shape == (degrees, degrees)
+    assert robot.gravity(robot.reference).shape == (degrees,)
+    assert appell.load(with_equality(equality), loops="ignore").joint_names == ("lead", "follow")
+
+
+def test_springs_are_left_out_with_a_warning():
+    with pytest.warns(appell.ModelWarning, match="joint 'lead': the spring of 3 N m/rad"):
+        appell.load(with_equality("", "stiffness='3'"))
+
+
+def test_free_and_ball_joints():
+    """A free body's coordinates are its pose in the world, wherever the file puts it; a ball turns about its anchor."""
+    text = """<mujoco><worldbody><body name='drone' pos='1 2 3' euler='10 20 30'><freejoint name='free'/><geom size='.1'/>
+        <body name='arm' pos='0 0 .5'><joint name='ball' type='ball' pos='0 .1 0' range='0 30' limited='true' damping='2'/>
+        <geom size='.1' pos='.3 0 0'/></body></body></worldbody></mujoco>"""
+    robot = appell.load(text)
+    assert [(joint.name, joint.kind) for joint in robot.moving_joints] == [("free", "floating"), ("ball", "spherical")]
+    assert (robot.nq, robot.nv) == (11, 9)
+    ball = robot.joint("ball")
+    assert ball.damping == 2.0
+    assert ball.limits == Limits()
+    half = math.sqrt(0.5)
+    q = [0.1, 0.2, 0.3, 0, 0, half, half, half, 0, 0, half]  # the drone turned about z, the arm about its x
+    np.testing.assert_allclose(robot.pose(q, "drone")[:3, 3], [0.1, 0.2, 0.3], atol=1e-15)
+    np.testing.assert_allclose(robot.pose(q, "arm")[:3, 3], [0.0, 0.2, 0.7], atol=1e-15)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos, _ = robot.to_mujoco(q, np.zeros(9))
+    mujoco.mj_kinematics(model, data)
+    np.testing.assert_allclose(data.body("arm").xpos, robot.pose(q, "arm")[:3, 3], atol=1e-15)
+
+
+def test_mujoco_says_what_it_cannot_compile():
+    with pytest.raises(appell.ModelError, match="MuJoCo cannot compile it") as caught:
+        appell.load("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>")
+    assert caught.value.problems[0].kind == "xml"
+
+
+def test_gravity_that_is_switched_off():
+    text = ARM.replace("<option ", "<option><flag gravity='disable'/></option><option ")
+    assert appell.load(text).gravity_vector == (0.0, 0.0, 0.0)
+
+
+def test_without_mujoco_the_remedy_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *args, **options):
+        if name == "mujoco":
+            raise ImportError(name)
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(appell.ModelError, match=r'pip install "appell\[mjcf\]"'):
+        appell.load(ARM)

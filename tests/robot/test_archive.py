@@ -1,0 +1,463 @@
+"""Compiled robots as files: the same numbers elsewhere, and no belief in what is foreign or damaged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import mixed_tree
+from helpers.random_trees import general_tree
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.request import Request
+from appell.algorithms.system import signature
+from appell.compiler.archive import container
+from appell.compiler.forms import choose
+from appell.compiler.interpret import InterpretedKernel
+from appell.compiler.targets.choice import gpu_form
+
+INPUTS = {
+    "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
+    "kinetic_energy": 2, "potential_energy": 1, "center_of_mass": 1,
+}  # fmt: skip
+PUMA = appell.load("puma560")
+LONG = appell.robots.random_tree(30, seed=4, kinds=("revolute", "prismatic"))
+FREE = mixed_tree(4, 29)
+LOOPS = ("inverse_dynamics", "mass_matrix")
+
+
+@pytest.fixture(scope="module")
+def puma_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("archive") / "puma.appell"
+    appell.compile(PUMA).save(path, frames=["link6"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory) -> Path:
+    """Functions in rolled form."""
+    path = tmp_path_factory.mktemp("archive") / "long.appell"
+    appell.compile(LONG).save(path, functions=LOOPS)
+    assert {entry["form"]["kind"] for entry in container.read(path)["functions"]} == {"rolled"}
+    return path
+
+
+@pytest.fixture(scope="module")
+def free_file(tmp_path_factory) -> Path:
+    """A robot with floating, planar and spherical joints, and its rollouts in open loop."""
+    path = tmp_path_factory.mktemp("archive") / "free.appell"
+    appell.compile(FREE).save(path, functions=["forward_dynamics"], rollouts=["torque"])
+    return path
+
+
+# --- the same robot ---------------------------------------------------------------------------------------------------
+
+
+def test_a_loaded_robot_gives_equal_bits(puma_file):
+    dyn, loaded = appell.compile(PUMA), appell.load_compiled(puma_file)
+    state = random_states(PUMA, 9)
+    for name, count in INPUTS.items():
+        expected = getattr(dyn, name)(*state[:count])
+        assert np.array_equal(getattr(loaded, name)(*state[:count]), expected), name
+        one = [array[0] for array in state[:count]]
+        assert np.array_equal(getattr(loaded, name)(*one), getattr(dyn, name)(*one)), name
+    assert np.array_equal(loaded.pose(state.q, "link6"), dyn.pose(state.q, "link6"))
+    assert np.array_equal(loaded.jacobian(state.q, "link6"), dyn.jacobian(state.q, "link6"))
+
+
+def test_rolled_functions_too(long_file):
+    dyn, loaded = appell.compile(LONG), appell.load_compiled(long_file)
+    state = random_states(LONG, 9)
+    for name in LOOPS:
+        assert np.array_equal(getattr(loaded, name)(*state[: INPUTS[name]]), getattr(dyn, name)(*state[: INPUTS[name]]))
+
+
+@pytest.mark.parametrize(("robot", "file"), [(PUMA, "puma_file"), (LONG, "long_file")], ids=["straight", "rolled"])
+def test_operations_come_back_exactly(robot, file, request):
+    """So every target writes the same code from a file as from the robot."""
+    store = appell.load_compiled(request.getfixturevalue(file)).store
+    for stored in store.functions:
+        assert stored.form == choose(robot.tree, stored.request)
+        for dtype in ("float32", "float64"):
+            _, expected, form = store.provide(stored.request, dtype)
+            assert expected == signature(robot.tree, stored.request)
+            assert form() == gpu_form(robot.tree, stored.request, dtype)
+
+
+def test_what_is_known_of_the_robot(puma_file):
+    loaded = appell.load_compiled(puma_file)
+    facts = loaded.robot
+    assert (facts.name, facts.nq, facts.nv) == ("puma560", 6, 6)
+    assert facts.joint_names == PUMA.joint_names
+    assert facts.body_names == PUMA.body_names
+    assert facts.gravity_vector == PUMA.gravity_vector
+    assert np.array_equal(loaded.parameters, PUMA.parameters)
+    assert "puma560" in repr(loaded)
+    assert "jacobian:link6" in loaded.held
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_options_travel_and_can_be_changed(dtype, tmp_path):
+    appell.compile(PUMA, dtype=dtype, layout="columns").save(tmp_path / "robot", functions=["gravity"])
+    q = random_states(PUMA, 5).q
+    loaded = appell.load_compiled(tmp_path / "robot")
+    result = loaded.gravity(np.ascontiguousarray(q.T, dtype))
+    assert result.dtype == dtype
+    assert_close(result.T, PUMA.gravity(q.astype(dtype).astype(float)).astype(dtype))
+    other = appell.load_compiled(tmp_path / "robot", dtype="float64", layout="rows", threads=1)
+    assert_close(other.gravity(q), PUMA.gravity(q))
+
+
+def test_runtime_parameters(tmp_path):
+    robot = general_tree(6, 12)
+    appell.compile(robot, parameters="runtime").save(tmp_path / "robot", functions=["inverse_dynamics"])
+    loaded = appell.load_compiled(tmp_path / "robot")
+    state = random_states(robot, 4)
+    assert_close(loaded.inverse_dynamics(*state), robot.inverse_dynamics(*state), tolerance=1e-12)
+    heavy = loaded.parameters * 2
+    expected = robot.inverse_dynamics(*state, parameters=heavy)
+    assert_close(loaded.inverse_dynamics(*state, parameters=heavy), expected, tolerance=1e-12)
+
+
+def test_requests_with_options(tmp_path):
+    functions = ["inverse_dynamics@newton_euler", Request("gravity", gravity=True), Request("bias", forces=("link6",))]
+    appell.compile(PUMA).save(tmp_path / "robot", functions=functions)
+    loaded = appell.load_compiled(tmp_path / "robot")
+    q, qd, qdd = random_states(PUMA, 2)
+    assert_close(loaded.inverse_dynamics(q, qd, qdd, method="newton_euler"), PUMA.inverse_dynamics(q, qd, qdd))
+    assert_close(loaded.gravity(q, gravity=(0, 1, 2)), PUMA.gravity(q, gravity=(0, 1, 2)))
+    wrench = {"link6": np.arange(6.0)}
+    assert_close(loaded.bias(q, qd, external_forces=wrench), PUMA.bias(q, qd, external_forces=wrench))
+
+
+def test_a_default_is_found_under_the_name_of_its_method(puma_file):
+    loaded = appell.load_compiled(puma_file)
+    q, qd, qdd = random_states(PUMA, 1)
+    assert np.array_equal(loaded.inverse_dynamics(q, qd, qdd, method="mata2002"), loaded.inverse_dynamics(q, qd, qdd))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda dyn, q: dyn.pose(q, "link5"),
+            r"does not hold pose:link5\. It holds: .*pose:link6.*Save the robot again",
+        ),
+        (lambda dyn, q: dyn.gravity(q, gravity=(0, 0, 0)), "does not hold gravity with gravity"),
+        (lambda dyn, q: dyn.forward_dynamics(q, q, q, method="noc"), "does not hold forward_dynamics@noc"),
+        (lambda dyn, q: dyn.gravity(q[:5]), r"q has shape \(5,\), expected \(\.\.\., 6\)"),
+        (lambda dyn, q: dyn.gravity(q * np.nan), r"q\[0\] is nan"),
+    ],
+)
+def test_what_a_file_does_not_hold(call, message, puma_file):
+    with pytest.raises(appell.ArgumentError, match=message):
+        call(appell.load_compiled(puma_file), np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"frames": ["nowhere"]}, "unknown frame 'nowhere'"), ({"functions": ["gravty"]}, "Did you mean 'gravity'")],
+)
+def test_what_cannot_be_saved(options, message, tmp_path):
+    with pytest.raises(appell.ArgumentError, match=message):
+        appell.compile(PUMA).save(tmp_path / "robot", **options)
+    assert not (tmp_path / "robot").exists()
+
+
+def test_equal_robots_give_equal_files(tmp_path, puma_file):
+    appell.compile(appell.load("puma560")).save(tmp_path / "again", frames=["link6"])
+    assert (tmp_path / "again").read_bytes() == puma_file.read_bytes()
+
+
+def test_copies_through_pickle(puma_file):
+    loaded = pickle.loads(pickle.dumps(appell.load_compiled(puma_file)))
+    assert_close(loaded.gravity(np.zeros(6)), PUMA.gravity(np.zeros(6)))
+
+
+def test_without_a_compiler(puma_file, long_file, monkeypatch):
+    monkeypatch.setenv("APPELL_NATIVE", "0")
+    state, far = random_states(PUMA, 300), random_states(LONG, 3)
+    assert_close(
+        appell.load_compiled(puma_file).forward_dynamics(*state), PUMA.forward_dynamics(*state), tolerance=1e-11
+    )
+    loaded = appell.load_compiled(long_file)
+    assert_close(loaded.inverse_dynamics(*far), LONG.inverse_dynamics(*far), tolerance=1e-12)
+    assert_close(loaded.mass_matrix(far.q), LONG.mass_matrix(far.q), tolerance=1e-12)
+    assert isinstance(loaded.functions.ready[Request("mass_matrix")].kernel, InterpretedKernel)
+
+
+ELSEWHERE = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("casadi", "lxml", "scipy", "mujoco", "sympy", "matplotlib"):
+            raise ModuleNotFoundError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Blocker())
+import appell
+dyn = appell.load_compiled(sys.argv[1])
+zero = [0.0] * 6
+print((dyn.inverse_dynamics(zero, zero, zero).round(3) + 0.0).tolist(), dyn.pose(zero, "link6").shape)
+"""
+
+
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_where_neither_casadi_nor_lxml_is_installed(native, puma_file, monkeypatch):
+    monkeypatch.setenv("APPELL_NATIVE", native)
+    told = subprocess.run([sys.executable, "-c", ELSEWHERE, str(puma_file)], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.strip() == f"{(PUMA.gravity([0.0] * 6).round(3) + 0.0).tolist()} (4, 4)"
+
+
+# --- files that are not ours ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is no compiled robot"),
+        (b"PK\x03\x04 a zip", "is no compiled robot"),
+        (b"\x80\x04\x95 a pickle", "is no compiled robot"),
+        (
+            b"appell compiled robot, format 2, sha256 " + b"0" * 64 + b"\n",
+            "has format 2, this version of appell reads format 1",
+        ),
+        (b"appell compiled robot, format 1, sha256 " + b"0" * 64 + b"\nabc", "is damaged"),
+    ],
+)
+def test_foreign_files(content, message, tmp_path):
+    (tmp_path / "robot").write_bytes(content)
+    with pytest.raises(appell.CompileError, match=message):
+        appell.load_compiled(tmp_path / "robot")
+
+
+def test_every_cut_and_every_flipped_byte_is_noticed(puma_file, tmp_path):
+    content, target = puma_file.read_bytes(), tmp_path / "robot"
+    rng = random.Random(1)
+    places = [*range(0, 115, 7), *(rng.randrange(len(content)) for _ in range(60))]
+    for place in places:
+        for harmed in (content[:place], content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :]):
+            target.write_bytes(harmed)
+            with pytest.raises(appell.CompileError):
+                appell.load_compiled(target)
+
+
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "MOST_TEXT", 1000)
+    with pytest.raises(appell.CompileError, match="are more than a file may hold"):
+        container.write(tmp_path / "robot", {"zeros": [0] * 10_000})
+    monkeypatch.undo()
+    container.write(tmp_path / "robot", {"zeros": [0] * 10_000})
+    monkeypatch.setattr(container, "MOST_TEXT", 1000)
+    with pytest.raises(appell.CompileError, match="too long or cut off"):
+        appell.load_compiled(tmp_path / "robot")
+
+
+def test_a_missing_file_is_an_error_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        appell.load_compiled(tmp_path / "nothing")
+
+
+def first_form(content) -> dict:
+    return content["functions"][0]["form"]
+
+
+STRAIGHT = {
+    "an unknown operation": lambda form: form["operations"].append(["system", 0]),
+    "C instead of a name": lambda form: form["operations"].append(["add; abort()", 0, 0]),
+    "too few arguments": lambda form: form["operations"].append(["add", 0]),
+    "an argument that comes later": lambda form: form["operations"].insert(0, ["neg", 3]),
+    "an input beyond the last": lambda form: form["operations"].append(["input", 18]),
+    "a negative input": lambda form: form["operations"].append(["input", -1]),
+    "a constant in words": lambda form: form["operations"].append(["const", "1); abort(); ("]),
+    "an infinite constant": lambda form: form["operations"].append(["const", 1e999]),
+    "a fraction as index": lambda form: form["operations"].append(["neg", 0.5]),
+    "true as index": lambda form: form["operations"].append(["neg", True]),
+    "an output beyond the last": lambda form: form["outputs"].__setitem__(0, 10**6),
+    "too few outputs": lambda form: form["outputs"].pop(),
+    "other inputs": lambda form: form["sizes"].__setitem__(0, 7),
+    "an unknown form": lambda form: form.__setitem__("kind", "shell"),
+    "no operations": lambda form: form.pop("operations"),
+    "operations in words": lambda form: form.__setitem__("operations", "none"),
+}
+
+ROLLED = {
+    "a parent that comes later": lambda form: form["links"][0].__setitem__(1, 5),
+    "a parent that does not exist": lambda form: form["links"][0].__setitem__(1, -2),
+    "a coordinate beyond the last": lambda form: form["links"][-1].__setitem__(2, form["nq"]),
+    "a speed beyond the last": lambda form: form["links"][-1].__setitem__(3, form["nv"]),
+    "degrees beyond the last": lambda form: form["links"][-1].__setitem__(4, 6),
+    "a group that does not exist": lambda form: form["links"][3].__setitem__(0, 99),
+    "a short table": lambda form: form["links"][3][-1].pop(),
+    "no links": lambda form: form.__setitem__("links", []),
+    "no row": lambda form: form.__setitem__("row", 0),
+    "more coordinates": lambda form: form.__setitem__("nq", form["nq"] + 1),
+    "another input": lambda form: form["inputs"].__setitem__(0, "x"),
+    "a source that does not exist": lambda form: form["sweeps"][0]["steps"][0]["sources"][0].__setitem__(1, 999),
+    "an unknown source": lambda form: form["sweeps"][0]["steps"][0]["sources"][0].__setitem__(0, "memory"),
+    "a target that does not exist": lambda form: form["sweeps"][0]["steps"][0]["targets"][0].__setitem__(1, 999),
+    "a missing target": lambda form: form["sweeps"][0]["steps"][0]["targets"].pop(),
+    "a missing step": lambda form: form["sweeps"][1]["steps"].pop(),
+    "no sweeps": lambda form: form.__setitem__("sweeps", []),
+    "kept before it is written": lambda form: form["sweeps"].reverse(),
+}
+
+
+WHOLE = {
+    "no robot": lambda content: content.pop("robot"),
+    "a robot in words": lambda content: content.__setitem__("robot", "puma"),
+    "gravity in two directions": lambda content: content["robot"]["gravity_vector"].pop(),
+    "a name that is no text": lambda content: content["robot"].__setitem__("name", 3),
+    "no number of speeds": lambda content: content["robot"].__setitem__("nv", None),
+    "functions that are no list": lambda content: content.__setitem__("functions", {}),
+    "rollouts that are no list": lambda content: content.__setitem__("rollouts", 3),
+    "a law that does not exist": lambda content: content["rollouts"].append({"law": "free will"}),
+    "an unknown precision": lambda content: content["options"].__setitem__("dtype", "float16"),
+    "an unknown function": lambda content: content["functions"][0]["request"].__setitem__("function", "system"),
+    "another function": lambda content: content["functions"][0]["request"].__setitem__("function", "mass_matrix"),
+    "a frame too many": lambda content: content["functions"][0]["request"].__setitem__("frame", "link6"),
+    "a request without reference": lambda content: content["functions"][0]["request"].pop("reference"),
+    "gravity where there is none": lambda content: content["functions"][0]["request"].__setitem__("gravity", True),
+    "a method that is no text": lambda content: content["functions"][0].__setitem__("method", 1),
+    "a form that is no object": lambda content: content["functions"][0].__setitem__("form", []),
+}
+
+
+@pytest.mark.parametrize("harm", WHOLE.values(), ids=WHOLE)
+def test_a_robot_that_makes_no_sense_is_refused(harm, puma_file, tmp_path):
+    content = container.read(puma_file)
+    harm(content)
+    container.write(tmp_path / "robot", content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        appell.load_compiled(tmp_path / "robot")
+
+
+@pytest.mark.parametrize(
+    ("file", "harm"),
+    [*(("puma_file", harm) for harm in STRAIGHT.values()), *(("long_file", harm) for harm in ROLLED.values())],
+    ids=[*STRAIGHT, *ROLLED],
+)
+def test_content_that_makes_no_sense_is_refused(file, harm, request, tmp_path, monkeypatch):
+    """Even with a checksum that fits, which anybody can make."""
+    content = container.read(request.getfixturevalue(file))
+    harm(first_form(content))
+    careless = partial(json.dumps, separators=(",", ":"))
+    monkeypatch.setattr(container.json, "dumps", lambda content, **_: careless(content))
+    container.write(tmp_path / "robot", content)
+    monkeypatch.undo()
+    with pytest.raises(appell.CompileError):
+        appell.load_compiled(tmp_path / "robot")
+
+
+TRIES = 60
+
+
+@pytest.mark.parametrize("file", ["puma_file", "long_file"])
+def test_whatever_is_accepted_stays_within_its_arrays(file, request, tmp_path, monkeypatch):
+    """Random whole numbers in random places: refused, or harmless to the interpreter, which checks every index."""
+    monkeypatch.setenv("APPELL_NATIVE", "0")
+    original = container.read(request.getfixturevalue(file))
+    original["functions"] = original["functions"][:2]
+    rng = random.Random(5)
+    refused = 0
+    for _ in range(TRIES):
+        content = copy.deepcopy(original)
+        parent, key = rng.choice(whole_numbers(content["functions"]))
+        parent[key] = rng.choice([-1, 0, 1, parent[key] + 1, parent[key] + 7, 10**5])
+        container.write(tmp_path / "robot", content)
+        try:
+            loaded = appell.load_compiled(tmp_path / "robot")
+        except appell.CompileError:
+            refused += 1
+            continue
+        zero = np.zeros(loaded.robot.nv)
+        for name in loaded.held:
+            getattr(loaded, name)(*[zero] * INPUTS[name], check=False)
+    assert TRIES / 5 < refused < TRIES
+
+
+def whole_numbers(data) -> list[tuple]:
+    """All places in nested data that hold a whole number."""
+    pairs = enumerate(data) if isinstance(data, list) else data.items()
+    found = []
+    for key, value in pairs:
+        if isinstance(value, (list, dict)):
+            found += whole_numbers(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found.append((data, key))
+    return found
+
+
+# --- joints that turn freely --------------------------------------------------------------------------------------------
+
+
+def test_rollouts_of_joints_that_turn_freely(free_file):
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
+    loaded = appell.load_compiled(free_file)
+    assert loaded.free_joints == appell.compile(FREE).free_joints
+    path = appell.rollout(loaded, q0, qd0, tau, **options)
+    assert np.array_equal(path.q, expected.q)
+    assert np.array_equal(path.qd, expected.qd)
+
+
+def test_a_file_without_the_law_is_rolled_out_step_by_step(tmp_path):
+    file = tmp_path / "free.appell"
+    appell.compile(FREE).save(file, functions=["forward_dynamics"])
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
+    assert_close(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q, tolerance=1e-12)
+
+
+def test_rollouts_with_parameters_of_every_robot(free_file, tmp_path):
+    file = tmp_path / "runtime.appell"
+    dyn = appell.compile(FREE, parameters="runtime")
+    dyn.save(file, functions=["forward_dynamics"], rollouts=["torque"])
+    q0, qd0, tau = random_states(FREE, 5)
+    options = {"steps": 4, "dt": 1e-3, "every": 2, "parameters": FREE.parameters * np.linspace(0.8, 1.2, 5)[:, None]}
+    expected = appell.rollout(dyn, q0, qd0, tau, **options)
+    assert np.array_equal(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q)
+    with pytest.raises(appell.ArgumentError, match="does not hold forward_dynamics with parameters"):
+        appell.rollout(appell.load_compiled(free_file), q0, qd0, tau, **options)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_quaternions_of_other_than_unit_length_are_refused(free_file, rows):
+    loaded = appell.load_compiled(free_file)
+    q, qd, tau = (x if rows else x[0] for x in random_states(FREE, 5))
+    loaded.forward_dynamics(q, qd, tau)
+    with pytest.raises(appell.ArgumentError, match="the quaternion of joint"):
+        loaded.forward_dynamics(1.5 * q, qd, tau)
+    assert np.isfinite(loaded.forward_dynamics(1.5 * q, qd, tau, check=False)).all()
+
+
+@pytest.mark.parametrize(
+    ("free", "words"),
+    [
+        ([], "do not fit the numbers"),
+        ([["j", "revolute", 0, 0]], "no kind of free joint"),
+        ([["j", "floating", 0]], "no four entries"),
+        ([["j", "floating", 10, 9]], "side by side"),
+        ([["j", "floating", 99, 0]], "a coordinate is 99"),
+    ],
+)
+def test_free_joints_that_make_no_sense_are_refused(free_file, tmp_path, free, words):
+    content = container.read(free_file)
+    content["robot"]["free"] = free
+    forged = tmp_path / "forged.appell"
+    container.write(forged, content)
+    with pytest.raises(appell.CompileError, match=words):
+        appell.load_compiled(forged)

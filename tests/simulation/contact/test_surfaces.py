@@ -1,0 +1,125 @@
+"""Walls: gaps, normals and bends agree with each other and with differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell.simulation.contact.surfaces import Surface
+
+
+def torus_like() -> appell.ImplicitSurface:
+    """A wall that bends differently everywhere, without its second derivatives."""
+    return appell.ImplicitSurface(
+        lambda p: p[0] ** 2 + 2 * p[1] ** 2 + 0.3 * p[2] ** 4 - 1.0 + 0.2 * np.sin(p[0] * p[2]),
+        lambda p: np.array([
+            2 * p[0] + 0.2 * p[2] * np.cos(p[0] * p[2]), 4 * p[1], 1.2 * p[2] ** 3 + 0.2 * p[0] * np.cos(p[0] * p[2]),
+        ]),
+    )  # fmt: skip
+
+
+def quadric() -> appell.ImplicitSurface:
+    A = np.diag([1.0, 2.0, 0.5])
+    return appell.ImplicitSurface(lambda p: p @ A @ p - 1.0, lambda p: 2 * A @ p, "outside", hessian=lambda p: 2 * A)
+
+
+WALLS = [
+    appell.Circle(2.5),
+    appell.Circle(1.0, center=(0.3, -0.2, 5.0), axis=(0, 1, 0), side="outside"),
+    appell.Cylinder(0.7, axis=(1, 2, 3)),
+    appell.Sphere(1.5, center=(0.1, 0.2, 0.3), side="outside"),
+    appell.Plane((1, -2, 0.5), point=(0, 1, 0)),
+    appell.Ellipse((2.0, 0.5), center=(0.1, 0, 0), major=(0, 1, 1), axis=(1, 0, 0)),
+    torus_like(),
+    quadric(),
+]
+walls = pytest.mark.parametrize("wall", WALLS, ids=[f"{i}-{type(wall).__name__}" for i, wall in enumerate(WALLS)])
+POINTS = np.random.default_rng(0).uniform(-1.2, 1.2, (7, 3))
+VELOCITIES = np.random.default_rng(1).uniform(-1.0, 1.0, (7, 3))
+
+
+def on_the_wall(wall: Surface, p: np.ndarray) -> np.ndarray:
+    for _ in range(60):
+        gap, normal = wall.gap_and_normal(p)
+        p = p - gap[..., None] * normal
+    return p
+
+
+@walls
+def test_normals_have_length_one_and_show_to_larger_gaps(wall: Surface):
+    p = on_the_wall(wall, POINTS)
+    gap, normal = wall.gap_and_normal(p)
+    assert_close(gap, np.zeros(7), scale=1.0, tolerance=1e-12)
+    assert_close(np.linalg.norm(normal, axis=-1), np.ones(7))
+    h = 1e-6
+    for i in range(3):
+        step = h * np.eye(3)[i]
+        slope = (wall.gap(p + step) - wall.gap(p - step)) / (2 * h)
+        assert_close(slope, normal[:, i], tolerance=1e-7, scale=1.0)
+
+
+@walls
+def test_bend_is_the_second_derivative_of_the_gap_on_the_wall(wall: Surface):
+    """Along p + v t with v in the tangent, where the gap of first order is exact to second order."""
+    p = on_the_wall(wall, POINTS)
+    normal = wall.normal_at(p)
+    v = VELOCITIES - np.sum(VELOCITIES * normal, axis=-1, keepdims=True) * normal
+    h = 1e-3
+    second = (wall.gap(p + h * v) - 2 * wall.gap(p) + wall.gap(p - h * v)) / h**2
+    assert_close(second, wall.bend(p, v), tolerance=1e-4, scale=max(1.0, float(np.abs(second).max())))
+
+
+@walls
+def test_leading_dimensions_are_kept(wall: Surface):
+    p = POINTS[:6].reshape(2, 3, 3)
+    assert wall.gap(p).shape == (2, 3)
+    assert_close(wall.gap(p).ravel(), wall.gap(POINTS[:6]), tolerance=0.0)
+    assert_close(wall.normal_at(p[0, 0]), wall.normal_at(POINTS[0]), tolerance=0.0)
+
+
+def test_sides_are_opposite():
+    inside, outside = appell.Sphere(2.0), appell.Sphere(2.0, side="outside")
+    assert_close(inside.gap(POINTS), -outside.gap(POINTS), tolerance=0.0)
+
+
+def test_gap_of_round_walls_and_planes_is_the_distance():
+    assert appell.Circle(2.5).gap([0.0, -2.0, 100.0]).item() == 0.5
+    assert appell.Plane((0, 0, 2), point=(0, 0, 1)).gap([7.0, 7.0, 3.0]).item() == 2.0
+    assert appell.Sphere(1.0, side="outside").gap([0.0, 3.0, 4.0]).item() == 4.0
+
+
+def test_surfaces_compare_by_value():
+    assert appell.Plane((0, 0, 3)) == appell.Plane((0, 0, 1))
+    assert hash(appell.Circle(2.5)) == hash(appell.Circle(2.5))
+    assert appell.Circle(2.5) != appell.Cylinder(2.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: appell.Circle(0.0), "radius of Circle is 0.0, expected a positive number"),
+        (lambda: appell.Sphere(float("nan")), "radius of Sphere is nan"),
+        (lambda: appell.Circle(1.0, side="within"), "unknown side 'within'.*inside, outside"),
+        (lambda: appell.Cylinder(1.0, axis=(0, 0, 0)), "axis of Cylinder has length 0"),
+        (lambda: appell.Plane((0, 1)), "normal of Plane is .* expected three finite numbers"),
+        (lambda: appell.Plane(restitution=1.2), "restitution of Plane is 1.2, expected a number from 0"),
+        (lambda: appell.Plane(restitution=-0.1), "restitution of Plane is -0.1"),
+        (lambda: appell.Plane(friction=-1.0), "friction of Plane is -1.0"),
+        (lambda: appell.Ellipse((1.0, -2.0)), "a semi-axis of Ellipse is -2.0"),
+        (lambda: appell.Ellipse((1.0, 2.0), major=(0, 0, 1)), "at right angles to its axis"),
+    ],
+)
+def test_wrong_walls_are_refused(make, message):
+    with pytest.raises(appell.ArgumentError, match=message):
+        make()
+
+
+def test_a_gradient_of_another_function_is_refused():
+    wrong = appell.ImplicitSurface(lambda p: p @ p - 4.0, lambda p: p)
+    robot = appell.load("planar2r")
+    with pytest.raises(
+        appell.ArgumentError, match=r"gradient of ImplicitSurface at .* differences of its function give"
+    ):
+        appell.simulate(robot, [0.0, 0.0], [0.0, 0.0], 0.1, walls=[wrong])
