@@ -1,4 +1,4 @@
-"""Every example in a docstring runs, in the package that is installed."""
+"""Every example in a docstring runs, in the packages that are installed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import pkgutil
 import pytest
 
 import appell
+import appell_lab
 
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(appell.__path__, "appell.")
+    for package in (appell, appell_lab)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith("__main__") and not module.name.startswith("appell._native")
 )
 
 
-@pytest.mark.parametrize("name", ["appell", *MODULES])
+@pytest.mark.parametrize("name", ["appell", "appell_lab", *MODULES])
 def test_examples_of_module(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:
