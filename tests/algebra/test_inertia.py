@@ -9,7 +9,7 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.algebra import NO_MASS, Inertia, Rotation, Sym3, Turn, Vec3
+from appell.algebra import NO_MASS, AxisRotation, Inertia, Rotation, Sym3, Vec3
 
 NUMBERS = st.floats(-2, 2)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
@@ -32,22 +32,24 @@ def entries(body: Inertia) -> np.ndarray:
 
 
 def rotation_of(turns) -> Rotation:
-    return Rotation(*(Turn(axis, math.cos(angle), math.sin(angle)) for axis, angle in turns))
+    return Rotation(*(AxisRotation(axis, math.cos(angle), math.sin(angle)) for axis, angle in turns))
 
 
 @given(POINTS, TURNS, VECTORS)
 def test_moved_body_is_the_body_of_moved_points(points, turns, p) -> None:
     R, p = rotation_of(turns), Vec3(*p)
     moved = [(mass, tuple(R @ Vec3(*place) + p)) for mass, place in points]
-    assert_close(entries(of_points(points).moved(R, p)), entries(of_points(moved)), tolerance=TOLERANCE, scale=SCALE)
+    assert_close(
+        entries(of_points(points).transformed(R, p)), entries(of_points(moved)), tolerance=TOLERANCE, scale=SCALE
+    )
 
 
 @given(POINTS, TURNS, VECTORS, TURNS, VECTORS)
 def test_moving_twice_is_moving_by_the_product(points, first, p, second, s) -> None:
     body, R, Q = of_points(points), rotation_of(first), rotation_of(second)
     p, s = Vec3(*p), Vec3(*s)
-    expected = body.moved(Q * R, Q @ p + s)
-    assert_close(entries(body.moved(R, p).moved(Q, s)), entries(expected), tolerance=TOLERANCE, scale=SCALE)
+    expected = body.transformed(Q * R, Q @ p + s)
+    assert_close(entries(body.transformed(R, p).transformed(Q, s)), entries(expected), tolerance=TOLERANCE, scale=SCALE)
 
 
 @given(POINTS, POINTS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as Reference
 
-from appell.algebra import Angle, Mat3, Rotation, Sym3, Turn, Vec3, skew
+from appell.algebra import Angle, AxisRotation, Mat3, Rotation, Sym3, Vec3, skew
 from appell.model.pose import Pose
 
 ANGLES = st.floats(-10, 10)
@@ -22,7 +22,7 @@ SCALE = 50.0  # of sums of products of the numbers above
 
 
 def rotation_of(turns: list[tuple[int, float]]) -> Rotation:
-    return Rotation(*(Turn(axis, math.cos(angle), math.sin(angle)) for axis, angle in turns))
+    return Rotation(*(AxisRotation(axis, math.cos(angle), math.sin(angle)) for axis, angle in turns))
 
 
 def matrix_of(turns: list[tuple[int, float]]) -> np.ndarray:
@@ -79,7 +79,7 @@ def test_turns_a_general_tensor_as_the_matrix_does(turns, entries) -> None:
     R, A = rotation_of(turns), Mat3(*entries)
     matrix = matrix_of(turns)
     assert_close(array(R.conjugate_general(A)), matrix @ array(A) @ matrix.T, tolerance=TOLERANCE, scale=SCALE)
-    assert_close(array(R.turn_columns(A)), matrix @ array(A), tolerance=TOLERANCE, scale=SCALE)
+    assert_close(array(R.rotate_columns(A)), matrix @ array(A), tolerance=TOLERANCE, scale=SCALE)
 
 
 @given(TURNS, VECTORS)

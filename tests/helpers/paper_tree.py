@@ -10,7 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 
 import appell
-from appell.algorithms.branches import Masses, Place, transformations
+from appell.algorithms.branches import BranchInertia, LinkTransform, transformations
 from appell.algorithms.inverse_dynamics import shafei2018
 from appell.robot.robot import Robot
 from helpers.states import random_states
@@ -41,7 +41,7 @@ class Case:
         """B_1, B_2 and c of every link."""
         return [
             (array(B1).real, np.array([*B2.full()]).reshape(3, 3), array(m).real[:, 0])
-            for B1, B2, m in (Masses.of(link) for link in self.links)
+            for B1, B2, m in (BranchInertia.of(link) for link in self.links)
         ]
 
     def between(self, j: int, i: int) -> np.ndarray:
@@ -50,7 +50,7 @@ class Case:
 
     def axis(self, j: int, i: int) -> np.ndarray:
         """^iR_j x_j,3, the direction about which joint j turns, in frame i."""
-        return self.between(j, i)[:3, :3].T @ np.array([*self.links[j].kind.subspace()[0].angular])
+        return self.between(j, i)[:3, :3].T @ np.array([*self.links[j].kind.motion_subspace()[0].angular])
 
     def without_gravity(self) -> Robot:
         return self.robot.with_gravity((0.0, 0.0, 0.0))
@@ -72,7 +72,7 @@ def array(matrix) -> np.ndarray:
     return np.array([[complex(x) for x in row] for row in matrix.rows])
 
 
-def places(c: Case, q=None) -> list[Place]:
+def places(c: Case, q=None) -> list[LinkTransform]:
     return transformations(c.tree, list(c.q if q is None else q))
 
 
@@ -89,7 +89,7 @@ def motions(c: Case, q=None, qd=None, qdd=None):
 
 def column(c: Case, j: int) -> int:
     """The coordinate of link j's joint."""
-    return c.links[j].v
+    return c.links[j].idx_v
 
 
 def on_the_way(c: Case, j: int, i: int) -> bool:

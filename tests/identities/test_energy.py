@@ -82,6 +82,6 @@ def test_passive_forces_follow_each_joints_own_speed(robot: Robot) -> None:
     power = np.zeros(len(qd))
     for link in robot.tree.links:
         joint = robot.joint(link.name)
-        own = link.multiplier * qd[:, link.v]
+        own = link.multiplier * qd[:, link.idx_v]
         power -= (joint.damping * own + joint.friction * np.sign(own)) * own
     assert_close(np.einsum("ni,ni->n", robot.passive_forces(qd), qd), power)

@@ -101,7 +101,7 @@ def test_rotor_inertia_adds_to_the_diagonal(robot: Robot) -> None:
     q = random_states(robot).q
     rotors = np.zeros(robot.nv)
     for link in robot.tree.links:
-        rotors[link.v] += link.multiplier**2 * robot.joint(link.name).armature
+        rotors[link.idx_v] += link.multiplier**2 * robot.joint(link.name).armature
     expected = bare.mass_matrix(q) + np.diag(rotors)
     for method in METHODS["mass_matrix"]:
         assert_close(robot.mass_matrix(q, method=method), expected)

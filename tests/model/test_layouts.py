@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import appell
-from appell.model.framing import axes_along
 from appell.model.joints import KINDS
+from appell.model.tree_builder import axes_along
 from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11

@@ -11,7 +11,7 @@ import pytest
 import appell
 from appell.model.body import Body
 from appell.model.check.mass import second_moments, tensors
-from appell.model.check.repair import LEAST_MASS, nearest_body
+from appell.model.check.repair import MIN_MASS, nearest_body
 from appell.model.joint import Joint, Limits
 from appell.robot.robot import Robot
 
@@ -90,7 +90,7 @@ def test_repaired_robots_are_sound(body):
     assert len(messages) == 1
     assert result.mass_matrix([0.3]).item() > 0.0
     if body.mass <= 0.0:
-        assert result.body("b").mass == LEAST_MASS
+        assert result.body("b").mass == MIN_MASS
 
 
 def test_joints_are_put_right():

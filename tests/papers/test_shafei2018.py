@@ -12,7 +12,7 @@ from helpers.paper_tree import ROBOTS, Case, T, array, case, column, imaginary, 
 from helpers.shared_data import reference
 
 import appell
-from appell.algorithms.branches import Masses
+from appell.algorithms.branches import BranchInertia
 from appell.model.tree import BASE
 
 TOLERANCE = 1e-12
@@ -143,7 +143,7 @@ def test_eqs_13_and_14_gibbs_function(name: str) -> None:
 def test_eqs_15_and_16_masses_of_the_papers_rods() -> None:
     """B_1 = ½ ∫ μ r r^T dη of a uniform rod of 1 m and 1 kg, B_2 the inertia of its cross-sections in table 2."""
     for link in case("paper").links[2:]:
-        B1, B2, _ = Masses.of(link)
+        B1, B2, _ = BranchInertia.of(link)
         expected = 0.5 * np.array([[1 / 3, 0, 0, 1 / 2], [0, 0, 0, 0], [0, 0, 0, 0], [1 / 2, 0, 0, 1]])
         assert_close(array(B1).real, expected, tolerance=TOLERANCE)
         assert_close([*B2], [5.89e-5, 0, 0, 2.94e-5, 0, 2.94e-5], tolerance=1e-15, scale=1.0)
@@ -152,7 +152,7 @@ def test_eqs_15_and_16_masses_of_the_papers_rods() -> None:
 def test_eqs_15_and_16_masses_of_any_body() -> None:
     """B_1 and B_2 together have mass, first moment and inertia of the body: -½ tr and complement of 2 B_1, plus B_2."""
     for link in case("space").links:
-        B1, B2, _ = Masses.of(link)
+        B1, B2, _ = BranchInertia.of(link)
         second = 2 * array(B1).real
         assert_close(second[3, 3], np.float64(link.inertia.mass))
         assert_close(second[:3, 3], [*link.inertia.gamma])

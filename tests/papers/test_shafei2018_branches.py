@@ -108,8 +108,8 @@ def test_eqs_36_to_40_composite_moments(name: str) -> None:
             for member in branch[k:]:
                 B1, B2, _ = c.masses[member.i]
                 to_j, to_k = c.between(branch[j].i, member.i), c.between(branch[k].i, member.i)
-                F_sum += member.real * to_j @ B1 @ to_k.T
-                Pi_sum += member.real * to_j[:3, :3] @ B2 @ to_k[:3, :3].T
+                F_sum += member.has_mass * to_j @ B1 @ to_k.T
+                Pi_sum += member.has_mass * to_j[:3, :3] @ B2 @ to_k[:3, :3].T
             assert_close(array(found).real, F_sum, tolerance=TOLERANCE, scale=10.0)
             assert_close(np.array([*Pi[j, k]]).reshape(3, 3), Pi_sum, tolerance=TOLERANCE, scale=1.0)
 
@@ -158,7 +158,7 @@ def test_eqs_41_and_42_right_hand_side(name: str) -> None:
 
 def test_branches_of_the_papers_tree() -> None:
     """Section 3.1.3: four branches; a link that an earlier branch has is massless."""
-    found = [[(member.link.name, member.real) for member in branch[2:]] for branch in branches(case("paper").tree)]
+    found = [[(member.link.name, member.has_mass) for member in branch[2:]] for branch in branches(case("paper").tree)]
     real = {"q1": 0, "q2": 0, "q3": 0, "q4": 0, "q5": 1, "q6": 1, "q7": 1, "q8": 2, "q9": 3, "q10": 3}
     paths = ["q1 q2 q3 q4", "q1 q2 q5 q6 q7", "q1 q2 q5 q8", "q1 q2 q5 q9 q10"]
     assert found == [[(name, real[name] == m) for name in path.split()] for m, path in enumerate(paths)]
@@ -167,7 +167,7 @@ def test_branches_of_the_papers_tree() -> None:
 @on_both
 def test_every_link_has_its_mass_in_one_branch(name: str) -> None:
     c = case(name)
-    real = [member.i for branch in branches(c.tree) for member in branch if member.real]
+    real = [member.i for branch in branches(c.tree) for member in branch if member.has_mass]
     assert sorted(real) == list(range(len(c.links)))
 
 
@@ -175,7 +175,7 @@ def test_figure_5_inertia_matrices_of_the_branches() -> None:
     """Each branch alone is the robot whose other links have no mass, and has entries for its own joints only."""
     c = case("paper")
     for branch in branches(c.tree):
-        real = {member.link.body for member in branch if member.real}
+        real = {member.link.body for member in branch if member.has_mass}
         bodies = tuple(body if body.name in real else Body(body.name) for body in c.robot.bodies)
         alone = Robot("branch", bodies, c.robot.joints).mass_matrix(c.q, method="composite")
         M = np.zeros_like(alone)

@@ -407,7 +407,7 @@ def test_rollouts_of_joints_that_turn_freely(free_file):
     options = {"steps": 4, "dt": 1e-3, "every": 2}
     expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
     loaded = appell.load_compiled(free_file)
-    assert loaded.free_joints == appell.compile(FREE).free_joints
+    assert loaded.quasi_velocity_joints == appell.compile(FREE).quasi_velocity_joints
     path = appell.rollout(loaded, q0, qd0, tau, **options)
     assert np.array_equal(path.q, expected.q)
     assert np.array_equal(path.qd, expected.qd)

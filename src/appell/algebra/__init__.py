@@ -2,7 +2,7 @@
 
 from appell.algebra.angle import Angle
 from appell.algebra.inertia import NO_MASS, Inertia, euler_tensor
-from appell.algebra.rotation import Cosines, Rotation, Turn, of_quaternion
+from appell.algebra.rotation import AxisRotation, DirectionCosines, Rotation, rotation_from_quaternion
 from appell.algebra.scalar import Scalar, cos, is_zero, sin, sqrt
 from appell.algebra.vec3 import (
     IDENTITY,
@@ -23,13 +23,13 @@ __all__ = [
     "NO_MASS",
     "ZERO",
     "Angle",
-    "Cosines",
+    "AxisRotation",
+    "DirectionCosines",
     "Inertia",
     "Mat3",
     "Rotation",
     "Scalar",
     "Sym3",
-    "Turn",
     "Vec3",
     "X",
     "Y",
@@ -39,7 +39,7 @@ __all__ = [
     "euler_tensor",
     "is_zero",
     "moment_of_tensor",
-    "of_quaternion",
+    "rotation_from_quaternion",
     "sin",
     "skew",
     "sqrt",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from appell.algebra.scalar import Scalar
 
-RIGHT = math.pi / 2
+HALF_PI = math.pi / 2
 ROUNDING = 1e-15
 """How far [rad] an angle may be from a multiple of a right angle and still be that multiple, rounded."""
 
@@ -22,16 +22,16 @@ class Angle(NamedTuple):
     @classmethod
     def of(cls, radians: float) -> Angle:
         quarters = nearest_quarters(radians)
-        if abs(radians - quarters * RIGHT) < ROUNDING * max(1, abs(quarters)):
+        if abs(radians - quarters * HALF_PI) < ROUNDING * max(1, abs(quarters)):
             cos, sin = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
-            return cls(quarters * RIGHT, cos, sin)
+            return cls(quarters * HALF_PI, cos, sin)
         return cls(radians, math.cos(radians), math.sin(radians))
 
 
 def nearest_quarters(radians: float) -> int:
     """How many right angles are nearest to this angle."""
-    return round(radians / RIGHT)
+    return round(radians / HALF_PI)
 
 
-NONE = Angle(0.0, 1.0, 0.0)
+ZERO_ANGLE = Angle(0.0, 1.0, 0.0)
 """No turn."""

@@ -43,7 +43,7 @@ class Inertia(NamedTuple):
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.mass + other.mass, self.gamma + other.gamma, self.J + other.J)
 
-    def moved(self, R: Rotation, p: Vec3) -> Inertia:
+    def transformed(self, R: Rotation, p: Vec3) -> Inertia:
         """The same body seen from a frame in which the old frame has rotation R and origin p."""
         gamma = R @ self.gamma
         return Inertia(

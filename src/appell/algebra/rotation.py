@@ -13,7 +13,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vec3 import IDENTITY, Mat3, Sym3, Vec3
 
 
-class Turn(NamedTuple):
+class AxisRotation(NamedTuple):
     """A rotation about coordinate axis 0, 1 or 2 by the angle with this cosine and sine."""
 
     axis: int
@@ -21,8 +21,8 @@ class Turn(NamedTuple):
     sin: Scalar
 
     @property
-    def T(self) -> Turn:
-        return Turn(self.axis, self.cos, -self.sin)
+    def T(self) -> AxisRotation:
+        return AxisRotation(self.axis, self.cos, -self.sin)
 
     def __matmul__(self, v: Vec3) -> Vec3:
         return _TURN_VECTOR[self.axis](self.cos, self.sin, v)
@@ -31,14 +31,14 @@ class Turn(NamedTuple):
         return _turn_tensor(self, A)
 
 
-class Cosines(NamedTuple):
+class DirectionCosines(NamedTuple):
     """A rotation by its nine direction cosines, columns are the axes of the turned frame."""
 
     matrix: Mat3
 
     @property
-    def T(self) -> Cosines:
-        return Cosines(self.matrix.T)
+    def T(self) -> DirectionCosines:
+        return DirectionCosines(self.matrix.T)
 
     def __matmul__(self, v: Vec3) -> Vec3:
         return self.matrix @ v
@@ -51,42 +51,42 @@ class Cosines(NamedTuple):
 class Rotation:
     """Factors from left to right: `Rotation(Turn(x), Turn(z))` is Rx Rz."""
 
-    __slots__ = ("turns",)
+    __slots__ = ("factors",)
 
-    def __init__(self, *turns: Turn | Cosines) -> None:
-        self.turns = turns
+    def __init__(self, *turns: AxisRotation | DirectionCosines) -> None:
+        self.factors = turns
 
     def __mul__(self, other: Rotation) -> Rotation:
-        return Rotation(*self.turns, *other.turns)
+        return Rotation(*self.factors, *other.factors)
 
     @property
     def T(self) -> Rotation:
         """The inverse rotation."""
-        return Rotation(*(turn.T for turn in reversed(self.turns)))
+        return Rotation(*(turn.T for turn in reversed(self.factors)))
 
     def __matmul__(self, v: Vec3) -> Vec3:
         """R v."""
-        for turn in reversed(self.turns):
+        for turn in reversed(self.factors):
             v = turn @ v
         return v
 
     def conjugate(self, A: Sym3) -> Sym3:
         """R A R^T."""
-        for turn in reversed(self.turns):
+        for turn in reversed(self.factors):
             A = turn.conjugate(A)
         return A
 
     def conjugate_general(self, A: Mat3) -> Mat3:
         """R A R^T for a tensor without symmetry."""
-        return self.turn_columns(self.turn_columns(A).T).T
+        return self.rotate_columns(self.rotate_columns(A).T).T
 
-    def turn_columns(self, A: Mat3) -> Mat3:
+    def rotate_columns(self, A: Mat3) -> Mat3:
         """R A."""
         return Mat3.from_columns(*(self @ column for column in A.columns))
 
     def matrix(self) -> Mat3:
         """The nine direction cosines, columns are the turned frame's axes."""
-        return self.turn_columns(IDENTITY)
+        return self.rotate_columns(IDENTITY)
 
 
 def _about_x(c: Scalar, s: Scalar, v: Vec3) -> Vec3:
@@ -112,7 +112,7 @@ _BLOCK = (
 )
 
 
-def _turn_tensor(turn: Turn, A: Sym3) -> Sym3:
+def _turn_tensor(turn: AxisRotation, A: Sym3) -> Sym3:
     """R A R^T for one turn, with the double products shared: 10 products and 9 sums."""
     uu, uv, vv, ua, va, aa = _BLOCK[turn.axis]
     c, s = turn.cos, turn.sin
@@ -130,14 +130,14 @@ def _turn_tensor(turn: Turn, A: Sym3) -> Sym3:
     return Sym3(turned["xx"], turned["xy"], turned["xz"], turned["yy"], turned["yz"], turned["zz"])
 
 
-def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:
+def rotation_from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:
     """The rotation of a unit quaternion."""
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2
     wx, wy, wz = w * x2, w * y2, w * z2
     return Rotation(
-        Cosines(Mat3(
+        DirectionCosines(Mat3(
             1.0 - (yy + zz), xy - wz, xz + wy,
             xy + wz, 1.0 - (xx + zz), yz - wx,
             xz - wy, yz + wx, 1.0 - (xx + yy),

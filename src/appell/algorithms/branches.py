@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from appell.algebra import Rotation, Scalar, Sym3, Turn, Vec3
+from appell.algebra import AxisRotation, Rotation, Scalar, Sym3, Vec3
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
 from appell.model.tree import BASE, Link, Tree
 
 
-class Masses(NamedTuple):
+class BranchInertia(NamedTuple):
     """B_1 of (15), B_2 of (16) and c of (20).
 
     The paper's links are rods: B_1 = ½ ∫ μ r r^T dη is the mass on the centre line, B_2 the inertia of the cross-sections,
@@ -33,7 +33,7 @@ class Masses(NamedTuple):
     c: Matrix
 
     @classmethod
-    def of(cls, link: Link) -> Masses:
+    def of(cls, link: Link) -> BranchInertia:
         m, gamma, J = link.inertia
         rod = gamma.outer(link.inertia.com) * (4.0 / 3.0)  # ∫ r r^T dm of the rod
         return cls(
@@ -43,29 +43,29 @@ class Masses(NamedTuple):
         )
 
 
-VIRTUAL = Masses(NULL, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), column(Vec3(0.0, 0.0, 0.0), 0.0))
+MASSLESS = BranchInertia(NULL, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), column(Vec3(0.0, 0.0, 0.0), 0.0))
 """A link that has its mass in another branch."""
 
 
-class Member(NamedTuple):
+class BranchLink(NamedTuple):
     """A link of a branch: its index i in the tree, and whether the branch has its mass."""
 
     i: int
     link: Link
-    real: bool
+    has_mass: bool
 
     @property
-    def masses(self) -> Masses:
-        return Masses.of(self.link) if self.real else VIRTUAL
+    def inertia(self) -> BranchInertia:
+        return BranchInertia.of(self.link) if self.has_mass else MASSLESS
 
 
-def branches(tree: Tree) -> list[list[Member]]:
+def branches(tree: Tree) -> list[list[BranchLink]]:
     """All branches, each from the base to a tip, in the order in which a walk through the tree meets the tips."""
     seen: set[int] = set()
     found = []
     for tip in _tips(tree):
         path = tree.ancestors(tip)[::-1]
-        found.append([Member(i, tree.links[i], i not in seen) for i in path])
+        found.append([BranchLink(i, tree.links[i], i not in seen) for i in path])
         seen.update(path)
     return found
 
@@ -79,7 +79,7 @@ def _tips(tree: Tree) -> Iterator[int]:
             yield i
 
 
-class Place(NamedTuple):
+class LinkTransform(NamedTuple):
     """Where a link stands.
 
     Attributes:
@@ -95,14 +95,16 @@ class Place(NamedTuple):
     dT: tuple[Matrix, ...]
 
 
-def transformations(tree: Tree, q: Sequence[Scalar]) -> list[Place]:
+def transformations(tree: Tree, q: Sequence[Scalar]) -> list[LinkTransform]:
     """Steps 1 and 2 for every link; one that lies on several branches stands at the same place in all of them."""
-    places: list[Place] = []
+    places: list[LinkTransform] = []
     for link in tree.links:
-        along = Rotation(Turn(2, link.turn.cos, link.turn.sin), Turn(0, link.tilt.cos, link.tilt.sin))
+        along = Rotation(
+            AxisRotation(2, link.azimuth.cos, link.azimuth.sin), AxisRotation(0, link.tilt.cos, link.tilt.sin)
+        )
         R, p = link.kind.placement(link.coordinates(q), link.offset)
-        E, A = transformation(along, link.s0), transformation(R, p)
-        U1 = [A @ screw(unit) for unit in link.kind.subspace()]
+        E, A = transformation(along, link.origin), transformation(R, p)
+        U1 = [A @ screw(unit) for unit in link.kind.motion_subspace()]
         That = (IDENTITY if link.parent == BASE else places[link.parent].T) @ E
-        places.append(Place(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
+        places.append(LinkTransform(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
     return places

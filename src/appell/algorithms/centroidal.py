@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from appell.algebra import ZERO, Cosines, Inertia, Rotation, Scalar, Vec3, is_zero
+from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Vec3, is_zero
 from appell.algebra.wrench import Wrench
 from appell.algorithms.registry import algorithm
 from appell.algorithms.world import WorldMotion, world_motion
@@ -64,7 +64,7 @@ def center_of_mass_jacobian(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar
 def own_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Inertia]:
     """Mass properties of every link about the world's origin, along the world's axes."""
     return [
-        link.inertia.moved(Rotation(Cosines(motion.R)), motion.p)
+        link.inertia.transformed(Rotation(DirectionCosines(motion.R)), motion.p)
         for link, motion in zip(tree.links, motions, strict=True)
     ]
 
@@ -87,8 +87,8 @@ def unit_momenta(tree: Tree, motions: list[WorldMotion], bodies: list[Inertia]) 
         if parent != BASE:
             carried[parent] = carried[parent] + carried[i]
     for link, motion, body in zip(tree.links, motions, carried, strict=True):
-        for k, unit in enumerate(motion.units(link.kind.subspace())):
-            yield link.v + k, momentum(body, at_world_origin(unit, motion.p)).times(link.multiplier)
+        for k, unit in enumerate(motion.units(link.kind.motion_subspace())):
+            yield link.idx_v + k, momentum(body, at_world_origin(unit, motion.p)).times(link.multiplier)
 
 
 def at_world_origin(twist: Twist, p: Vec3) -> Twist:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from appell.model.tree import Tree
 
 
-class FreeJoint(NamedTuple):
+class QuasiVelocityJoint(NamedTuple):
     """A joint whose coordinates do not change at its speeds.
 
     Attributes:
@@ -27,23 +27,27 @@ class FreeJoint(NamedTuple):
 
     name: str
     kind: str
-    q: int
-    v: int
+    idx_q: int
+    idx_v: int
 
 
-def free_joints(tree: Tree) -> tuple[FreeJoint, ...]:
+def quasi_velocity_joints(tree: Tree) -> tuple[QuasiVelocityJoint, ...]:
     """The free joints of a robot, in the order of the coordinates."""
-    found = (FreeJoint(link.name, link.kind.name, link.q, link.v) for link in tree.links if link.kind.free)
-    return tuple(sorted(found, key=lambda joint: joint.q))
+    found = (
+        QuasiVelocityJoint(link.name, link.kind.name, link.idx_q, link.idx_v)
+        for link in tree.links
+        if link.kind.has_quasi_velocities
+    )
+    return tuple(sorted(found, key=lambda joint: joint.idx_q))
 
 
-def quaternions(free: Sequence[FreeJoint]) -> tuple[tuple[str, int], ...]:
+def quaternions(free: Sequence[QuasiVelocityJoint]) -> tuple[tuple[str, int], ...]:
     """The joints that have a unit quaternion among their coordinates, each with the place in q where it begins."""
     begins = ((joint, KINDS[joint.kind].quaternion) for joint in free)
-    return tuple((joint.name, joint.q + begin) for joint, begin in begins if begin is not None)
+    return tuple((joint.name, joint.idx_q + begin) for joint, begin in begins if begin is not None)
 
 
-def coordinate_rates(free: Sequence[FreeJoint], q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def coordinate_rates(free: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     """q̇ = N(q) qd; nq scalars from nq and nv scalars."""
     rates: list[Scalar] = []
     done = 0
@@ -55,7 +59,7 @@ def coordinate_rates(free: Sequence[FreeJoint], q: Sequence[Scalar], qd: Sequenc
     return [*rates, *qd[done:]]
 
 
-def tidied(free: Sequence[FreeJoint], q: Sequence[Scalar]) -> list[Scalar]:
+def normalize_quaternions(free: Sequence[QuasiVelocityJoint], q: Sequence[Scalar]) -> list[Scalar]:
     """The same configuration with quaternions of unit length, from which steps along q̇ drift away."""
     q = list(q)
     for _, begin in quaternions(free):

@@ -22,15 +22,15 @@ from appell.model.joints import Twist
 from appell.model.tree import BASE, Link, Tree
 
 
-class Moving(NamedTuple):
+class GroupMomentum(NamedTuple):
     """Mass properties about the world's origin, momentum P = ∫ ṙ dm and K = ∫ ṙ r^T dm of a group of bodies."""
 
     inertia: Inertia
     P: Vec3
     K: Mat3
 
-    def plus(self, other: Moving) -> Moving:
-        return Moving(self.inertia + other.inertia, self.P + other.P, self.K + other.K)
+    def plus(self, other: GroupMomentum) -> GroupMomentum:
+        return GroupMomentum(self.inertia + other.inertia, self.P + other.P, self.K + other.K)
 
     @property
     def D(self) -> Mat3:
@@ -49,7 +49,7 @@ class Moving(NamedTuple):
         steady = self.momentum(rate)
         return Wrench(steady.force + unit.angular.cross(self.P), steady.moment + self.D @ unit.angular)
 
-    def turning(self, unit: Twist) -> Vec3:
+    def rotational_part(self, unit: Twist) -> Vec3:
         """The vector whose product with w_k is the part of C_jk that w_k brings: ∫ (w_k x ṙ) · J_j dm."""
         return self.P.cross(unit.linear) + self.D.T @ unit.angular
 
@@ -64,13 +64,13 @@ def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> li
 
     def add(row: int, a: int, column: int, b: int, value: Scalar) -> None:
         first, second = tree.links[row], tree.links[column]
-        i, k = first.v + a, second.v + b
+        i, k = first.idx_v + a, second.idx_v + b
         C[i][k] = C[i][k] + value * (first.multiplier * second.multiplier)
 
     for j, group in enumerate(groups):
         for b, (unit, rate) in enumerate(units[j]):
             F, N = group.force(unit, rate)
-            p, turning = group.momentum(unit), group.turning(unit)
+            p, turning = group.momentum(unit), group.rotational_part(unit)
             for k in tree.ancestors(j):
                 for a, (other, other_rate) in enumerate(units[k]):
                     add(k, a, j, b, other.linear @ F + other.angular @ N)
@@ -80,7 +80,7 @@ def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> li
     return C
 
 
-def carried_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Moving]:
+def carried_bodies(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum]:
     """Each link with everything it carries."""
     groups = [own_body(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
     for i in reversed(range(len(groups))):
@@ -90,7 +90,7 @@ def carried_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Moving]:
     return groups
 
 
-def own_body(link: Link, motion: WorldMotion) -> Moving:
+def own_body(link: Link, motion: WorldMotion) -> GroupMomentum:
     """One link about the world's origin."""
     R, p, omega, v = motion
     m, arm = link.inertia.mass, R @ link.inertia.gamma
@@ -99,13 +99,13 @@ def own_body(link: Link, motion: WorldMotion) -> Moving:
     gamma = arm + p * m
     at_origin = v - omega.cross(p)
     K = at_origin.outer(gamma) + skew(omega).dot(J)
-    return Moving(Inertia(m, gamma, J.upper()), at_origin * m + omega.cross(gamma), K)
+    return GroupMomentum(Inertia(m, gamma, J.upper()), at_origin * m + omega.cross(gamma), K)
 
 
 def unit_twists(link: Link, motion: WorldMotion) -> list[tuple[Twist, Twist]]:
     """Unit twists of the link's joint, taken at the world's origin, and their rates."""
     pairs = []
-    for w, u in motion.units(link.kind.subspace()):
+    for w, u in motion.units(link.kind.motion_subspace()):
         wd, ud = motion.omega.cross(w), motion.omega.cross(u)
         rate = Twist(wd, ud + motion.v.cross(w) + motion.p.cross(wd))
         pairs.append((Twist(w, u + motion.p.cross(w)), rate))

@@ -18,12 +18,12 @@ def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Sca
     total: Scalar = 0.0
     for link, (R, s) in zip(tree.links, tree.placements(q), strict=True):
         omega, v = (ZERO, ZERO) if link.parent == BASE else speeds[link.parent]
-        joint = link.kind.twist(link.speeds(qd))
+        joint = link.kind.twist(link.velocities(qd))
         omega, v = R.T @ omega + joint.angular, R.T @ (v + omega.cross(s)) + joint.linear
         speeds.append((omega, v))
         momentum = v * (0.5 * link.inertia.mass) + omega.cross(link.inertia.gamma)
         total = total + v @ momentum + omega @ (link.inertia.at_origin @ omega) * 0.5
-        for speed in link.speeds(qd):
+        for speed in link.velocities(qd):
             total = total + speed * speed * (0.5 * link.armature)
     return total
 
@@ -68,6 +68,6 @@ def gibbs_function(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: S
         inertia = link.inertia.inertia
         total = total + (rdd @ rdd) * (0.5 * link.inertia.mass)
         total = total + motion.omegad @ (inertia @ motion.omegad * 0.5 + motion.omega.cross(inertia @ motion.omega))
-        for acceleration in link.speeds(qdd):
+        for acceleration in link.velocities(qdd):
             total = total + acceleration * acceleration * (0.5 * link.armature)
     return total

@@ -47,10 +47,10 @@ def _assembled(tree: Tree, motions: list[WorldMotion], frame: Frame, column: Col
     end = _frame_motion(tree, motions, frame)
     for i in tree.ancestors(frame.link):
         link = tree.links[i]
-        for k, unit in enumerate(motions[i].units(link.kind.subspace())):
+        for k, unit in enumerate(motions[i].units(link.kind.motion_subspace())):
             twist = column(end, motions[i], unit)
             for row, entry in enumerate((*twist.linear, *twist.angular)):
-                J[row][link.v + k] = J[row][link.v + k] + entry * link.multiplier
+                J[row][link.idx_v + k] = J[row][link.idx_v + k] + entry * link.multiplier
     return J
 
 

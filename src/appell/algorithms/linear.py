@@ -19,7 +19,7 @@ def elimination_order(tree: Tree) -> list[int]:
     last = {}
     for i, link in enumerate(tree.links):
         for k in range(link.kind.nv):
-            last[link.v + k] = (i, k)
+            last[link.idx_v + k] = (i, k)
     return sorted(last, key=lambda v: last[v], reverse=True)
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from appell.algebra import Scalar
 from appell.algebra.wrench import Wrench
 from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.inverse_dynamics.mata2002 import Motion, body_force, propagate_motion
+from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion
 from appell.algorithms.registry import algorithm
 from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
 from appell.model.tree import Link, Placement, Tree
@@ -32,26 +32,26 @@ def regressor(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequen
     K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         for k, unit in enumerate(unit_wrenches(tree, link, motion)):
-            for row, force in forces_on_the_way(tree, places, i, unit):
+            for row, force in joint_forces_to_base(tree, places, i, unit):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
     for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):
-        for row, acceleration in enumerate(link.speeds(qdd), link.v):
+        for row, acceleration in enumerate(link.velocities(qdd), link.idx_v):
             K[row][k] = acceleration * link.multiplier
     return K
 
 
-def unit_wrenches(tree: Tree, link: Link, motion: Motion) -> list[Wrench]:
+def unit_wrenches(tree: Tree, link: Link, motion: LinkMotion) -> list[Wrench]:
     """Inertia force and moment of a body for one unit of each of its ten parameters, (9) and (10)."""
     R = tree.frames[link.body].R
     return [body_force(replace(link, inertia=inertia_of(unit, R)), motion) for unit in UNITS]
 
 
-def forces_on_the_way(tree: Tree, places: list[Placement], i: int, wrench: Wrench) -> Iterator[tuple[int, Scalar]]:
+def joint_forces_to_base(tree: Tree, places: list[Placement], i: int, wrench: Wrench) -> Iterator[tuple[int, Scalar]]:
     """Speed and generalised force on it, (14), of every joint between a body's wrench and the base, (15) and (16)."""
     for j in tree.ancestors(i):
         link = tree.links[j]
         for k, force in enumerate(link.kind.project(wrench.moment, wrench.force)):
-            yield link.v + k, force * link.multiplier
+            yield link.idx_v + k, force * link.multiplier
         wrench = step_inward(places[j], wrench)
 
 

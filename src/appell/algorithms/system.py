@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from appell.algebra import Scalar
-    from appell.algorithms.coordinate_rates import FreeJoint
+    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
     from appell.algorithms.request import Request
     from appell.model.tree import Frame
 
@@ -91,7 +91,7 @@ class System(ABC):
         return ()
 
     @property
-    def free(self) -> tuple[FreeJoint, ...]:
+    def free(self) -> tuple[QuasiVelocityJoint, ...]:
         """Joints whose coordinates do not change at their speeds."""
         return ()
 
@@ -193,5 +193,5 @@ def find_for(tree: Tree | System, quantity: str, method: str | None = None) -> t
 
     if isinstance(tree, System):
         return tree.find(quantity, method)
-    coupled = not all(link.leads for link in tree.links)
+    coupled = not all(link.is_independent for link in tree.links)
     return find(quantity, method, 0 if coupled else tree.nv)

@@ -30,8 +30,8 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
         R, s = link.placement(q)
         before = WorldMotion(tree.base, ZERO, ZERO, ZERO) if link.parent == BASE else motions[link.parent]
         arm = before.R @ s
-        rotation = R.T.turn_columns(before.R.T).T
-        joint = link.kind.twist(link.speeds(qd))
+        rotation = R.T.rotate_columns(before.R.T).T
+        joint = link.kind.twist(link.velocities(qd))
         motions.append(
             WorldMotion(
                 rotation,

@@ -13,7 +13,7 @@ from appell.closed_loop.closure import Closure
 from appell.closed_loop.elimination import SINE
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.errors import ModelError
-from appell.model.description import speeds_of
+from appell.model.description import velocity_indices
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -69,7 +69,7 @@ def close_loops(
     bare = ClosedLoopRobot(robot, tuple(closures), tuple(actuated), (), ())
     reference = _regular(bare, _reference(bare, q))
     K = jacobian_at(bare.system, reference)
-    kept, count = speeds_of(robot, actuated), rank(K)
+    kept, count = velocity_indices(robot, actuated), rank(K)
     if count == robot.nv:
         raise ModelError(f"{robot.name}: its closures leave nothing that moves. Check their kinds and frames.")
     if speeds is None:
@@ -77,7 +77,7 @@ def close_loops(
         independent = sorted(set(range(robot.nv)) - set(dependent or ()))
         trusted = dependent is not None
     else:
-        independent = speeds_of(robot, speeds)
+        independent = velocity_indices(robot, speeds)
         dependent = [k for k in range(robot.nv) if k not in independent]
         trusted = len(dependent) == count and min(sines(K, dependent), default=1.0) > SINE
     names = robot.qd_names

@@ -73,7 +73,7 @@ def elimination_order(system: LoopSystem, dependent: Iterable[int]) -> tuple[int
     for n, loop in enumerate(system.loops):
         for place, i in enumerate((*loop.inward, *loop.outward)):
             link = system.tree.links[i]
-            for k in range(link.v, link.v + link.kind.nv):
+            for k in range(link.idx_v, link.idx_v + link.kind.nv):
                 touched.setdefault(k, []).append((n, place))
     return tuple(sorted(dependent, key=lambda k: (len({n for n, _ in touched[k]}), touched[k])))
 

@@ -10,9 +10,9 @@ from appell.algebra import IDENTITY, Mat3, Vec3
 from appell.closed_loop.closures import KINDS
 from appell.closed_loop.way import Loop
 from appell.errors import ModelError, unknown_name_message
-from appell.model.framing import axes_along
 from appell.model.pose import Pose, Triple
 from appell.model.tree import Frame, Tree
+from appell.model.tree_builder import axes_along
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot

@@ -60,7 +60,7 @@ def drift(system: LoopSystem, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[
         angular, linear = [], []
         for at in way.crossings:
             link = system.tree.links[at.link]
-            rate = way.column_rate(at, link.kind.twist(link.speeds(v)))
+            rate = way.column_rate(at, link.kind.twist(link.velocities(v)))
             angular.append(rate.angular)
             linear.append(rate.linear)
         total = Twist(sum(angular[1:], angular[0]), sum(linear[1:], linear[0]))
@@ -97,8 +97,8 @@ def _collected(system: LoopSystem, found: list[Way], entries: Entries) -> Matrix
     for loop, way in zip(system.loops, found, strict=True):
         for at in way.crossings:
             link = system.tree.links[at.link]
-            for k, unit in enumerate(link.kind.subspace()):
-                column = matrix[link.v + k]
+            for k, unit in enumerate(link.kind.motion_subspace()):
+                column = matrix[link.idx_v + k]
                 for row, entry in enumerate(entries(loop, way, at, unit), start=first):
                     column[row] = column[row] + entry * link.multiplier
         first += loop.kind.count

@@ -42,7 +42,9 @@ def refuse_few_actuators(system: LoopSystem) -> None:
     actuated, freedom = system.actuated, len(system.independent)
     if len(actuated) >= freedom:
         return
-    names = [next(link.name for link in system.tree.links if link.v <= k < link.v + link.kind.nv) for k in actuated]
+    names = [
+        next(link.name for link in system.tree.links if link.idx_v <= k < link.idx_v + link.kind.nv) for k in actuated
+    ]
     raise ModelError(
         f"{len(actuated)} actuators ({', '.join(names) or 'none'}) cannot give any motion of {freedom} degrees of freedom. "
         "Name more joints as `actuated`, or ask for `generalized_forces` or `generalized_regressor`."

@@ -13,7 +13,7 @@ from appell.closed_loop.closure import Closure
 from appell.closed_loop.functions import LoopDynamics
 from appell.deprecation import renamed_attribute
 from appell.errors import ArgumentError, unknown_name_message
-from appell.model.description import numbered, speeds_of
+from appell.model.description import indexed_names, velocity_indices
 from appell.model.joints import KINDS
 from appell.robot.compiled import MAIN, Compiled
 
@@ -87,7 +87,7 @@ class ClosedLoopRobot(LoopDynamics):
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for every coordinate: the joint's, with a number where it has several."""
-        return numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
+        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
 
     @property
     def qd_names(self) -> tuple[str, ...]:
@@ -174,8 +174,8 @@ class ClosedLoopRobot(LoopDynamics):
         if start.shape[-1:] != (self.nq,):
             raise ArgumentError(f"q has shape {start.shape}, expected (..., {self.nq}).")
         if isinstance(q, Mapping):
-            return lead(self, start, self._with_joints(start, q), speeds_of(self.open_tree, [*hold, *q]))
-        return close(self, start, speeds_of(self.open_tree, hold))
+            return lead(self, start, self._with_joints(start, q), velocity_indices(self.open_tree, [*hold, *q]))
+        return close(self, start, velocity_indices(self.open_tree, hold))
 
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():
@@ -215,9 +215,9 @@ class ClosedLoopRobot(LoopDynamics):
             >>> robot.passive_forces(robot.reference, [1.0]).shape
             (1,)
         """
-        from appell.model.losses import losses
+        from appell.model.joint_friction import joint_friction
 
-        felt = losses(self.open_tree).forces(self.joint_speeds(q, qd))
+        felt = joint_friction(self.open_tree).forces(self.joint_speeds(q, qd))
         return np.einsum("...ji,...j->...i", self.speed_map(q), felt)
 
     # --- how its functions are evaluated (they are documented in LoopDynamics) ------------------------------------------

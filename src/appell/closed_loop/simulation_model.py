@@ -16,7 +16,7 @@ from appell.closed_loop.closing import EXACT, RCOND
 from appell.closed_loop.singular import in_words, singularity_at
 from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
-from appell.model.losses import Losses, losses
+from appell.model.joint_friction import JointFriction, joint_friction
 from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class LoopSimulationModel(CompiledFunctions):
         independent, actuated = list(system.independent), list(system.actuated)
         lower, upper, velocity, effort = tree.limits
         self.limits = StateLimits(lower, upper, velocity[independent], effort[actuated])
-        self.joint_friction, self.damping = _losses(robot), tree.damping
+        self.joint_friction, self.damping = _joint_friction(robot), tree.damping
         self._before: np.ndarray | None = None
 
     def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -115,9 +115,9 @@ def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
     return robot.compiled(Options(threads=1))
 
 
-def _losses(robot: ClosedLoopRobot) -> Losses:
+def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:
     """Damping of all joints, felt at the speeds in the reference configuration, and friction of independent speeds."""
-    all_, names, own = losses(robot.open_tree), robot.open_tree.qd_names, list(robot.system.independent)
+    all_, names, own = joint_friction(robot.open_tree), robot.open_tree.qd_names, list(robot.system.independent)
     for k in robot.system.dependent:
         if all_.friction[k]:
             raise ModelError(
@@ -125,4 +125,4 @@ def _losses(robot: ClosedLoopRobot) -> Losses:
                 f"independent speeds only ({', '.join(robot.qd_names)}): name it in `speeds`, or set its friction to 0."
             )
     felt = robot.speed_map(robot.reference).T ** 2 @ np.array(all_.damping)
-    return Losses(tuple(felt.tolist()), tuple(all_.friction[k] for k in own))
+    return JointFriction(tuple(felt.tolist()), tuple(all_.friction[k] for k in own))

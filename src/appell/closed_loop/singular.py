@@ -86,7 +86,9 @@ def in_words(system: LoopSystem, found: Singularity) -> str:
 
 
 def _name(system: LoopSystem, k: int) -> str:
-    link = next(link for link in system.tree.links if link.leads and link.v <= k < link.v + link.kind.nv)
+    link = next(
+        link for link in system.tree.links if link.is_independent and link.idx_v <= k < link.idx_v + link.kind.nv
+    )
     several = sum(other.kind.nv for other in system.tree.links if other.name == link.name) > 1
-    first = min(other.v for other in system.tree.links if other.name == link.name)
+    first = min(other.idx_v for other in system.tree.links if other.name == link.name)
     return f"{link.name}[{k - first}]" if several else link.name

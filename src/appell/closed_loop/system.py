@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from appell.algebra import Scalar
-from appell.algorithms.coordinate_rates import FreeJoint, free_joints
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import System, given
 from appell.closed_loop import constraints, dynamics, kinematics
@@ -18,7 +18,7 @@ from appell.closed_loop.choice import elimination_order
 from appell.closed_loop.closure import loops_of
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.way import Loop
-from appell.model.description import speeds_of
+from appell.model.description import velocity_indices
 from appell.model.lumping import lumped
 from appell.model.parameters import parameter_count, parameters
 from appell.model.tree import Frame, Tree
@@ -119,8 +119,8 @@ class LoopSystem(System):
         return self.tree.quaternions
 
     @property
-    def free(self) -> tuple[FreeJoint, ...]:
-        return free_joints(self.tree)
+    def free(self) -> tuple[QuasiVelocityJoint, ...]:
+        return quasi_velocity_joints(self.tree)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def system_of(robot: ClosedLoopRobot) -> LoopSystem:
     """The robot as the algorithms see it."""
     tree = robot.open_tree.tree
     bare = LoopSystem(tree, loops_of(robot.open_tree, robot.closures))
-    independent = speeds_of(robot.open_tree, robot.speeds)
+    independent = velocity_indices(robot.open_tree, robot.speeds)
     dependent = elimination_order(bare, [k for k in range(tree.nv) if k not in independent]) if robot.speeds else ()
-    actuated = speeds_of(robot.open_tree, robot.actuated)
+    actuated = velocity_indices(robot.open_tree, robot.actuated)
     return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))

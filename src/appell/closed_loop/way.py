@@ -92,17 +92,17 @@ def walk(tree: Tree, places: Sequence[Placement], loop: Loop, qd: Sequence[Scala
     for i in loop.inward:
         link, (turn, s) = tree.links[i], places[i]
         crossings.append(Crossing(i, -1.0, R, p, omega, v))
-        joint = link.kind.twist(link.speeds(speeds))
+        joint = link.kind.twist(link.velocities(speeds))
         omega, v = omega - R @ joint.angular, v - R @ joint.linear
-        R = turn.turn_columns(R.T).T  # R_link R^T: from the parent
+        R = turn.rotate_columns(R.T).T  # R_link R^T: from the parent
         arm = R @ s
         p, v = p - arm, v - omega.cross(arm)
     for i in loop.outward:
         link, (turn, s) = tree.links[i], places[i]
         arm = R @ s
         p, v = p + arm, v + omega.cross(arm)
-        R = turn.T.turn_columns(R.T).T  # R_parent R
-        joint = link.kind.twist(link.speeds(speeds))
+        R = turn.T.rotate_columns(R.T).T  # R_parent R
+        joint = link.kind.twist(link.velocities(speeds))
         omega, v = omega + R @ joint.angular, v + R @ joint.linear
         crossings.append(Crossing(i, 1.0, R, p, omega, v))
     arm = R @ loop.second.p

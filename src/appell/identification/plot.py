@@ -64,8 +64,8 @@ def parameter_picture(found: Identification) -> Any:
 def unit(found: Identification, speed: int) -> str:
     """Unit of the force at a speed: that of a translation or of a turn."""
     for link in found.source.tree.links:
-        if link.v <= speed < link.v + link.kind.nv:
-            angular = link.kind.subspace()[speed - link.v].angular
+        if link.idx_v <= speed < link.idx_v + link.kind.nv:
+            angular = link.kind.motion_subspace()[speed - link.idx_v].angular
             return "N m" if any(float(x) != 0.0 for x in angular) else "N"
     return "N m"
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 
 from appell.errors import ModelError
 from appell.loading.load import problems_of, read
-from appell.loading.reading import Reading
+from appell.loading.parsed import ParsedRobot
 from appell.model.check.problem import CheckReport
 from appell.model.check.repair import repair
 from appell.robot.robot import Robot
@@ -40,7 +40,7 @@ def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
         >>> print(appell.check(robot))
         planar2r: no defects found
     """
-    reading = Reading(source) if isinstance(source, Robot) else None
+    reading = ParsedRobot(source) if isinstance(source, Robot) else None
     try:
         reading = reading or read(source)
     except ModelError as error:

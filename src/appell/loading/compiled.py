@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.algorithms.coordinate_rates import FreeJoint
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.laws import LAWS
 from appell.algorithms.registry import QUANTITIES, Quantity
 from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
@@ -144,19 +144,19 @@ def read_facts(data: Any) -> RobotFacts:
     )  # fmt: skip
 
 
-def read_free(data: Any, nq: int, nv: int) -> tuple[FreeJoint, ...]:
+def read_free(data: Any, nq: int, nv: int) -> tuple[QuasiVelocityJoint, ...]:
     """Free joints of known kinds, side by side, that explain how many more coordinates than speeds there are."""
 
-    def read(entry: Any) -> FreeJoint:
+    def read(entry: Any) -> QuasiVelocityJoint:
         require(isinstance(entry, list) and len(entry) == 4, "a free joint has no four entries")
         name, kind = text(entry[0], "the name of a joint"), text(entry[1], "the kind of a joint")
-        require(kind in KINDS and KINDS[kind].free, f"{kind!r} is no kind of free joint")
-        return FreeJoint(name, kind, whole(entry[2], 0, nq, "a coordinate"), whole(entry[3], 0, nv, "a speed"))
+        require(kind in KINDS and KINDS[kind].has_quasi_velocities, f"{kind!r} is no kind of free joint")
+        return QuasiVelocityJoint(name, kind, whole(entry[2], 0, nq, "a coordinate"), whole(entry[3], 0, nv, "a speed"))
 
     free, q, v = items(data, read, "free", most=nv), 0, 0
     for joint in free:
-        require(joint.q >= q and joint.q - joint.v == q - v, "free joints do not lie side by side")
-        q, v = joint.q + KINDS[joint.kind].nq, joint.v + KINDS[joint.kind].nv
+        require(joint.idx_q >= q and joint.idx_q - joint.idx_v == q - v, "free joints do not lie side by side")
+        q, v = joint.idx_q + KINDS[joint.kind].nq, joint.idx_v + KINDS[joint.kind].nv
     require(q <= nq and q - v == nq - nv, "free joints do not fit the numbers of coordinates and speeds")
     return free
 

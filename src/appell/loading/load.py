@@ -9,7 +9,7 @@ from typing import Any
 
 from appell.errors import ArgumentError, ModelError, unknown_name_message
 from appell.loading.loops import find
-from appell.loading.reading import Reading
+from appell.loading.parsed import ParsedRobot
 from appell.loading.source import Source, open_source
 from appell.model.check.numbers import has_axis
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
@@ -83,7 +83,7 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     return based if found is None else found.closed(based)
 
 
-def read(given: Any) -> Reading:
+def read(given: Any) -> ParsedRobot:
     """The robot as its description has it, right or wrong."""
     from appell.loading.catalogue import names
 
@@ -104,7 +104,7 @@ def _with_unit_axis(joint: Joint) -> Joint:
     return replace(joint, axis=(x, y, z))
 
 
-def problems_of(reading: Reading) -> tuple[Problem, ...]:
+def problems_of(reading: ParsedRobot) -> tuple[Problem, ...]:
     """What could not be read, and what is wrong with what could."""
     from appell.model.check import inspect
 

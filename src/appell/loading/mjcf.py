@@ -22,8 +22,8 @@ import numpy as np
 from appell.errors import ModelError
 from appell.loading.mjcf_loops import closes_loop, loops_of
 from appell.loading.mjcf_visuals import visuals_of
+from appell.loading.parsed import ParsedRobot, ProblemLog
 from appell.loading.quaternion import rotation
-from appell.loading.reading import Notes, Reading
 from appell.loading.source import Source
 from appell.loading.xml import local_name, parse, xml_error
 from appell.model.body import Body, Six
@@ -39,9 +39,9 @@ def recognises(source: Source) -> bool:
     return source.tag == "mujoco"
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> ParsedRobot:
     """The robot of the compiled model, with its root `world`."""
-    notes = Notes(source.label)
+    notes = ProblemLog(source.label)
     names = _Names(_compile(source), _lines(source))
     bodies, joints, virtual = [], [], set()
     for i in range(names.model.nbody):
@@ -54,7 +54,7 @@ def read(source: Source) -> Reading:
     _left_out(names, notes)
     robot = Robot(names.robot, tuple(bodies), tuple(joints), _gravity(names), source=source.label)
     loops = loops_of(names.model, names.bodies, names.joints, source.label)
-    return Reading(robot, tuple(notes.problems), frozenset(virtual), loops)
+    return ParsedRobot(robot, tuple(notes.problems), frozenset(virtual), loops)
 
 
 def _compile(source: Source) -> Any:
@@ -195,7 +195,7 @@ def _gravity(names: _Names) -> Triple:
 # --- what ties joints together, and what is left out --------------------------------------------------------------------
 
 
-def _couplings(names: _Names, notes: Notes) -> dict[str, Mimic]:
+def _couplings(names: _Names, notes: ProblemLog) -> dict[str, Mimic]:
     """Linear couplings y - y0 = a0 + a1 (x - x0), by the joint y; other equalities are noted."""
     model, mujoco = names.model, _mujoco()
     mimics: dict[str, Mimic] = {}
@@ -216,7 +216,7 @@ def _couplings(names: _Names, notes: Notes) -> dict[str, Mimic]:
     return mimics
 
 
-def _left_out(names: _Names, notes: Notes) -> None:
+def _left_out(names: _Names, notes: ProblemLog) -> None:
     model = names.model
     for k in np.flatnonzero(model.jnt_stiffness):
         what = f"the spring of {model.jnt_stiffness[k]:g} N m/rad (N/m) is not part of the model"

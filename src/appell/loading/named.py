@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell.loading import catalogue
-from appell.loading.reading import Reading
+from appell.loading.parsed import ParsedRobot
 from appell.loading.source import Source
 
 
@@ -12,6 +12,6 @@ def recognises(source: Source) -> bool:
     return isinstance(source.given, str) and source.given in catalogue.names()
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> ParsedRobot:
     """The robot of that name."""
-    return Reading(catalogue.build(source.given), virtual=catalogue.virtual_bodies(source.given))
+    return ParsedRobot(catalogue.build(source.given), virtual=catalogue.virtual_bodies(source.given))

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from appell.loading.reading import Node, Notes, Reading
+from appell.loading.parsed import ParsedRobot, ProblemLog, XmlNode
 from appell.loading.source import Source
 from appell.loading.xml import parse
 from appell.model.body import Body, Six, Visual
@@ -35,10 +35,10 @@ def recognises(source: Source) -> bool:
     return source.tag == "robot"
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> ParsedRobot:
     """The robot as the file has it."""
-    notes = Notes(source.label)
-    root = Node(parse(source.data, source.label, source.encoding), "robot", notes)
+    notes = ProblemLog(source.label)
+    root = XmlNode(parse(source.data, source.label, source.encoding), "robot", notes)
     name = root.text("name")
     if not name:
         root.note("robot-name", "<robot> has no name", 'Add name="...".')
@@ -55,10 +55,10 @@ def read(source: Source) -> Reading:
         gravity_vector=_triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
-    return Reading(_with_state(robot, root.child("appell")), tuple(notes.problems))
+    return ParsedRobot(_with_state(robot, root.child("appell")), tuple(notes.problems))
 
 
-def _with_state(robot: Robot, own: Node) -> Robot:
+def _with_state(robot: Robot, own: XmlNode) -> Robot:
     """The robot with the initial state of our own tag, if it has one."""
     if not own.text("q"):
         return robot
@@ -69,7 +69,7 @@ def _with_state(robot: Robot, own: Node) -> Robot:
 # --- links --------------------------------------------------------------------------------------------------------------
 
 
-def _body(link: Node, colours: Mapping[str, Rgba]) -> Body:
+def _body(link: XmlNode, colours: Mapping[str, Rgba]) -> Body:
     name = link.text("name")
     link = replace(link, where=f"link {name!r}")
     inertial = replace(link.child("inertial"), where=link.where)
@@ -81,7 +81,7 @@ def _body(link: Node, colours: Mapping[str, Rgba]) -> Body:
     )  # fmt: skip
 
 
-def _mass(inertial: Node) -> float:
+def _mass(inertial: XmlNode) -> float:
     mass = inertial.child("mass")
     if inertial and not mass:
         inertial.note("missing", "<inertial> has no <mass>", 'Add <mass value="..."/>.')
@@ -90,7 +90,7 @@ def _mass(inertial: Node) -> float:
     return mass.number("value")
 
 
-def _inertia(inertial: Node, pose: Pose) -> Six:
+def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     """The tensor along the axes of the body, whatever axes the file gives it in."""
     node = inertial.child("inertia")
     if inertial and not node:
@@ -107,9 +107,9 @@ def _inertia(inertial: Node, pose: Pose) -> Six:
     return xx, xy, xz, yy, yz, zz
 
 
-def _visual(node: Node, colours: Mapping[str, Rgba]) -> Visual | None:
+def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
     """A shape to draw. One that cannot be read is left out with a warning: it has no part in the dynamics."""
-    quiet = Notes(node.notes.file)
+    quiet = ProblemLog(node.notes.file)
     visual = _shape(replace(node, notes=quiet), colours)
     if quiet.problems or visual is None:
         what = quiet.problems[0].what if quiet.problems else "<visual> has no known shape"
@@ -127,7 +127,7 @@ _SIZES = {
 }
 
 
-def _shape(node: Node, colours: Mapping[str, Rgba]) -> Visual | None:
+def _shape(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
     shape = next((shape for shape in node.child("geometry").children() if shape.tag in _SIZES), None)
     if shape is None:
         return None
@@ -136,7 +136,7 @@ def _shape(node: Node, colours: Mapping[str, Rgba]) -> Visual | None:
     return Visual(shape.tag, _SIZES[shape.tag](shape), _pose(node), shape.text("filename"), colour)
 
 
-def _colour(material: Node) -> Rgba | None:
+def _colour(material: XmlNode) -> Rgba | None:
     colour = material.child("color")
     if not colour:
         return None
@@ -147,7 +147,7 @@ def _colour(material: Node) -> Rgba | None:
 # --- joints -------------------------------------------------------------------------------------------------------------
 
 
-def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
+def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
     moves = kind not in KINDS or KINDS[kind].nv > 0
@@ -167,7 +167,7 @@ def _joint(node: Node, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     )  # fmt: skip
 
 
-def _limits(node: Node) -> Limits:
+def _limits(node: XmlNode) -> Limits:
     """Limits, infinite where absent. The greatest number there is stands for infinity, which URDF cannot write."""
     defaults = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
     values = {name: node.number(name, default, infinite=True) for name, default in defaults.items()}
@@ -177,13 +177,13 @@ def _limits(node: Node) -> Limits:
     })  # fmt: skip
 
 
-def _mimic(node: Node) -> Mimic | None:
+def _mimic(node: XmlNode) -> Mimic | None:
     if not node:
         return None
     return Mimic(node.text("joint"), node.number("multiplier", 1.0), node.number("offset", 0.0))
 
 
-def _rotors(root: Node) -> dict[str, tuple[float, float]]:
+def _rotors(root: XmlNode) -> dict[str, tuple[float, float]]:
     """Rotor inertia and gear ratio of the joints whose transmission gives them."""
     rotors: dict[str, tuple[float, float]] = {}
     for transmission in root.children("transmission", "transmission"):
@@ -202,7 +202,7 @@ def _rotors(root: Node) -> dict[str, tuple[float, float]]:
     return rotors
 
 
-def _pose(node: Node) -> Pose:
+def _pose(node: XmlNode) -> Pose:
     origin = node.child("origin")
     return Pose(_triple(origin.triple("xyz")), _triple(origin.triple("rpy")))
 

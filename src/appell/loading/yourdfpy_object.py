@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.loading.reading import Reading
+from appell.loading.parsed import ParsedRobot
 from appell.loading.source import Source
 from appell.model.body import Body, Visual
 from appell.model.joint import Joint, Limits, Mimic
@@ -25,11 +25,11 @@ def recognises(source: Source) -> bool:
     return any(kind.__name__ == "URDF" and kind.__module__.startswith("yourdfpy") for kind in kinds)
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> ParsedRobot:
     """The robot as yourdfpy holds it."""
     robot = source.given.robot
     colours = {material.name: material.color for material in robot.materials or ()}
-    return Reading(
+    return ParsedRobot(
         Robot(
             robot.name or "robot",
             tuple(_body(link, colours) for link in robot.links),

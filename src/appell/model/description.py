@@ -141,7 +141,7 @@ class Description:
     def tree(self) -> Tree:
         """The robot as the recursions see it: moving links with their joints, parents first."""
         from appell.model.check import require_tree
-        from appell.model.framing import build_tree
+        from appell.model.tree_builder import build_tree
 
         require_tree(self)
         return build_tree(self)
@@ -180,12 +180,12 @@ class Description:
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for every entry of q: the joint's, as `joint[k]` where it has several coordinates."""
-        return numbered([(joint.name, KINDS[joint.kind].nq) for joint in self.moving_joints])
+        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.moving_joints])
 
     @cached_property
     def qd_names(self) -> tuple[str, ...]:
         """A name for every entry of qd: the joint's, as `joint[k]` where it has several degrees of freedom."""
-        return numbered([(joint.name, KINDS[joint.kind].nv) for joint in self.moving_joints])
+        return indexed_names([(joint.name, KINDS[joint.kind].nv) for joint in self.moving_joints])
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -335,7 +335,7 @@ class Description:
             >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
             True
         """
-        from appell.model.losses import passive_forces
+        from appell.model.joint_friction import passive_forces
 
         return passive_forces(self, qd)
 
@@ -357,12 +357,12 @@ Described = TypeVar("Described", bound=Description)
 """A description, or a robot that is one."""
 
 
-def numbered(sizes: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def indexed_names(sizes: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Names with an index where there are several: (("a", 1), ("b", 2)) -> a, b[0], b[1]."""
     return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
 
 
-def speeds_of(robot: Description, joints: Sequence[str]) -> list[int]:
+def velocity_indices(robot: Description, joints: Sequence[str]) -> list[int]:
     """Places of the speeds of named joints, `joint` for all of a joint or `joint[k]` for one."""
     names = robot.qd_names
     found: list[int] = []

@@ -28,15 +28,15 @@ State = tuple[np.ndarray, np.ndarray]
 """Coordinates and speeds, (N, nq) and (N, nv)."""
 
 
-class Form(NamedTuple):
+class JointLayout(NamedTuple):
     """How a program lays out one kind of joint: its number of coordinates, and the way there and back."""
 
     nq: int
-    there: Callable[[np.ndarray, np.ndarray], State]
-    back: Callable[[np.ndarray, np.ndarray], State]
+    to_other: Callable[[np.ndarray, np.ndarray], State]
+    from_other: Callable[[np.ndarray, np.ndarray], State]
 
 
-Layout = Mapping[str, Form]
+Layout = Mapping[str, JointLayout]
 """The kinds of joint that a program lays out differently."""
 
 
@@ -54,14 +54,14 @@ def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, bac
     for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):
         v = robot.first_coordinates[joint.name][1]
         own = given[:, first : first + size], speeds[:, v : v + KINDS[joint.kind].nv]
-        found.append((form.back if back else form.there)(*own))
+        found.append((form.from_other if back else form.to_other)(*own))
         first += size
     coordinates, rates = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
     return coordinates.reshape(*lead, -1), rates.reshape(*lead, -1)
 
 
-def _same(nq: int) -> Form:
-    return Form(nq, lambda q, v: (q, v), lambda q, v: (q, v))
+def _same(nq: int) -> JointLayout:
+    return JointLayout(nq, lambda q, v: (q, v), lambda q, v: (q, v))
 
 
 # --- what the programs do differently -----------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def _turned(angle: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1], v[:, 2]], axis=-1)
 
 
-PLANAR = Form(3, lambda q, v: (q, _turned(q[:, 2], v)), lambda q, v: (q, _turned(-q[:, 2], v)))
+PLANAR = JointLayout(3, lambda q, v: (q, _turned(q[:, 2], v)), lambda q, v: (q, _turned(-q[:, 2], v)))
 """Rates of the coordinates instead of speeds along the child's axes."""
 
 
@@ -99,8 +99,8 @@ def _of_mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
 
 
 MUJOCO: Layout = {
-    "floating": Form(7, _mujoco_floating, _of_mujoco_floating),
-    "spherical": Form(4, lambda q, v: (_w_first(q), v), lambda q, v: (_w_last(q), v)),
+    "floating": JointLayout(7, _mujoco_floating, _of_mujoco_floating),
+    "spherical": JointLayout(4, lambda q, v: (_w_first(q), v), lambda q, v: (_w_last(q), v)),
     "planar": PLANAR,
 }
 
@@ -126,7 +126,7 @@ def _of_drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
 
 
 DRAKE: Layout = {
-    "floating": Form(7, _drake_floating, _of_drake_floating),
-    "spherical": Form(3, _drake_spherical, _of_drake_spherical),
+    "floating": JointLayout(7, _drake_floating, _of_drake_floating),
+    "spherical": JointLayout(3, _drake_spherical, _of_drake_spherical),
     "planar": PLANAR,
 }

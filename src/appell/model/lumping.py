@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from appell.algebra import Inertia, Rotation, Turn
+from appell.algebra import AxisRotation, Inertia, Rotation
 from appell.model.tree import BASE, Link, Tree
 
 
@@ -19,7 +19,7 @@ def lumped(tree: Tree) -> Tree:
     links = list(tree.links)
     for i in reversed(range(len(links))):
         link = links[i]
-        given = link.kind.unfelt(link.inertia)
+        given = link.kind.lumpable_inertia(link.inertia)
         links[i] = replace(link, inertia=_difference(link.inertia, given))
         if link.parent != BASE:
             parent = links[link.parent]
@@ -29,9 +29,9 @@ def lumped(tree: Tree) -> Tree:
 
 def _at_rest(link: Link, part: Inertia) -> Inertia:
     """What does not feel the joint, seen from the parent: it stands there as at q = 0."""
-    R = Rotation(Turn(2, link.turn.cos, link.turn.sin), Turn(0, link.tilt.cos, link.tilt.sin))
-    R = R * Rotation(Turn(2, link.offset.cos, link.offset.sin))
-    return part.moved(R, link.s0)
+    R = Rotation(AxisRotation(2, link.azimuth.cos, link.azimuth.sin), AxisRotation(0, link.tilt.cos, link.tilt.sin))
+    R = R * Rotation(AxisRotation(2, link.offset.cos, link.offset.sin))
+    return part.transformed(R, link.origin)
 
 
 def _difference(a: Inertia, b: Inertia) -> Inertia:

@@ -1,6 +1,6 @@
 """The robot as the recursions see it: moving links in parents-first order, with frames on their joint axes.
 
-How a description becomes a tree is in `appell.model.framing`.
+How a description becomes a tree is in `appell.model.tree_builder`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from appell.algebra import Angle, Inertia, Mat3, Rotation, Scalar, Turn, Vec3
+from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Vec3
 from appell.algebra.wrench import Wrench
-from appell.model.joints import JointKind
+from appell.model.joints import JointModel
 
 BASE = -1
 """Parent index of links that hang on the base."""
@@ -45,34 +45,36 @@ class Link:
     name: str
     body: str
     parent: int
-    kind: JointKind
-    q: int
-    v: int
+    kind: JointModel
+    idx_q: int
+    idx_v: int
     multiplier: float
-    shift: float
-    leads: bool
-    turn: Angle
+    mimic_offset: float
+    is_independent: bool
+    azimuth: Angle
     tilt: Angle
     offset: Angle
-    s0: Vec3
+    origin: Vec3
     inertia: Inertia
     armature: Scalar
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
         """The joint's own coordinates out of q."""
-        own = q[self.q : self.q + self.kind.nq]
-        return list(own) if self.leads else [x * self.multiplier + self.shift for x in own]
+        own = q[self.idx_q : self.idx_q + self.kind.nq]
+        return list(own) if self.is_independent else [x * self.multiplier + self.mimic_offset for x in own]
 
-    def speeds(self, qd: Sequence[Scalar]) -> list[Scalar]:
+    def velocities(self, qd: Sequence[Scalar]) -> list[Scalar]:
         """The joint's own speeds (or accelerations) out of qd."""
-        own = qd[self.v : self.v + self.kind.nv]
-        return list(own) if self.leads else [x * self.multiplier for x in own]
+        own = qd[self.idx_v : self.idx_v + self.kind.nv]
+        return list(own) if self.is_independent else [x * self.multiplier for x in own]
 
     def placement(self, q: Sequence[Scalar]) -> Placement:
         """Where the link stands in its parent."""
-        before = Rotation(Turn(2, self.turn.cos, self.turn.sin), Turn(0, self.tilt.cos, self.tilt.sin))
+        before = Rotation(
+            AxisRotation(2, self.azimuth.cos, self.azimuth.sin), AxisRotation(0, self.tilt.cos, self.tilt.sin)
+        )
         R, p = self.kind.placement(self.coordinates(q), self.offset)
-        return Placement(before * R, self.s0 + before @ p)
+        return Placement(before * R, self.origin + before @ p)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Tree:
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         """The joints that have a unit quaternion among their coordinates, each with the place in q where it begins."""
         return tuple(
-            (link.name, link.q + link.kind.quaternion) for link in self.links if link.kind.quaternion is not None
+            (link.name, link.idx_q + link.kind.quaternion) for link in self.links if link.kind.quaternion is not None
         )
 
     def placements(self, q: Sequence[Scalar]) -> list[Placement]:

@@ -19,4 +19,4 @@ def turns(joint: Joint) -> tuple[bool, ...]:
         ((True, True), (False,))
     """
     parts = KINDS[joint.kind].parts(joint)
-    return tuple(any(float(x) != 0.0 for x in twist.angular) for part, _ in parts for twist in part.subspace())
+    return tuple(any(float(x) != 0.0 for x in twist.angular) for part, _ in parts for twist in part.motion_subspace())

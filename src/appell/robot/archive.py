@@ -55,7 +55,7 @@ def save(
         gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
         stored.append({"request": request_data(request), "method": method, "form": form_data(form), "gpu": gpu})
     damping, friction = ((), ()) if system else dyn.losses
-    free = robot.system.free if system else dyn.free_joints
+    free = robot.system.free if system else dyn.quasi_velocity_joints
     facts = RobotFacts(
         robot.name, robot.nq, robot.nv, robot.joint_names, robot.body_names, robot.gravity_vector,
         tuple(float(x) for x in robot.parameters), damping, friction, free, robot.rotors, system,

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from appell.algorithms.coordinate_rates import FreeJoint
+    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
     from appell.algorithms.laws import Law
     from appell.algorithms.request import Request
     from appell.compiler.listing import Listing
-    from appell.model.losses import Losses
+    from appell.model.joint_friction import JointFriction
     from appell.robot.robot import Robot
     from appell.robot.simulation_model import SimulationModel
 
@@ -116,18 +116,18 @@ class CompiledRobot(Compiled, Dynamics):
         return True
 
     @property
-    def free_joints(self) -> tuple[FreeJoint, ...]:
+    def quasi_velocity_joints(self) -> tuple[QuasiVelocityJoint, ...]:
         """Joints whose coordinates do not change at their speeds."""
-        from appell.algorithms.coordinate_rates import free_joints
+        from appell.algorithms.coordinate_rates import quasi_velocity_joints
 
-        return free_joints(self.robot.tree)
+        return quasi_velocity_joints(self.robot.tree)
 
     @property
-    def losses(self) -> Losses:
+    def losses(self) -> JointFriction:
         """Damping and friction of the joints, which rollouts add."""
-        from appell.model.losses import losses
+        from appell.model.joint_friction import joint_friction
 
-        return losses(self.robot)
+        return joint_friction(self.robot)
 
 
 def compile(

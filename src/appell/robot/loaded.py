@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import FreeJoint
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.request import describe
 from appell.compiler.archive.store import TARGETS, Store
 from appell.compiler.options import Options
 from appell.errors import ArgumentError, ClosureError
-from appell.model.losses import Losses
+from appell.model.joint_friction import JointFriction
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RobotFacts:
     parameters: tuple[float, ...]
     damping: tuple[float, ...]
     friction: tuple[float, ...]
-    free: tuple[FreeJoint, ...] = ()
+    free: tuple[QuasiVelocityJoint, ...] = ()
     rotors: int = 0
     system: SystemFacts | None = None
 
@@ -118,14 +118,14 @@ class LoadedRobot(Loaded, Dynamics):
         return (law.name, True) in self.store.rates and runtime == (self.options.parameters == "runtime")
 
     @property
-    def free_joints(self) -> tuple[FreeJoint, ...]:
+    def quasi_velocity_joints(self) -> tuple[QuasiVelocityJoint, ...]:
         """Joints whose coordinates do not change at their speeds."""
         return self.robot.free
 
     @property
-    def losses(self) -> Losses:
+    def losses(self) -> JointFriction:
         """Damping and friction of the joints, which rollouts add."""
-        return Losses(self.robot.damping, self.robot.friction)
+        return JointFriction(self.robot.damping, self.robot.friction)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from appell.deprecation import renamed_attribute, warn_renamed
 from appell.errors import ArgumentError, unknown_name_message
-from appell.model.losses import losses
+from appell.model.joint_friction import joint_friction
 
 AnyRobot = Any
 
@@ -91,7 +91,7 @@ class Viscous(_TermPerVelocity):
         return qd
 
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
-        return np.array(losses(robot).damping)
+        return np.array(joint_friction(robot).damping)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Coulomb(_TermPerVelocity):
         return smooth_sign(qd, self.width)
 
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
-        return np.array(losses(robot).friction)
+        return np.array(joint_friction(robot).friction)
 
 
 @dataclass(frozen=True)

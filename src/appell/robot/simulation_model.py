@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import coordinate_rates, free_joints, quaternions, tidied
+from appell.algorithms.coordinate_rates import (
+    coordinate_rates,
+    normalize_quaternions,
+    quasi_velocity_joints,
+    quaternions,
+)
 from appell.errors import ArgumentError
+from appell.model.joint_friction import JointFriction, joint_friction
 from appell.model.joints import KINDS
-from appell.model.losses import Losses, losses
 from appell.robot.compiled import CompiledRobot, compile
 
 if TYPE_CHECKING:
@@ -71,7 +76,7 @@ class SimulationModel(Protocol):
         ...
 
     @property
-    def joint_friction(self) -> Losses:
+    def joint_friction(self) -> JointFriction:
         """Coulomb friction at each generalized velocity; of damping only whether there is any matters."""
         ...
 
@@ -150,7 +155,7 @@ class ConfigurationSpace:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self.free = free_joints(robot.tree)
+        self.free = quasi_velocity_joints(robot.tree)
         self.quaternions = [slice(begin, begin + 4) for _, begin in quaternions(self.free)]
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -167,7 +172,7 @@ class ConfigurationSpace:
 
     def normalize_quaternions(self, q: np.ndarray) -> np.ndarray:
         """The same configuration with unit quaternions, (nq,)."""
-        return np.array(tidied(self.free, q.tolist())) if self.quaternions else q
+        return np.array(normalize_quaternions(self.free, q.tolist())) if self.quaternions else q
 
 
 class TreeSimulationModel(CompiledFunctions):
@@ -177,7 +182,7 @@ class TreeSimulationModel(CompiledFunctions):
         self.robot, self.dynamics = robot, native(robot)
         self.coordinates, self.contact_tree = ConfigurationSpace(robot), robot
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
-        self.joint_friction, self.limits = losses(robot), _limits(robot)
+        self.joint_friction, self.limits = joint_friction(robot), _limits(robot)
         self.damping = np.array(self.joint_friction.damping)
         self.q_names, self.qd_names, self.actuator_names = robot.q_names, robot.qd_names, robot.qd_names
 

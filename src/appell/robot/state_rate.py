@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar
-from appell.algorithms.coordinate_rates import coordinate_rates, free_joints
+from appell.algorithms.coordinate_rates import coordinate_rates, quasi_velocity_joints
 from appell.algorithms.laws import Law
 from appell.algorithms.registry import find
 from appell.algorithms.system import find_for
 from appell.compiler.fingerprint import digest, tree_digest
 from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
-from appell.model.losses import Losses, losses
+from appell.model.joint_friction import JointFriction, joint_friction
 from appell.model.lumping import lumped
 from appell.model.parameters import parameter_count, with_parameters
 from appell.model.tree import Tree
@@ -56,9 +56,9 @@ def rate(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> Listin
     tree = with_parameters(robot.tree, parts["parameters"]) if runtime else lumped(robot.tree)
     tau = law.torque(TracedModel(tree), q, qd, signals, gains, memory)
     if passive:
-        tau = [a + b for a, b in zip(tau, resistance(losses(robot), qd), strict=True)]
+        tau = [a + b for a, b in zip(tau, resistance(joint_friction(robot), qd), strict=True)]
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
-    changes, free = law.rates(q, qd, signals), free_joints(robot.tree)
+    changes, free = law.rates(q, qd, signals), quasi_velocity_joints(robot.tree)
     result = [
         *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
         *coordinate_rates(free, q, qdd),
@@ -69,11 +69,11 @@ def rate(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> Listin
 
 def rate_digest(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> str:
     """A name for what `rate` computes."""
-    return digest(tree_digest(robot.tree), law.name, losses(robot) if passive else (), runtime)
+    return digest(tree_digest(robot.tree), law.name, joint_friction(robot) if passive else (), runtime)
 
 
-def resistance(lost: Losses, qd: list[Scalar]) -> list[Scalar]:
-    """Damping and dry friction over scalars (`Losses.forces` over arrays)."""
+def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:
+    """Damping and dry friction over scalars (`JointFriction.forces` over arrays)."""
     return [
         -(speed * damping + (speed.sign() * friction if friction else 0.0))
         for speed, damping, friction in zip(qd, lost.damping, lost.friction, strict=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import coordinate_rates, tidied
+from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions
 from appell.algorithms.laws import Signals, Vector
 from appell.rollouts.arrays import parted, rows, states, timed
 from appell.rollouts.integrators import INTEGRATORS
@@ -76,7 +76,7 @@ def run(dyn: CompiledRobot, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     for k in range(plan.steps):
         now = {name: [*x[:, k // (plan.hold or plan.steps)].T] for name, x in signals.items()}
         q, v = step(PlainMotion(model, plan, now, gains), q, v, plan.dt)
-        q = np.array(tidied(plan.free, [*q])) if plan.free else q
+        q = np.array(normalize_quaternions(plan.free, [*q])) if plan.free else q
         if (k + 1) % plan.every == 0:
             seen[:, k // plan.every, : plan.nq] = q.T
             seen[:, k // plan.every, plan.nq :] = v[: plan.nv].T

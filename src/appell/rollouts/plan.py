@@ -15,7 +15,7 @@ from appell.errors import ArgumentError, unknown_name_message
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
-    from appell.algorithms.coordinate_rates import FreeJoint
+    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
     from appell.robot.compiled import CompiledRobot
 
 
@@ -45,7 +45,7 @@ class Plan:
     lead: tuple[int, ...]
     nq: int
     nv: int
-    free: tuple[FreeJoint, ...]
+    free: tuple[QuasiVelocityJoint, ...]
     parameters: Any | None
     columns: bool
 
@@ -89,7 +89,7 @@ def make_plan(
     dyn: CompiledRobot, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive, parameters=None
 ) -> Plan:
     """Refuse what does not fit, naming it."""
-    robot, free, columns = dyn.robot, dyn.free_joints, dyn.options.layout == "columns"
+    robot, free, columns = dyn.robot, dyn.quasi_velocity_joints, dyn.options.layout == "columns"
     n = robot.nv
     if law not in LAWS:
         raise ArgumentError(unknown_name_message("control law", law, LAWS))
@@ -134,7 +134,7 @@ def make_plan(
     )  # fmt: skip
 
 
-def _refuse_free(name: str, law: Law, free: Sequence[FreeJoint]) -> None:
+def _refuse_free(name: str, law: Law, free: Sequence[QuasiVelocityJoint]) -> None:
     """Differences of coordinates are no displacements where a joint turns freely."""
     if free and "q" in law.signals:
         joint = free[0]

@@ -115,9 +115,9 @@ def latex_name(name: str) -> str:
 
 def _coordinates(tree: Tree, parameters: list[str]) -> tuple[Space, list[Any], list[Any]]:
     """The space of all expressions, and q and qd in it."""
-    turning = {link.v: _turns(link) for link in tree.links if link.leads}
+    turning = {link.idx_v: _turns(link) for link in tree.links if link.is_independent}
     for link in tree.links:
-        if _turns(link) != turning[link.v]:
+        if _turns(link) != turning[link.idx_v]:
             raise ArgumentError(
                 f"joint {link.name!r}: closed equations need joints that mimic joints of their own kind. "
                 "Load the robot with mimic='ignore' or use its numeric functions."
@@ -132,7 +132,7 @@ def _coordinates(tree: Tree, parameters: list[str]) -> tuple[Space, list[Any], l
 
 def _turns(link: Link) -> bool:
     """Whether the joint's coordinate is an angle; joints that are neither turns nor slides are refused."""
-    units = link.kind.subspace()
+    units = link.kind.motion_subspace()
     turns = any(not is_zero(x) for unit in units for x in unit.angular)
     slides = any(not is_zero(x) for unit in units for x in unit.linear)
     if len(units) != 1 or turns == slides:

@@ -66,7 +66,7 @@ class LinkGroups:
             link,
             inertia=Inertia.at_center(self.mass.scalar(space), self.com.vector(space), inertia),
             armature=self.rotor.scalar(space),
-            s0=self.place.vector(space),
+            origin=self.place.vector(space),
         )
 
 
@@ -119,5 +119,5 @@ def _link_groups(tree: Tree, i: int) -> LinkGroups:
         com=Group.of(f"lc{number}", AXES, link.inertia.com),
         inertia=Group.of(f"I{number}", PRODUCTS, link.inertia.inertia),
         rotor=Group.of(f"Ir{number}", ("",), (link.armature,)),
-        place=Group.of(place, AXES, link.s0),
+        place=Group.of(place, AXES, link.origin),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.closed_loop.robot import ClosedLoopRobot
-from appell.model.description import speeds_of
+from appell.model.description import velocity_indices
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses
@@ -40,7 +40,7 @@ class LoopSubject(Shown):
         size = size_of(tree, start)
         visuals, notes = visual_shapes(tree, folder)
         shapes = (*visuals, *link_shapes(tree, size, _closure_points(robot)), *inertia_shapes(tree.bodies, size))
-        independent = tuple(speeds_of(tree, robot.speeds))
+        independent = tuple(velocity_indices(tree, robot.speeds))
         sliders = joint_sliders(tree, size)
         enough = len(robot.actuator_names) >= robot.nv
         return cls(

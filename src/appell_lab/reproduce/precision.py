@@ -32,7 +32,7 @@ def rounded_tree(tree: Tree, dtype) -> Tree:
     Example:
         >>> import numpy as np, appell
         >>> tree = rounded_tree(appell.load("planar2r").tree, np.float32)
-        >>> tree.links[1].s0.x
+        >>> tree.links[1].origin.x
         array([1.], dtype=float32)
     """
     return replace(
@@ -46,10 +46,10 @@ def rounded_tree(tree: Tree, dtype) -> Tree:
 def _rounded_link(link: Link, dtype) -> Link:
     return replace(
         link,
-        turn=_rounded_angle(link.turn, dtype),
+        azimuth=_rounded_angle(link.azimuth, dtype),
         tilt=_rounded_angle(link.tilt, dtype),
         offset=_rounded_angle(link.offset, dtype),
-        s0=rounded(link.s0, dtype),
+        origin=rounded(link.origin, dtype),
         inertia=Inertia(*(rounded(part, dtype) for part in link.inertia)),
         armature=rounded(link.armature, dtype),
     )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import Scalar, Sym3, Vec3
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.model.tree import BASE, Placement, Tree
 
 
@@ -49,12 +49,12 @@ def mass_matrix(tree: Tree, bodies: Sequence[CentralBody], q: Sequence[Scalar]) 
     """M(q) of a tree whose links have these mass properties.  [kg m², kg m, kg]"""
     places = tree.placements(q)
     composites = list(bodies)
-    D = MatrixOfJoints(tree)
+    D = JointSpaceMatrix(tree)
     for j in reversed(range(len(tree.links))):
         for k in tree.children[j]:
             composites[j] = composites[j].joined(composites[k].moved(places[k]))
         mass, com, inertia = composites[j]
-        for row, unit in enumerate(tree.links[j].kind.subspace()):
+        for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
             F = (unit.linear + unit.angular.cross(com)) * mass
             N = inertia @ unit.angular + com.cross(F)
             for column, value in enumerate(tree.links[j].kind.project(N, F)[: row + 1]):

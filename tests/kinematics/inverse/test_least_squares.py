@@ -125,7 +125,9 @@ def test_limits_of_followers_narrow_their_leader():
     robot = replace(robot, joints=joints)
     bounds = bounds_of(robot)
     link = next(link for link in robot.tree.links if link.name == follower.name)
-    ends = sorted(link.multiplier * end + link.shift for end in (bounds.lower[link.q], bounds.upper[link.q]))
+    ends = sorted(
+        link.multiplier * end + link.mimic_offset for end in (bounds.lower[link.idx_q], bounds.upper[link.idx_q])
+    )
     assert ends[0] >= -0.5 - 1e-12
     assert ends[1] <= 0.3 + 1e-12
 

@@ -15,9 +15,9 @@ from scipy.linalg import expm
 import appell
 from appell.algebra import Angle
 from appell.algorithms.homogeneous import screw, transformation
-from appell.model.framing import axes_along
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+from appell.model.tree_builder import axes_along
 from appell.robot.robot import Robot
 
 AXES = {"z": (0.0, 0.0, 1.0), "-x": (-1.0, 0.0, 0.0), "general": (0.48, -0.6, 0.64)}
@@ -134,7 +134,7 @@ def test_unit_twists_are_derivatives_of_the_placement(kind: str) -> None:
         ((each, _),) = each.parts(Joint("screw", "helical", "a", "b", pitch=0.3))
     q = each.random(np.random.default_rng(3), -1.0, 1.0)
     here = matrix(each, q)
-    for k, unit in enumerate(each.subspace()):
+    for k, unit in enumerate(each.motion_subspace()):
         step = h * np.eye(each.nv)[k]
         change = (matrix(each, each.integrate(q, step)) - matrix(each, each.integrate(q, -step))) / (2 * h)
         assert_close(np.linalg.solve(here, change), np.array(screw(unit).rows), tolerance=1e-9)
@@ -145,7 +145,7 @@ def matrix(kind, q: np.ndarray) -> np.ndarray:
 
 
 def test_a_universal_joint_is_made_of_two() -> None:
-    for ask in (lambda: KINDS["universal"].placement([0.1, 0.2], Angle.of(0.0)), KINDS["universal"].subspace):
+    for ask in (lambda: KINDS["universal"].placement([0.1, 0.2], Angle.of(0.0)), KINDS["universal"].motion_subspace):
         with pytest.raises(TypeError, match="made of two revolute joints"):
             ask()
 

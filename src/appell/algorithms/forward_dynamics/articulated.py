@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Vec3, is_zero, skew
 from appell.algebra.wrench import Wrench
-from appell.algorithms.forward_dynamics.couplings import Couplings
+from appell.algorithms.forward_dynamics.mimic_constraints import MimicConstraints
 from appell.algorithms.inverse_dynamics.inward import step_inward
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics
 from appell.algorithms.linear import reciprocal
@@ -67,47 +67,47 @@ class ArticulatedInertia(NamedTuple):
             Sym3(C.xx * u, C.xy * (u * v), C.xz * (u * w), C.yy * v, C.yz * (v * w), C.zz * w),
         )
 
-    def moved(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
+    def transformed(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
         """The same seen from the parent's frame and origin: a_child = a - s~ α, n = n_child + s x f."""
         A, B, C, S = R.conjugate(self.A), R.conjugate_general(self.B), R.conjugate(self.C), skew(s)
         moved = B - A.full().dot(S)
         return ArticulatedInertia(A, moved, C + (S.dot(moved) - B.T.dot(S)).upper())
 
 
-class Freed(NamedTuple):
+class EliminatedDof(NamedTuple):
     """One eliminated degree of freedom: its unit twist, U = I S, and 1 / (S · U)."""
 
     unit: Twist
     U: Wrench
-    inverse: Scalar
+    D_inv: Scalar
 
 
 @dataclass(frozen=True)
-class Factors:
+class ArticulatedFactors:
     """What depends on q alone: per link, its eliminated degrees of freedom and the inertia that is left."""
 
     tree: Tree
-    places: list[Placement]
-    freed: list[list[Freed]]
-    left: list[ArticulatedInertia]
+    placements: list[Placement]
+    eliminated: list[list[EliminatedDof]]
+    apparent_inertias: list[ArticulatedInertia]
 
     def solve(self, forces: list[list[Scalar]], biases: list[Wrench], drifts: list[Twist], base: Twist):
         """Joint accelerations from joint forces, bias wrenches of the bodies, drifts of the joints and the base's motion."""
         links = self.tree.links
         pushes, residues = list(biases), [list(force) for force in forces]
         for i in reversed(range(len(links))):
-            residues[i], push = release(self.freed[i], residues[i], pushes[i])
+            residues[i], push = release(self.eliminated[i], residues[i], pushes[i])
             if links[i].parent != BASE:
-                handed = hand_over(self.places[i], self.left[i], push, drifts[i])
+                handed = propagate_bias_force(self.placements[i], self.apparent_inertias[i], push, drifts[i])
                 pushes[links[i].parent] = pushes[links[i].parent].plus(handed)
         accelerations: list[Twist] = []
         for i, link in enumerate(links):
             parent = base if link.parent == BASE else accelerations[link.parent]
-            residues[i], own = accelerate(self.freed[i], residues[i], self.places[i], parent, drifts[i])
+            residues[i], own = accelerate(self.eliminated[i], residues[i], self.placements[i], parent, drifts[i])
             accelerations.append(own)
         return residues
 
-    def respond(self, forces: list[list[Scalar]]):
+    def response(self, forces: list[list[Scalar]]):
         """Joint accelerations that joint forces alone give, from rest and without gravity."""
         n = len(self.tree.links)
         return self.solve(forces, [Wrench(ZERO, ZERO)] * n, [Twist(ZERO, ZERO)] * n, Twist(ZERO, ZERO))
@@ -120,56 +120,56 @@ def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau:
     factors = factorise(tree, places)
     biases, drifts = velocity_terms(tree, places, qd)
     free = factors.solve(on_joints(tree, tau), biases, drifts, Twist(ZERO, -tree.gravity))
-    if all(link.leads for link in tree.links):
+    if all(link.is_independent for link in tree.links):
         return of_leaders(tree, free)
-    couplings = Couplings.of(factors)
-    qdd = of_leaders(tree, couplings.hold(free))
+    couplings = MimicConstraints.of(factors)
+    qdd = of_leaders(tree, couplings.enforce(free))
     missing = [force - found for force, found in zip(tau, inverse_dynamics(tree, q, qd, qdd), strict=True)]
-    change = of_leaders(tree, couplings.hold(factors.respond(on_joints(tree, missing))))
+    change = of_leaders(tree, couplings.enforce(factors.response(on_joints(tree, missing))))
     return [a + b for a, b in zip(qdd, change, strict=True)]
 
 
 def on_joints(tree: Tree, tau: Sequence[Scalar]) -> list[list[Scalar]]:
     """Per link, the forces on its joint: all on the leaders, none on followers."""
-    return [[tau[link.v + k] if link.leads else 0.0 for k in range(link.kind.nv)] for link in tree.links]
+    return [[tau[link.idx_v + k] if link.is_independent else 0.0 for k in range(link.kind.nv)] for link in tree.links]
 
 
 def of_leaders(tree: Tree, accelerations: list[list[Scalar]]) -> list[Scalar]:
     """q̈ from the accelerations of all joints."""
     qdd: list[Scalar] = [0.0] * tree.nv
     for link, own in zip(tree.links, accelerations, strict=True):
-        if link.leads:
-            qdd[link.v : link.v + link.kind.nv] = own
+        if link.is_independent:
+            qdd[link.idx_v : link.idx_v + link.kind.nv] = own
     return qdd
 
 
-def factorise(tree: Tree, places: list[Placement]) -> Factors:
+def factorise(tree: Tree, places: list[Placement]) -> ArticulatedFactors:
     """Articulated-body inertias, tips first."""
     inertias = [ArticulatedInertia.of(link) for link in tree.links]
-    freed: list[list[Freed]] = [[] for _ in tree.links]
+    freed: list[list[EliminatedDof]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
         freed[i], inertias[i] = eliminate(tree.links[i], inertias[i])
         parent = tree.links[i].parent
         if parent != BASE:
-            inertias[parent] = inertias[parent].plus(inertias[i].moved(*places[i]))
-    return Factors(tree, places, freed, inertias)
+            inertias[parent] = inertias[parent].plus(inertias[i].transformed(*places[i]))
+    return ArticulatedFactors(tree, places, freed, inertias)
 
 
-def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[Freed], ArticulatedInertia]:
+def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[EliminatedDof], ArticulatedInertia]:
     """Free the link's joint, degree by degree; the inertia that is left is felt through the freed joint."""
     where = f"joint {link.name!r}" + (
-        "" if link.leads else " (freed from its leader; method 'gibbs' leaves it coupled)"
+        "" if link.is_independent else " (freed from its leader; method 'gibbs' leaves it coupled)"
     )
     freed = []
-    for unit in link.kind.subspace():
+    for unit in link.kind.motion_subspace():
         U = inertia @ unit
         inverse = reciprocal(unit.angular @ U.moment + unit.linear @ U.force + link.armature, where)
-        freed.append(Freed(unit, U, inverse))
+        freed.append(EliminatedDof(unit, U, inverse))
         inertia = inertia.without(unit, U, inverse, rigid=is_zero(link.armature))
     return freed, inertia
 
 
-def release(freed: list[Freed], forces: list[Scalar], push: Wrench) -> tuple[list[Scalar], Wrench]:
+def release(freed: list[EliminatedDof], forces: list[Scalar], push: Wrench) -> tuple[list[Scalar], Wrench]:
     """What the joint's forces have left to accelerate with, and the push that goes on through the joint."""
     residues = []
     for (unit, U, inverse), force in zip(freed, forces, strict=True):
@@ -179,13 +179,13 @@ def release(freed: list[Freed], forces: list[Scalar], push: Wrench) -> tuple[lis
     return residues, push
 
 
-def hand_over(place: Placement, left: ArticulatedInertia, push: Wrench, drift: Twist) -> Wrench:
+def propagate_bias_force(place: Placement, left: ArticulatedInertia, push: Wrench, drift: Twist) -> Wrench:
     """The push on the parent: the link's own and what it takes to follow the drift of its joint."""
     return step_inward(place, push.plus(left @ drift))
 
 
 def accelerate(
-    freed: list[Freed], residues: list[Scalar], place: Placement, parent: Twist, drift: Twist
+    freed: list[EliminatedDof], residues: list[Scalar], place: Placement, parent: Twist, drift: Twist
 ) -> tuple[list[Scalar], Twist]:
     """Accelerations of the joint and of the link from the parent's."""
     R, s = place
@@ -216,7 +216,7 @@ def velocity_terms(tree: Tree, places: list[Placement], qd) -> tuple[list[Wrench
 def step_velocity(link: Link, place: Placement, before: Vec3, qd) -> tuple[Vec3, Twist]:
     """Angular velocity of the link and its drift: the acceleration that speeds alone give it over its parent."""
     R, s = place
-    joint = link.kind.twist(link.speeds(qd))
+    joint = link.kind.twist(link.velocities(qd))
     carried = R.T @ before
     omega = carried + joint.angular
     centripetal = R.T @ before.cross(before.cross(s))

@@ -15,7 +15,7 @@ from appell.algebra.wrench import Wrench
 from appell.algorithms.inverse_dynamics.newton_euler import newton_euler
 from appell.algorithms.inverse_dynamics.vector_motion import propagate_motion
 from appell.algorithms.linear import elimination_order, solve
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.algorithms.mass_matrix.gibbs_hessian import Ancestor, partial_velocities
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
@@ -49,7 +49,7 @@ def orthogonal_complement(tree: Tree, places: list[Placement]) -> list[list[Colu
     """The columns of T for every body, in the body's frame, own joint first."""
     T = []
     for i, ancestors in enumerate(partial_velocities(tree, places)):
-        own = Ancestor(i, tree.links[i].kind.subspace(), ZERO)
+        own = Ancestor(i, tree.links[i].kind.motion_subspace(), ZERO)
         com = tree.links[i].inertia.com
         T.append([
             Column(k, degree, Twist(unit.angular, unit.linear + unit.angular.cross(s + com)))
@@ -69,7 +69,7 @@ def inertia_matrix(tree: Tree, T: list[list[Column]]) -> list[list[Scalar]]:
                 key = (first.link, first.degree, second.link, second.degree)
                 value = first.twist.angular @ other.angular + first.twist.linear @ other.linear
                 sums[key] = sums[key] + value if key in sums else value
-    D = MatrixOfJoints(tree)
+    D = JointSpaceMatrix(tree)
     for key, value in sums.items():
         D.add(*key, value)
     return D.matrix()
@@ -89,7 +89,7 @@ def bias(tree: Tree, places: list[Placement], qd: Sequence[Scalar], T: list[list
             outside = at_center(link, tree.external[i])
             force, moment = force - outside.force, moment - outside.moment
         for k, degree, twist in columns:
-            v = tree.links[k].v + degree
+            v = tree.links[k].idx_v + degree
             own = twist.angular @ moment + twist.linear @ force
             result[v] = result[v] + own * tree.links[k].multiplier
     return result

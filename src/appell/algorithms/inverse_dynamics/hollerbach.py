@@ -21,7 +21,7 @@ from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Tree
 
 
-class Motion(NamedTuple):
+class TransformMotion(NamedTuple):
     """W from the link to the base, and its derivatives."""
 
     W: Matrix
@@ -29,7 +29,7 @@ class Motion(NamedTuple):
     Wdd: Matrix
 
 
-AT_REST = Motion(IDENTITY, NULL, NULL)
+AT_REST = TransformMotion(IDENTITY, NULL, NULL)
 
 
 @algorithm("inverse_dynamics", "hollerbach", lumpable=True)
@@ -37,18 +37,18 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     A = [transformation(*place) for place in tree.placements(q)]
     motions = propagate_motion(tree, A, qd, qdd)
-    D = [four_by_four(link) @ motion.Wdd.T for link, motion in zip(tree.links, motions, strict=True)]
+    D = [pseudo_inertia(link) @ motion.Wdd.T for link, motion in zip(tree.links, motions, strict=True)]
     c = [column(link.inertia.gamma, link.inertia.mass) for link in tree.links]
     g = column(tree.gravity, 0.0)
     tau: list[Scalar] = [0.0] * tree.nv
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         if i in tree.external:
-            D[i] = D[i] - four_by_four_wrench(tree.external[i]) @ motions[i].W.T
-        for k, (unit, acceleration) in enumerate(zip(link.kind.subspace(), link.speeds(qdd), strict=True)):
+            D[i] = D[i] - wrench_matrix(tree.external[i]) @ motions[i].W.T
+        for k, (unit, acceleration) in enumerate(zip(link.kind.motion_subspace(), link.velocities(qdd), strict=True)):
             dW = motions[i].W @ screw(unit)
             force = dW.trace(D[i]) - g.T.trace(dW @ c[i]) + acceleration * link.armature
-            tau[link.v + k] = tau[link.v + k] + force * link.multiplier
+            tau[link.idx_v + k] = tau[link.idx_v + k] + force * link.multiplier
         if link.parent != BASE:
             D[link.parent] = D[link.parent] + A[i] @ D[i]
             c[link.parent] = c[link.parent] + A[i] @ c[i]
@@ -61,23 +61,23 @@ def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 
 
-def propagate_motion(tree: Tree, A: list[Matrix], qd, qdd) -> list[Motion]:
+def propagate_motion(tree: Tree, A: list[Matrix], qd, qdd) -> list[TransformMotion]:
     """W_i = W_i-1 A_i and its derivatives, parents first: Ȧ = A s, Ä = A (s² + ṡ), with s the screw of the joint's twist."""
-    motions: list[Motion] = []
+    motions: list[TransformMotion] = []
     for i, link in enumerate(tree.links):
         W, Wd, Wdd = AT_REST if link.parent == BASE else motions[link.parent]
-        s, sd = screw(link.kind.twist(link.speeds(qd))), screw(link.kind.twist(link.speeds(qdd)))
+        s, sd = screw(link.kind.twist(link.velocities(qd))), screw(link.kind.twist(link.velocities(qdd)))
         W, moved = W @ A[i], Wd @ A[i]
-        motions.append(Motion(W, moved + W @ s, Wdd @ A[i] + (moved @ s) * 2.0 + W @ (s @ s + sd)))
+        motions.append(TransformMotion(W, moved + W @ s, Wdd @ A[i] + (moved @ s) * 2.0 + W @ (s @ s + sd)))
     return motions
 
 
-def four_by_four(link: Link) -> Matrix:
+def pseudo_inertia(link: Link) -> Matrix:
     """J_i = ∫ r r^T dm with r = [ρ; 1]."""
     m, gamma, J = link.inertia
     return blocks(J.full(), gamma, gamma, m)
 
 
-def four_by_four_wrench(wrench: Wrench) -> Matrix:
+def wrench_matrix(wrench: Wrench) -> Matrix:
     """The matrix G for which Tr{W S G W^T} is the power of the wrench on the twist of S: [[-n~/2, 0], [f^T, 0]]."""
     return blocks(skew(wrench.moment) * -0.5, ZERO, wrench.force, 0.0)

@@ -20,7 +20,7 @@ def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wre
         if i in tree.external:
             totals[i] = totals[i].minus(tree.external[i])
         for k, force in enumerate(joint_forces(link, totals[i], qdd)):
-            tau[link.v + k] = tau[link.v + k] + force
+            tau[link.idx_v + k] = tau[link.idx_v + k] + force
         if link.parent != BASE:
             totals[link.parent] = totals[link.parent].plus(step_inward(places[i], totals[i]))
     return tau
@@ -31,7 +31,7 @@ def joint_forces(link: Link, total: Wrench, qdd) -> list[Scalar]:
     forces = link.kind.project(total.moment, total.force)
     return [
         (force + acceleration * link.armature) * link.multiplier
-        for force, acceleration in zip(forces, link.speeds(qdd), strict=True)
+        for force, acceleration in zip(forces, link.velocities(qdd), strict=True)
     ]
 
 

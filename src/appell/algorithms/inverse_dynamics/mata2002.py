@@ -21,7 +21,7 @@ from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
 
 
-class Motion(NamedTuple):
+class LinkMotion(NamedTuple):
     """Angular velocity and acceleration, their tensor Ω, and the acceleration s̈ of the origin, in the link's frame."""
 
     omega: Vec3
@@ -51,32 +51,32 @@ def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
 
 
-def at_rest(tree: Tree) -> Motion:
+def at_rest(tree: Tree) -> LinkMotion:
     """Motion of the base: gravity enters as its acceleration, s̈_0 = -g (4.1, step 1, with the sign corrected)."""
-    return Motion(ZERO, ZERO, acceleration_tensor(ZERO, ZERO), -tree.gravity)
+    return LinkMotion(ZERO, ZERO, acceleration_tensor(ZERO, ZERO), -tree.gravity)
 
 
-def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[Motion]:
+def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[LinkMotion]:
     """Motion of every link, parents first."""
-    motions: list[Motion] = []
+    motions: list[LinkMotion] = []
     for link, place in zip(tree.links, places, strict=True):
         parent = at_rest(tree) if link.parent == BASE else motions[link.parent]
         motions.append(step_outward(link, place, parent, qd, qdd))
     return motions
 
 
-def step_outward(link: Link, place: Placement, parent: Motion, qd, qdd) -> Motion:
+def step_outward(link: Link, place: Placement, parent: LinkMotion, qd, qdd) -> LinkMotion:
     """Motion of a link from its parent's (4.1, step 1; the terms of joint translation from the errata)."""
     R, s = place
-    joint, jointd = link.kind.twist(link.speeds(qd)), link.kind.twist(link.speeds(qdd))
+    joint, jointd = link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd))
     carried = R.T @ parent.omega
     omega = carried + joint.angular
     omegad = R.T @ parent.omegad + jointd.angular + carried.cross(joint.angular)
     sdd = R.T @ (parent.sdd + parent.Omega @ s) + jointd.linear + (carried + omega).cross(joint.linear)
-    return Motion(omega, omegad, acceleration_tensor(omega, omegad), sdd)
+    return LinkMotion(omega, omegad, acceleration_tensor(omega, omegad), sdd)
 
 
-def body_force(link: Link, motion: Motion) -> Wrench:
+def body_force(link: Link, motion: LinkMotion) -> Wrench:
     """Inertia force f_i (9) and its moment about the link's origin, r~ f + t with t of (10)."""
     m, gamma, J = link.inertia
     force = motion.sdd * m + motion.Omega @ gamma

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar, Vec3
 from appell.algebra.wrench import Wrench
-from appell.algorithms.branches import Masses, Member, Place, branches, transformations
+from appell.algorithms.branches import BranchInertia, BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, column, screw
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
 from appell.model.tree import BASE, Tree
 
 
-class Motion(NamedTuple):
+class BranchMotion(NamedTuple):
     """T_i of (3) with its derivatives, angular velocity and acceleration in the link's frame."""
 
     T: Matrix
@@ -32,10 +32,10 @@ class Motion(NamedTuple):
     omegad: Vec3
 
 
-AT_REST = Motion(IDENTITY, NULL, NULL, ZERO, ZERO)
+AT_REST = BranchMotion(IDENTITY, NULL, NULL, ZERO, ZERO)
 
 
-class Sums(NamedTuple):
+class BranchSums(NamedTuple):
     """What hangs on joint j, seen from link j: p_j, Q_j and χ_j of step 4."""
 
     p: Matrix
@@ -43,7 +43,7 @@ class Sums(NamedTuple):
     chi: Vec3
 
 
-NOTHING = Sums(column(ZERO, 0.0), NULL, ZERO)
+ZERO_SUMS = BranchSums(column(ZERO, 0.0), NULL, ZERO)
 
 
 @algorithm("inverse_dynamics", "shafei2018")
@@ -56,7 +56,7 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
         sums = sum_inward(tree, branch, places, motions)  # step 4
         for member, own in zip(branch, sums, strict=True):
             for k, force in enumerate(joint_forces(tree, member, places[member.i], own, qdd)):  # step 5
-                v = member.link.v + k
+                v = member.link.idx_v + k
                 tau[v] = tau[v] + force * member.link.multiplier
     return tau
 
@@ -67,16 +67,18 @@ def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 
 
-def propagate_motion(tree: Tree, places: list[Place], qd, qdd) -> list[Motion]:
+def propagate_motion(tree: Tree, places: list[LinkTransform], qd, qdd) -> list[BranchMotion]:
     """Step 3 for every link, and the recursion for T̈ that the appendix leaves out."""
-    motions: list[Motion] = []
+    motions: list[BranchMotion] = []
     for link, place in zip(tree.links, places, strict=True):
         before = AT_REST if link.parent == BASE else motions[link.parent]
-        motions.append(step_outward(place, before, link.kind.twist(link.speeds(qd)), link.kind.twist(link.speeds(qdd))))
+        motions.append(
+            step_outward(place, before, link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd)))
+        )
     return motions
 
 
-def step_outward(place: Place, before: Motion, joint: Twist, jointd: Twist) -> Motion:
+def step_outward(place: LinkTransform, before: BranchMotion, joint: Twist, jointd: Twist) -> BranchMotion:
     """Motion of a link from that of the link before: T_i = T_i-1 E_i-1 A_i of (3), differentiated twice.
 
     With s the screw of the joint's twist, Ȧ = A s is (7) and Ä = A (s² + ṡ) is (8), where U_2 q̇² = A s².
@@ -86,46 +88,48 @@ def step_outward(place: Place, before: Motion, joint: Twist, jointd: Twist) -> M
     Tdd = before.Tdd @ place.step + (before.Td @ place.step @ s) * 2.0 + place.T @ (s @ s + sd)
     carried = place.R.T @ before.omega
     omegad = place.R.T @ before.omegad + jointd.angular + carried.cross(joint.angular)  # (31) + (32)
-    return Motion(place.T, Td, Tdd, carried + joint.angular, omegad)
+    return BranchMotion(place.T, Td, Tdd, carried + joint.angular, omegad)
 
 
-def sum_inward(tree: Tree, branch: list[Member], places: list[Place], motions: list[Motion]) -> list[Sums]:
+def sum_inward(
+    tree: Tree, branch: list[BranchLink], places: list[LinkTransform], motions: list[BranchMotion]
+) -> list[BranchSums]:
     """Step 4 for a branch, tip first."""
-    sums, after = [], NOTHING
+    sums, after = [], ZERO_SUMS
     for member in reversed(branch):
         motion = motions[member.i]
-        own = own_sums(member.masses, motion)
-        if member.real and member.i in tree.external:
-            own = pushed(own, motion, tree.external[member.i])
-        after = Sums(own.p + after.p, own.Q + after.Q, own.chi + after.chi)
+        own = own_sums(member.inertia, motion)
+        if member.has_mass and member.i in tree.external:
+            own = subtract_external(own, motion, tree.external[member.i])
+        after = BranchSums(own.p + after.p, own.Q + after.Q, own.chi + after.chi)
         sums.append(after)
         after = step_inward(places[member.i], after)
     return sums[::-1]
 
 
-def own_sums(masses: Masses, motion: Motion) -> Sums:
+def own_sums(masses: BranchInertia, motion: BranchMotion) -> BranchSums:
     """A link's own part of p, Q and χ. The gyroscopic moment ω x B_2 ω is what (13) and t_i of step 4 lack."""
     B1, B2, c = masses
     t = B2 @ motion.omegad + motion.omega.cross(B2 @ motion.omega)
-    return Sums(c, B1 @ motion.Tdd.T, t)
+    return BranchSums(c, B1 @ motion.Tdd.T, t)
 
 
-def pushed(own: Sums, motion: Motion, outside: Wrench) -> Sums:
+def subtract_external(own: BranchSums, motion: BranchMotion, outside: Wrench) -> BranchSums:
     """Less a force from outside at the link's origin, whose work is δ(T e_4) · T f, and its moment."""
     lever = column(ZERO, 1.0) @ (motion.T @ column(outside.force, 0.0)).T
-    return Sums(own.p, own.Q - lever * 0.5, own.chi - outside.moment)
+    return BranchSums(own.p, own.Q - lever * 0.5, own.chi - outside.moment)
 
 
-def step_inward(place: Place, sums: Sums) -> Sums:
+def step_inward(place: LinkTransform, sums: BranchSums) -> BranchSums:
     """Seen from the link before: p and Q through E A, χ through R."""
-    return Sums(place.step @ sums.p, place.step @ sums.Q, place.R @ sums.chi)
+    return BranchSums(place.step @ sums.p, place.step @ sums.Q, place.R @ sums.chi)
 
 
-def joint_forces(tree: Tree, member: Member, place: Place, sums: Sums, qdd) -> list[Scalar]:
+def joint_forces(tree: Tree, member: BranchLink, place: LinkTransform, sums: BranchSums, qdd) -> list[Scalar]:
     """(23) for every degree of freedom of a joint, by step 5. Rotors are felt once, where the branch has the link's mass."""
     g, link = column(tree.gravity, 0.0), member.link
     forces = []
-    for unit, dT, acceleration in zip(link.kind.subspace(), place.dT, link.speeds(qdd), strict=True):
+    for unit, dT, acceleration in zip(link.kind.motion_subspace(), place.dT, link.velocities(qdd), strict=True):
         force = dT.trace(sums.Q) * 2.0 + unit.angular @ sums.chi - g.T.trace(dT @ sums.p)
-        forces.append(force + acceleration * link.armature if member.real else force)
+        forces.append(force + acceleration * link.armature if member.has_mass else force)
     return forces

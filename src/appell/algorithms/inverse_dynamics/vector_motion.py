@@ -32,7 +32,7 @@ def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[Vecto
 def step_outward(link: Link, place: Placement, parent: VectorMotion, qd, qdd) -> VectorMotion:
     """Motion of a link from its parent's, (9)-(11)."""
     R, s = place
-    joint, jointd = link.kind.twist(link.speeds(qd)), link.kind.twist(link.speeds(qdd))
+    joint, jointd = link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd))
     carried = R.T @ parent.omega
     omega = carried + joint.angular  # (9), with the factor rho that is missing in print
     omegad = R.T @ parent.omegad + jointd.angular + carried.cross(joint.angular)  # (10), likewise

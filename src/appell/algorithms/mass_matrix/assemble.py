@@ -6,7 +6,7 @@ from appell.algebra import Scalar
 from appell.model.tree import Tree
 
 
-class MatrixOfJoints:
+class JointSpaceMatrix:
     """Collects D_jk between joints of links j and k and gives M in the independent speeds.
 
     Joints that mimic others add to their leader's row and column; rotor inertia is on the diagonal.
@@ -19,7 +19,7 @@ class MatrixOfJoints:
     def add(self, j: int, row: int, k: int, column: int, value: Scalar) -> None:
         """Element between degree `row` of link j's joint and degree `column` of link k's, k on the way to the base."""
         first, second = self.tree.links[j], self.tree.links[k]
-        a, b = first.v + row, second.v + column
+        a, b = first.idx_v + row, second.idx_v + column
         if j == k and row == column:
             value = value + first.armature
         value = value * (first.multiplier * second.multiplier)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from appell.algebra import Scalar
 from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.algorithms.mass_matrix.composite_body import composite_bodies
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Tree
@@ -21,9 +21,9 @@ from appell.model.tree import BASE, Tree
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     places = tree.placements(q)
-    D = MatrixOfJoints(tree)
+    D = JointSpaceMatrix(tree)
     for j, body in enumerate(composite_bodies(tree, places)):
-        for row, unit in enumerate(tree.links[j].kind.subspace()):
+        for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
             force = body.inertia_force(unit)
             for column, value in enumerate(tree.links[j].kind.project(force.moment, force.force)[: row + 1]):
                 D.add(j, row, j, column, value)

@@ -14,7 +14,7 @@ from appell.model.joints import Twist
 from appell.model.tree import Link, Placement, Tree
 
 
-class Composite(NamedTuple):
+class CompositeBody(NamedTuple):
     """M, φ and ψ of a link together with everything it carries."""
 
     mass: Scalar
@@ -22,12 +22,12 @@ class Composite(NamedTuple):
     psi: Sym3
 
     @classmethod
-    def of(cls, link: Link) -> Composite:
+    def of(cls, link: Link) -> CompositeBody:
         """One link alone."""
         return cls(link.inertia.mass, link.inertia.gamma, link.inertia.at_origin)
 
-    def plus(self, other: Composite) -> Composite:
-        return Composite(self.mass + other.mass, self.phi + other.phi, self.psi + other.psi)
+    def plus(self, other: CompositeBody) -> CompositeBody:
+        return CompositeBody(self.mass + other.mass, self.phi + other.phi, self.psi + other.psi)
 
     def inertia_force(self, unit: Twist) -> Wrench:
         """Wrench at the origin that gives this body the unit acceleration: F = M v + w x φ, N = ψ w + φ x v."""
@@ -37,9 +37,9 @@ class Composite(NamedTuple):
         )
 
 
-def composite_bodies(tree: Tree, places: list[Placement]) -> list[Composite]:
+def composite_bodies(tree: Tree, places: list[Placement]) -> list[CompositeBody]:
     """The composite body of every link. What does not depend on q is added first, so that it is known off-line."""
-    bodies = [Composite.of(link) for link in tree.links]
+    bodies = [CompositeBody.of(link) for link in tree.links]
     for i in reversed(range(len(tree.links))):
         carried = tree.children[i]
         for k in carried:  # step 1: the carried mass as a point at the child's origin, γ_i and E_i
@@ -49,16 +49,16 @@ def composite_bodies(tree: Tree, places: list[Placement]) -> list[Composite]:
     return bodies
 
 
-def point_at(place: Placement, body: Composite) -> Composite:
+def point_at(place: Placement, body: CompositeBody) -> CompositeBody:
     """The child's mass at the child's origin, seen from the parent."""
-    return Composite(body.mass, place.s * body.mass, _point(place.s, body.mass))
+    return CompositeBody(body.mass, place.s * body.mass, _point(place.s, body.mass))
 
 
-def moments_at(place: Placement, body: Composite) -> Composite:
+def moments_at(place: Placement, body: CompositeBody) -> CompositeBody:
     """The child's moments, seen from the parent: ^iφ_i+1, and -X - X^T + R ψ R^T."""
     R, s = place
     phi = R @ body.phi
-    return Composite(0.0, phi, _cross_terms(s, phi) + R.conjugate(body.psi))
+    return CompositeBody(0.0, phi, _cross_terms(s, phi) + R.conjugate(body.psi))
 
 
 def _point(s: Vec3, m: Scalar) -> Sym3:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar, Vec3
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.algorithms.mass_matrix.composite_body import composite_bodies
 from appell.algorithms.registry import algorithm
 from appell.model.joints import Twist
@@ -36,11 +36,11 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     places = tree.placements(q)
     composites = composite_bodies(tree, places)  # steps 1, 4, 5
     ancestors = partial_velocities(tree, places)  # steps 2 and 3
-    D = MatrixOfJoints(tree)
+    D = JointSpaceMatrix(tree)
     for j, body in enumerate(composites):  # steps 6 and 7
-        for row, unit in enumerate(tree.links[j].kind.subspace()):
+        for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
             F, N = body.inertia_force(unit)
-            for column, other in enumerate(tree.links[j].kind.subspace()[: row + 1]):
+            for column, other in enumerate(tree.links[j].kind.motion_subspace()[: row + 1]):
                 D.add(j, row, j, column, other.angular @ N + other.linear @ F)
             for k, units, s in ancestors[j]:
                 moment = N + s.cross(F)
@@ -55,7 +55,7 @@ def partial_velocities(tree: Tree, places: list[Placement]) -> list[list[Ancesto
     for link, (R, s) in zip(tree.links, places, strict=True):
         before: list[Ancestor] = []
         if link.parent != BASE:
-            parent = Ancestor(link.parent, tree.links[link.parent].kind.subspace(), ZERO)
+            parent = Ancestor(link.parent, tree.links[link.parent].kind.motion_subspace(), ZERO)
             before = [parent, *seen[link.parent]]
         seen.append([Ancestor(k, rotated(R.T, units), R.T @ (far + s)) for k, units, far in before])
     return seen

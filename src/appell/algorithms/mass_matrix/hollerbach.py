@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from appell.algebra import Scalar
 from appell.algorithms.homogeneous import Matrix, screw, transformation
-from appell.algorithms.inverse_dynamics.hollerbach import four_by_four
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.inverse_dynamics.hollerbach import pseudo_inertia
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Tree
 
@@ -23,7 +23,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     A = [transformation(*place) for place in tree.placements(q)]
     K = composite_inertias(tree, A)
     dW = unit_motions(tree, A)
-    M = MatrixOfJoints(tree)
+    M = JointSpaceMatrix(tree)
     for j in range(len(tree.links)):
         F = K[j]  # ^kW_j K_j, carried to the base
         for k in tree.ancestors(j):
@@ -37,7 +37,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
 
 def composite_inertias(tree: Tree, A: list[Matrix]) -> list[Matrix]:
     """K of every link."""
-    K = [four_by_four(link) for link in tree.links]
+    K = [pseudo_inertia(link) for link in tree.links]
     for i in reversed(range(len(K))):
         parent = tree.links[i].parent
         if parent != BASE:
@@ -50,4 +50,4 @@ def unit_motions(tree: Tree, A: list[Matrix]) -> list[list[Matrix]]:
     W: list[Matrix] = []
     for i, link in enumerate(tree.links):
         W.append(A[i] if link.parent == BASE else W[link.parent] @ A[i])
-    return [[W[i] @ screw(unit) for unit in link.kind.subspace()] for i, link in enumerate(tree.links)]
+    return [[W[i] @ screw(unit) for unit in link.kind.motion_subspace()] for i, link in enumerate(tree.links)]

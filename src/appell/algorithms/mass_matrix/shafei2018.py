@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from appell.algebra import Mat3, Scalar
-from appell.algorithms.branches import Member, Place, branches, transformations
+from appell.algorithms.branches import BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import NULL, Matrix
-from appell.algorithms.mass_matrix.assemble import MatrixOfJoints
+from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
 from appell.algorithms.registry import algorithm
 from appell.model.tree import Tree
 
@@ -30,20 +30,20 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     for branch in branches(tree):  # assembled over the branches, section 3.1.3
         for element, value in branch_inertia(branch, [places[member.i] for member in branch]):
             sums[element] = sums[element] + value if element in sums else value
-    M = MatrixOfJoints(tree)
+    M = JointSpaceMatrix(tree)
     for element, value in sums.items():
         M.add(*element, value)
     return M.matrix()
 
 
-def branch_inertia(branch: list[Member], places: list[Place]) -> Iterator[tuple[Element, Scalar]]:
+def branch_inertia(branch: list[BranchLink], places: list[LinkTransform]) -> Iterator[tuple[Element, Scalar]]:
     """Step 7: the elements of a branch's inertia matrix, (I)."""
     F, Pi = composite_moments(branch, places)
     for j, last in enumerate(branch):
-        for row, (unit, dT) in enumerate(zip(last.link.kind.subspace(), places[j].dT, strict=True)):
+        for row, (unit, dT) in enumerate(zip(last.link.kind.motion_subspace(), places[j].dT, strict=True)):
             for k in range(j + 1):
                 first = branch[k]
-                degrees = list(enumerate(zip(first.link.kind.subspace(), places[k].dT, strict=True)))
+                degrees = list(enumerate(zip(first.link.kind.motion_subspace(), places[k].dT, strict=True)))
                 turned, moved = Pi[k, j] @ unit.angular, dT @ F[k, j].T
                 for degree, (other, dT_k) in degrees[: row + 1] if k == j else degrees:
                     value = moved.trace(dT_k.T) * 2.0 + other.angular @ turned
@@ -51,18 +51,18 @@ def branch_inertia(branch: list[Member], places: list[Place]) -> Iterator[tuple[
 
 
 def composite_moments(
-    branch: list[Member], places: list[Place]
+    branch: list[BranchLink], places: list[LinkTransform]
 ) -> tuple[dict[tuple[int, int], Matrix], dict[tuple[int, int], Mat3]]:
     """Step 6: ^jF~_k and ^jΠ_k for j <= k, by recursion from the tip."""
     F: dict[tuple[int, int], Matrix] = {}
     Pi: dict[tuple[int, int], Mat3] = {}
     F_after, Pi_after = NULL, Mat3(*[0.0] * 9)
     for k in reversed(range(len(branch))):
-        F[k, k] = branch[k].masses.B1 + F_after
-        Pi[k, k] = branch[k].masses.B2.full() + Pi_after
+        F[k, k] = branch[k].inertia.B1 + F_after
+        Pi[k, k] = branch[k].inertia.B2.full() + Pi_after
         F_after = places[k].step @ F[k, k] @ places[k].step.T
         Pi_after = places[k].R.conjugate_general(Pi[k, k])
         for j in reversed(range(k)):
             F[j, k] = places[j + 1].step @ F[j + 1, k]
-            Pi[j, k] = places[j + 1].R.turn_columns(Pi[j + 1, k])
+            Pi[j, k] = places[j + 1].R.rotate_columns(Pi[j + 1, k])
     return F, Pi

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from appell.algebra import Angle, Rotation, Turn
+from appell.algebra import Angle, AxisRotation, Rotation
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 
@@ -116,10 +116,10 @@ class Leg:
         return ASSEMBLIES[self.assembly]
 
 
-def turn(axis: int, angle: float) -> Turn:
+def turn(axis: int, angle: float) -> AxisRotation:
     """A constant turn about a coordinate axis, exact at right angles."""
     _, cos, sin = Angle.of(angle)
-    return Turn(axis, cos, sin)
+    return AxisRotation(axis, cos, sin)
 
 
 def _sin_cos(angle: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algebra import Rotation, Scalar, Turn, Vec3, X, Y, Z, cos, sin, sqrt
+from appell.algebra import AxisRotation, Rotation, Scalar, Vec3, X, Y, Z, cos, sin, sqrt
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
@@ -34,7 +34,7 @@ class LegPosture(NamedTuple):
     """
 
     axes: tuple[Vec3, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[AxisRotation, ...]
     steps: tuple[Rotation, ...]
     discriminant: Scalar
     h: Scalar
@@ -75,7 +75,7 @@ def guided(system: SphericalSystem, q: Sequence[Scalar]) -> tuple[Rotation, tupl
 
 def euler(q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
     """R_ee of (25), and the columns of E in (26)."""
-    yaw, pitch, roll = (Turn(axis, cos(angle), sin(angle)) for axis, angle in zip((2, 1, 0), q, strict=False))
+    yaw, pitch, roll = (AxisRotation(axis, cos(angle), sin(angle)) for axis, angle in zip((2, 1, 0), q, strict=False))
     return Rotation(yaw, pitch, roll), (Z, yaw @ Y, yaw @ (pitch @ X))
 
 
@@ -91,10 +91,10 @@ def closed_chain(leg: LegNumbers, R: Rotation, free: Sequence[Scalar]) -> LegPos
     discriminant = length - c * c
     h = leg.sign * sqrt(discriminant)
     share = 1.0 / length
-    theta = Turn(2, (a * c - b * h) * share, (b * c + a * h) * share)  # (34)
+    theta = AxisRotation(2, (a * c - b * h) * share, (b * c + a * h) * share)  # (34)
     w = B @ (theta @ (first @ Z))  # (29)
     d = first.T @ (theta.T @ C)  # v, seen from where ψ is counted
-    psi = Turn(2, -(d.y * (1.0 / second.sin)), d.x * (1.0 / second.sin))  # (36)
+    psi = AxisRotation(2, -(d.y * (1.0 / second.sin)), d.x * (1.0 / second.sin))  # (36)
     before = Rotation(leg.arcs[-3]) if free else leg.base
     steps = (before * Rotation(theta), Rotation(first, psi))
     return LegPosture((*start.axes, u, w, v), (*start.turns, theta, psi), (*start.steps, *steps), discriminant, h)
@@ -115,7 +115,7 @@ def open_chain(leg: LegNumbers, angles: Sequence[Scalar]) -> LegPosture:
     return LegPosture(tuple(axes), tuple(turns), tuple(steps), 1.0, 1.0)
 
 
-def carried(leg: LegNumbers, turns: Sequence[Turn]) -> Rotation:
+def carried(leg: LegNumbers, turns: Sequence[AxisRotation]) -> Rotation:
     """The frame of the axis that the first joints of a leg carry, in the world."""
     R = leg.base
     for turn, arc in zip(turns, leg.arcs, strict=False):
@@ -123,6 +123,6 @@ def carried(leg: LegNumbers, turns: Sequence[Turn]) -> Rotation:
     return R
 
 
-def rotor(angle: Scalar) -> Turn:
+def rotor(angle: Scalar) -> AxisRotation:
     """The turn of a joint about its z axis."""
-    return Turn(2, cos(angle), sin(angle))
+    return AxisRotation(2, cos(angle), sin(angle))

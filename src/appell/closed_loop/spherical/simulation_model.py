@@ -10,7 +10,7 @@ import numpy as np
 from appell.closed_loop.spherical.singularities import refuse
 from appell.compiler.options import Options
 from appell.errors import ClosureError
-from appell.model.losses import Losses
+from appell.model.joint_friction import JointFriction
 from appell.robot.simulation_model import CompiledFunctions, StateLimits
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class SphericalSimulationModel(CompiledFunctions):
         self.name, self.nq, self.nv = robot.name, robot.nq, robot.nv
         self.joint_names = self.q_names = self.qd_names = robot.joint_names
         self.actuator_names = robot.actuator_names
-        self.joint_friction = Losses((0.0,) * robot.nv, (0.0,) * robot.nv)
+        self.joint_friction = JointFriction((0.0,) * robot.nv, (0.0,) * robot.nv)
         free, effort = np.full(robot.nv, np.inf), np.full(len(robot.actuator_names), np.inf)
         self.limits = StateLimits(-free, free, free, effort)
 

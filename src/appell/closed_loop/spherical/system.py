@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.algebra import IDENTITY, Inertia, Rotation, Scalar, Sym3, Turn, Vec3
+from appell.algebra import IDENTITY, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
 from appell.closed_loop.spherical import dynamics, energy, jacobians, kinematics, regressor
@@ -31,7 +31,7 @@ class LegNumbers:
     """A leg: constant rotations, arcs, and the mass properties of its bodies about the centre."""
 
     base: Rotation
-    arcs: tuple[Turn, ...]
+    arcs: tuple[AxisRotation, ...]
     tip: Rotation
     inertias: tuple[Inertia, ...]
     sign: float
@@ -162,7 +162,9 @@ class SphericalSystem(System):
 
     @property
     def content(self) -> object:
-        legs = [([leg.base.turns, leg.arcs, leg.tip.turns], leg.inertias, leg.sign, leg.actuated) for leg in self.legs]
+        legs = [
+            ([leg.base.factors, leg.arcs, leg.tip.factors], leg.inertias, leg.sign, leg.actuated) for leg in self.legs
+        ]
         return legs, self.platform, self.gravity, self.guide
 
     @property

@@ -64,7 +64,9 @@ class Rolled:
         climb = tuple(tracer.climb(program.climb)) if program.climb else ()
         group = {i: g for g, each in enumerate(found) for i in each.members}
         links = tuple(
-            RolledLink(group[i], link.parent, link.q, link.v, link.kind.nv, link.leads, tuple(numbers(link)))
+            RolledLink(
+                group[i], link.parent, link.idx_q, link.idx_v, link.kind.nv, link.is_independent, tuple(numbers(link))
+            )
             for i, link in enumerate(tree.links)
         )
         return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size))

@@ -10,7 +10,7 @@ from appell.algebra import Scalar
 from appell.compiler.rolled.sweep import pack, unpack
 from appell.model.tree import Link, Tree
 
-CONSTANTS = ("turn", "tilt", "offset", "s0", "inertia", "armature", "multiplier", "shift")
+CONSTANTS = ("azimuth", "tilt", "offset", "origin", "inertia", "armature", "multiplier", "mimic_offset")
 """The fields of a link that hold numbers."""
 
 
@@ -35,7 +35,7 @@ class Group:
             for symbol, number, varies in zip(symbols, numbers(self.like), self.varies, strict=True)
         ]
         parts = unpack(tuple(getattr(self.like, name) for name in CONSTANTS), own)
-        return replace(self.like, q=0, v=0, **dict(zip(CONSTANTS, parts, strict=True)))
+        return replace(self.like, idx_q=0, idx_v=0, **dict(zip(CONSTANTS, parts, strict=True)))
 
 
 def groups(tree: Tree) -> list[Group]:
@@ -44,11 +44,11 @@ def groups(tree: Tree) -> list[Group]:
     for i, link in enumerate(tree.links):
         shape = (
             link.kind,
-            link.turn.sin == 0,
+            link.azimuth.sin == 0,
             link.tilt.sin == 0,
             link.tilt.cos == 0,
             link.armature == 0,
-            link.leads,
+            link.is_independent,
         )
         found.setdefault(shape, []).append(i)
     return [_group(tree, members) for members in found.values()]

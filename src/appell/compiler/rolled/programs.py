@@ -9,17 +9,17 @@ from appell.algebra import ZERO, Mat3, Sym3
 from appell.algebra.wrench import Wrench
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
-    Freed,
+    EliminatedDof,
     accelerate,
     eliminate,
     gyroscopic_wrench,
-    hand_over,
+    propagate_bias_force,
     release,
     step_velocity,
 )
 from appell.algorithms.inverse_dynamics.inward import joint_forces, step_inward
 from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, step_outward
-from appell.algorithms.mass_matrix.composite_body import Composite, moments_at, point_at
+from appell.algorithms.mass_matrix.composite_body import CompositeBody, moments_at, point_at
 from appell.algorithms.request import Request
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
@@ -57,12 +57,12 @@ def forward_dynamics(tree: Tree) -> Program:
         inertia, push = carried
         freed, left = eliminate(visit.link, ArticulatedInertia.of(visit.link).plus(inertia))
         residues, push = release(freed, visit.own["tau"], visit.kept["push"].plus(push))
-        handed = left.moved(*visit.place), hand_over(visit.place, left, push, visit.kept["drift"])
+        handed = left.transformed(*visit.place), propagate_bias_force(visit.place, left, push, visit.kept["drift"])
         return Left(handed, {"freed": tuple((U, inverse) for _, U, inverse in freed), "residues": tuple(residues)})
 
     def outward(visit: Visit, parent: Twist) -> Left:
-        units = visit.link.kind.subspace()
-        freed = [Freed(unit, *rest) for unit, rest in zip(units, visit.kept["freed"], strict=True)]
+        units = visit.link.kind.motion_subspace()
+        freed = [EliminatedDof(unit, *rest) for unit, rest in zip(units, visit.kept["freed"], strict=True)]
         result, own = accelerate(freed, list(visit.kept["residues"]), visit.place, parent, visit.kept["drift"])
         return Left(own, result=result)
 
@@ -80,10 +80,10 @@ def forward_dynamics(tree: Tree) -> Program:
 def mass_matrix(tree: Tree) -> Program:
     """Composite bodies, Walker and Orin."""
 
-    def composites(visit: Visit, carried: Composite) -> Left:
-        body = Composite.of(visit.link).plus(carried)
+    def composites(visit: Visit, carried: CompositeBody) -> Left:
+        body = CompositeBody.of(visit.link).plus(carried)
         handed = point_at(visit.place, body).plus(moments_at(visit.place, body))
-        return Left(handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.subspace())})
+        return Left(handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.motion_subspace())})
 
     climb = Climb(
         begin=lambda visit: visit.kept["wrenches"],
@@ -91,7 +91,7 @@ def mass_matrix(tree: Tree) -> Program:
         meet=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
         diagonal=lambda visit: visit.link.armature,
     )
-    return Program(("q",), (Sweep(True, Composite(0.0, ZERO, NO_TENSOR), composites),), climb)
+    return Program(("q",), (Sweep(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
 
 
 class Choice(NamedTuple):
@@ -126,7 +126,7 @@ def rolled(tree: Tree, request: Request, stretch: float = 1.0) -> Rolled | None:
     choice = PROGRAMS.get((request.function, method))
     if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
         return None
-    coupled = not all(link.leads for link in tree.links)
+    coupled = not all(link.is_independent for link in tree.links)
     if coupled and request.function in ("forward_dynamics", "mass_matrix"):
         return None
     tree = lumped(tree)

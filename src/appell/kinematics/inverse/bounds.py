@@ -57,10 +57,10 @@ def bounds_of(robot: Robot) -> Bounds:
             bounds.lower[first], bounds.upper[first] = joint.limits.lower, joint.limits.upper
             bounds.angles[first] = joint.kind in ("revolute", "continuous")
     for link in robot.tree.links:
-        if not link.leads and link.multiplier:
+        if not link.is_independent and link.multiplier:
             limits = robot.joint(link.name).limits
-            ends = sorted((end - link.shift) / link.multiplier for end in (limits.lower, limits.upper))
-            bounds.lower[link.q] = max(bounds.lower[link.q], ends[0])
-            bounds.upper[link.q] = min(bounds.upper[link.q], ends[1])
-            bounds.angles[link.q] = bounds.angles[link.q] and float(link.multiplier).is_integer()
+            ends = sorted((end - link.mimic_offset) / link.multiplier for end in (limits.lower, limits.upper))
+            bounds.lower[link.idx_q] = max(bounds.lower[link.idx_q], ends[0])
+            bounds.upper[link.idx_q] = min(bounds.upper[link.idx_q], ends[1])
+            bounds.angles[link.idx_q] = bounds.angles[link.idx_q] and float(link.multiplier).is_integer()
     return bounds

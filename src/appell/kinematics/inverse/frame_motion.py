@@ -11,7 +11,7 @@ import numpy as np
 from appell.errors import ArgumentError, unknown_name_message
 from appell.kinematics.inverse.rotation import rotation_vector
 from appell.model.joints import KINDS
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 if TYPE_CHECKING:
     from appell.robot.compiled import CompiledRobot
@@ -42,7 +42,7 @@ class FrameMotion:
     @cached_property
     def straight(self) -> bool:
         """Whether configurations are added like numbers: no joint turns freely in space."""
-        return all(type(KINDS[joint.kind]).integrate is JointKind.integrate for joint in self.robot.moving_joints)
+        return all(type(KINDS[joint.kind]).integrate is JointModel.integrate for joint in self.robot.moving_joints)
 
     @cached_property
     def rank(self) -> int:

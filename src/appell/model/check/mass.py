@@ -14,9 +14,9 @@ from appell.model.body import Body
 from appell.model.check.problem import Problem
 from appell.model.description import Description
 
-RELATIVE = 1e-6
+RELATIVE_TOL = 1e-6
 """Violations below this part of the trace are rounding: descriptions usually carry six digits."""
-LENGTH = 1e-6
+LENGTH_TOL = 1e-6
 """Radii of gyration below this are rounding. [m]"""
 
 
@@ -38,7 +38,7 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
     moments = np.linalg.eigvalsh(inertias)
     second = np.linalg.eigvalsh(second_moments(inertias))
     for body, principal, spread in zip(finite, moments, second, strict=True):
-        tolerance = RELATIVE * np.abs(principal).max() + LENGTH**2 * abs(body.mass)
+        tolerance = RELATIVE_TOL * np.abs(principal).max() + LENGTH_TOL**2 * abs(body.mass)
         if body.mass < 0.0:
             yield _of(body, "negative-mass", f"mass is {body.mass:g} kg, expected >= 0", "Give a positive mass.")
         elif body.mass == 0.0 and principal.any():

@@ -10,7 +10,7 @@ from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
 
-UNIT = 1e-6
+AXIS_LENGTH_TOL = 1e-6
 """How far from 1 the length of an axis may be without a warning: six digits, as descriptions have them."""
 
 
@@ -43,7 +43,7 @@ def check_axes(robot: Description) -> Iterator[Problem]:
             continue
         if length == 0.0:
             yield _of(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
-        elif abs(length - 1.0) > UNIT:
+        elif abs(length - 1.0) > AXIS_LENGTH_TOL:
             yield _of(joint, "axis-length", f"axis has length {length:.6g}, expected 1", "Its direction is used.")
 
 

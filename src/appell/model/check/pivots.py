@@ -14,13 +14,13 @@ import numpy as np
 from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
 from appell.model.description import Description
-from appell.model.framing import axes_along
 from appell.model.joint import Joint
-from appell.model.joints import KINDS, JointKind
+from appell.model.joints import KINDS, JointModel
+from appell.model.tree_builder import axes_along
 
-RELATIVE = 1e-11
+RELATIVE_TOL = 1e-11
 """A pivot this much smaller than the terms it came from is zero up to rounding."""
-LENGTH = 1e-9
+LENGTH_TOL = 1e-9
 """A radius of gyration below this is no inertia. [m]"""
 
 
@@ -31,22 +31,22 @@ class Pivot(NamedTuple):
     rounding: float
 
 
-class Carried(NamedTuple):
+class SubtreeInertia(NamedTuple):
     """What hangs on a frame: its articulated inertia, the same before the last joint was released, and its mass."""
 
     A: np.ndarray
     before: np.ndarray
     mass: float
 
-    def together_with(self, other: Carried) -> Carried:
-        return Carried(self.A + other.A, self.before + other.before, self.mass + other.mass)
+    def plus(self, other: SubtreeInertia) -> SubtreeInertia:
+        return SubtreeInertia(self.A + other.A, self.before + other.before, self.mass + other.mass)
 
-    def moved(self, R: np.ndarray, p: np.ndarray) -> Carried:
+    def transformed(self, R: np.ndarray, p: np.ndarray) -> SubtreeInertia:
         """Seen from a frame in which this one has rotation R and origin p."""
         X = np.zeros((6, 6))
         X[:3, :3] = X[3:, 3:] = R.T
         X[3:, :3] = -R.T @ _skew(p)
-        return Carried(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
+        return SubtreeInertia(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
 
 
 def general_configuration(robot: Description) -> dict[str, np.ndarray]:
@@ -60,7 +60,7 @@ def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
     """Pivots of all moving joints by name. Joints coupled by mimic are not released for those above them."""
     masses = {body.name: abs(body.mass) for body in robot.bodies}
     carried = {
-        body.name: Carried(inertia, inertia, masses[body.name])
+        body.name: SubtreeInertia(inertia, inertia, masses[body.name])
         for body, inertia in zip(robot.bodies, _spatial_inertias(robot), strict=True)
     }
     followers = [joint for joint in robot.joints if robot.coupled and joint.mimic is not None and KINDS[joint.kind].nv]
@@ -71,14 +71,16 @@ def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
         load = carried.pop(joint.child)
         if joint.name in q:
             load, found[joint.name] = _through_joint(joint, q[joint.name], load, release=joint.name not in coupled)
-        load = load.moved(joint.origin.rotation, np.array(joint.origin.xyz))
-        carried[joint.parent] = carried[joint.parent].together_with(load)
+        load = load.transformed(joint.origin.rotation, np.array(joint.origin.xyz))
+        carried[joint.parent] = carried[joint.parent].plus(load)
     return found
 
 
-def _through_joint(joint: Joint, q: np.ndarray, load: Carried, release: bool) -> tuple[Carried, tuple[Pivot, ...]]:
+def _through_joint(
+    joint: Joint, q: np.ndarray, load: SubtreeInertia, release: bool
+) -> tuple[SubtreeInertia, tuple[Pivot, ...]]:
     """What the joint carries as its parent feels it, and the pivots of its degrees of freedom."""
-    load = Carried(load.A, load.A, load.mass)
+    load = SubtreeInertia(load.A, load.A, load.mass)
     found: list[Pivot] = []
     last = KINDS[joint.kind].nq
     for kind, axis in reversed(KINDS[joint.kind].parts(joint)):
@@ -87,20 +89,20 @@ def _through_joint(joint: Joint, q: np.ndarray, load: Carried, release: bool) ->
             U = load.A @ s
             size = np.abs(s) @ np.abs(load.before) @ np.abs(s)
             pivot = Pivot(
-                float(s @ U) + joint.armature, float(RELATIVE * size + LENGTH**2 * (s[:3] @ s[:3]) * load.mass)
+                float(s @ U) + joint.armature, float(RELATIVE_TOL * size + LENGTH_TOL**2 * (s[:3] @ s[:3]) * load.mass)
             )
             found.append(pivot)
             if release and pivot.value > pivot.rounding:
                 load = load._replace(A=load.A - np.outer(U, U) / pivot.value)
         R, p = kind.placement(q[last - kind.nq : last].tolist(), Angle.of(0.0))
-        load = load.moved(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
+        load = load.transformed(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
         last -= kind.nq
     return load, tuple(found)
 
 
-def _motions(kind: JointKind, axes: np.ndarray) -> list[np.ndarray]:
+def _motions(kind: JointModel, axes: np.ndarray) -> list[np.ndarray]:
     """Unit motions of a joint in the child's frame."""
-    return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.subspace()]
+    return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.motion_subspace()]
 
 
 def _outward(robot: Description) -> list[Joint]:

@@ -25,20 +25,20 @@ import numpy as np
 from appell.errors import ModelWarning
 from appell.model.body import Body
 from appell.model.check import STRUCTURAL, inspect, raise_or_warn
-from appell.model.check.mass import LENGTH, second_moments, tensors
+from appell.model.check.mass import LENGTH_TOL, second_moments, tensors
 from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
 from appell.model.description import Described
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
 
-MASS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
+MASS_DEFECTS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
 """Kinds of defect that the link's own mass properties cure."""
-SPREAD = 1e-3
+MIN_GYRATION_RATIO = 1e-3
 """Least radius of gyration, as a part of the greatest one of the link."""
-EXTENT = 1e-3
+MIN_GYRATION_RADIUS = 1e-3
 """Least radius of gyration of a link that has no size. [m]"""
-LEAST_MASS = 1e-3
+MIN_MASS = 1e-3
 """Mass of a link that must have some. [kg]"""
 
 
@@ -54,7 +54,7 @@ def repair(robot: Described, problems: Collection[Problem]) -> Described:
 
 
 def _repair_once(robot: Described, problems: Collection[Problem]) -> Described:
-    faulty = {problem.where for problem in problems if problem.kind in MASS}
+    faulty = {problem.where for problem in problems if problem.kind in MASS_DEFECTS}
     idle = {problem.where for problem in problems if problem.kind == "singular"}
     solid = {joint.child for joint in robot.joints if f"joint {joint.name!r}" in idle}
     bodies = tuple(
@@ -66,12 +66,12 @@ def _repair_once(robot: Described, problems: Collection[Problem]) -> Described:
 
 def nearest_body(body: Body, solid: bool = False) -> Body:
     """The body with a positive mass and Σ >= floor; if `solid`, with at least `EXTENT` in every direction."""
-    mass = body.mass if body.mass > 0.0 else LEAST_MASS
+    mass = body.mass if body.mass > 0.0 else MIN_MASS
     values, axes = np.linalg.eigh(second_moments(tensors((body,))[0]))
     size = max(float(values[-1]), 0.0)
-    floor = SPREAD**2 * size
-    if solid or size <= mass * LENGTH**2:
-        floor = max(floor, mass * EXTENT**2)
+    floor = MIN_GYRATION_RATIO**2 * size
+    if solid or size <= mass * LENGTH_TOL**2:
+        floor = max(floor, mass * MIN_GYRATION_RADIUS**2)
     second = (axes * np.maximum(values, floor)) @ axes.T
     inertia = np.trace(second) * np.eye(3) - (second + second.T) / 2
     xx, xy, xz, yy, yz, zz = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()

@@ -8,7 +8,7 @@ from appell.model.joints.cylindrical import Cylindrical
 from appell.model.joints.fixed import Fixed
 from appell.model.joints.floating import Floating
 from appell.model.joints.helical import Helical
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 from appell.model.joints.planar import Planar
 from appell.model.joints.prismatic import Prismatic
 from appell.model.joints.revolute import Revolute
@@ -16,7 +16,7 @@ from appell.model.joints.spherical import Spherical
 from appell.model.joints.translation import Translation
 from appell.model.joints.universal import Universal
 
-KINDS: dict[str, JointKind] = {
+KINDS: dict[str, JointModel] = {
     kind.name: kind()
     for kind in (
         Revolute, Continuous, Prismatic, Fixed,
@@ -24,4 +24,4 @@ KINDS: dict[str, JointKind] = {
     )
 }  # fmt: skip
 
-__all__ = ["KINDS", "JointKind", "Twist"]
+__all__ = ["KINDS", "JointModel", "Twist"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3
+from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Vec3
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 
-class Fixed(JointKind):
+class Fixed(JointModel):
     """No coordinate."""
 
     name = "fixed"
@@ -17,7 +17,7 @@ class Fixed(JointKind):
     limited = False
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(Turn(2, offset.cos, offset.sin)), ZERO
+        return Rotation(AxisRotation(2, offset.cos, offset.sin)), ZERO
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return ()

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, Rotation, Scalar, Turn, Vec3, X, Y, Z, of_quaternion
+from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Vec3, X, Y, Z, rotation_from_quaternion
 from appell.algebra.twist import Twist
 from appell.model.joints import quaternion as unit
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 from appell.model.joints.spherical import quaternion_rate
 
 
-class Floating(JointKind):
+class Floating(JointModel):
     """q is the position and a unit quaternion, x y z qx qy qz qw; qd is the twist along the child's axes, linear first."""
 
     name = "floating"
@@ -22,15 +22,15 @@ class Floating(JointKind):
     quaternion = 3
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(Turn(2, offset.cos, offset.sin))
-        return before * of_quaternion(*q[3:]), before @ Vec3(*q[:3])
+        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
+        return before * rotation_from_quaternion(*q[3:]), before @ Vec3(*q[:3])
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """The velocity turned to the axes before the joint, then the quaternion's rate."""
-        return (*(of_quaternion(*q[3:]) @ Vec3(*v[:3])), *quaternion_rate(q[3:], Vec3(*v[3:])))
+        return (*(rotation_from_quaternion(*q[3:]) @ Vec3(*v[:3])), *quaternion_rate(q[3:], Vec3(*v[3:])))
 
     def neutral(self) -> np.ndarray:
         return np.concatenate([np.zeros(3), unit.IDENTITY])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Vec3, Z
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
-from appell.model.joints.revolute import turn_about_z
+from appell.model.joints.joint_model import JointModel
+from appell.model.joints.revolute import rotation_about_z
 
 if TYPE_CHECKING:
     from appell.model.joint import Joint
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Helical(JointKind):
+class Helical(JointModel):
     """q is an angle [rad]; the child moves `pitch` metres along the axis for every radian."""
 
     pitch: float = 0.0
@@ -25,15 +25,15 @@ class Helical(JointKind):
     name = "helical"
     nq = nv = 1
 
-    def parts(self, joint: Joint) -> tuple[tuple[JointKind, Triple], ...]:
+    def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         return ((Helical(joint.pitch), joint.axis),)
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(turn_about_z(q[0], offset)), Z * (q[0] * self.pitch)
+        return Rotation(rotation_about_z(q[0], offset)), Z * (q[0] * self.pitch)
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return (Twist(Z, Z * self.pitch),)
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The second moment along the axis."""
         return Inertia(0.0, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))

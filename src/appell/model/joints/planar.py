@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z
-from appell.algebra.angle import NONE
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3, X, Y, Z
+from appell.algebra.angle import ZERO_ANGLE
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
-from appell.model.joints.revolute import turn_about_z
+from appell.model.joints.joint_model import JointModel
+from appell.model.joints.revolute import rotation_about_z
 
 
-class Planar(JointKind):
+class Planar(JointModel):
     """q is x, y [m] and the angle θ [rad]; qd is the velocity along the child's own x and y, and the angular velocity."""
 
     name = "planar"
@@ -21,18 +21,18 @@ class Planar(JointKind):
     limited = symmetric = False
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(Turn(2, offset.cos, offset.sin))
-        return before * Rotation(turn_about_z(q[2], NONE)), before @ Vec3(q[0], q[1], 0.0)
+        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
+        return before * Rotation(rotation_about_z(q[2], ZERO_ANGLE)), before @ Vec3(q[0], q[1], 0.0)
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(Z, ZERO)
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """The velocity turned to the axes before the joint, then the angle's rate."""
-        turned = Rotation(turn_about_z(q[2], NONE)) @ Vec3(v[0], v[1], 0.0)
+        turned = Rotation(rotation_about_z(q[2], ZERO_ANGLE)) @ Vec3(v[0], v[1], 0.0)
         return turned.x, turned.y, v[2]
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The second moment along the axis."""
         return Inertia(0.0, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))
 

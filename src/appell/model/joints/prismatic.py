@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Vec3, Z
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 
-class Prismatic(JointKind):
+class Prismatic(JointModel):
     """q is a displacement [m] along +z."""
 
     name = "prismatic"
     nq = nv = 1
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(Turn(2, offset.cos, offset.sin)), Z * q[0]
+        return Rotation(AxisRotation(2, offset.cos, offset.sin)), Z * q[0]
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return (Twist(ZERO, Z),)
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The second moment: a translation does not turn the child."""
         return Inertia(0.0, ZERO, inertia.J)

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, Z, cos, sin
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3, Z, cos, sin
 from appell.algebra.angle import nearest_quarters
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 
-class Revolute(JointKind):
+class Revolute(JointModel):
     """q is an angle [rad]."""
 
     name = "revolute"
     nq = nv = 1
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(turn_about_z(q[0], offset)), ZERO
+        return Rotation(rotation_about_z(q[0], offset)), ZERO
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return (Twist(Z, ZERO),)
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """Mass, first moment and second moment along the axis: mass on the axis does not move."""
         return Inertia(inertia.mass, Z * inertia.gamma.z, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, inertia.J.zz))
 
 
-def turn_about_z(angle: Scalar, offset: Angle) -> Turn:
+def rotation_about_z(angle: Scalar, offset: Angle) -> AxisRotation:
     """Turn by angle + offset. Right angles of a known offset cost nothing: they exchange sine and cosine."""
     if isinstance(offset.radians, float) and (offset.cos == 0 or offset.sin == 0):
         c, s = cos(angle), sin(angle)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[nearest_quarters(offset.radians) % 4]
-        return Turn(2, c, s)
+        return AxisRotation(2, c, s)
     total = angle + offset.radians
-    return Turn(2, cos(total), sin(total))
+    return AxisRotation(2, cos(total), sin(total))

@@ -6,13 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Turn, Vec3, X, Y, Z, of_quaternion
+from appell.algebra import (
+    ZERO,
+    Angle,
+    AxisRotation,
+    Inertia,
+    Rotation,
+    Scalar,
+    Sym3,
+    Vec3,
+    X,
+    Y,
+    Z,
+    rotation_from_quaternion,
+)
 from appell.algebra.twist import Twist
 from appell.model.joints import quaternion as unit
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 
-class Spherical(JointKind):
+class Spherical(JointModel):
     """q is a unit quaternion (x, y, z, w); qd is the angular velocity along the child's axes [rad/s]."""
 
     name = "spherical"
@@ -21,15 +34,15 @@ class Spherical(JointKind):
     quaternion = 0
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(Turn(2, offset.cos, offset.sin)) * of_quaternion(*q), ZERO
+        return Rotation(AxisRotation(2, offset.cos, offset.sin)) * rotation_from_quaternion(*q), ZERO
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return Twist(X, ZERO), Twist(Y, ZERO), Twist(Z, ZERO)
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         return quaternion_rate(q, Vec3(*v))
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """Mass at the centre."""
         return Inertia(inertia.mass, ZERO, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 

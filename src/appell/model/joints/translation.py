@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Turn, Vec3, X, Y, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Vec3, X, Y, Z
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 
 
-class Translation(JointKind):
+class Translation(JointModel):
     """q is the position x, y, z [m] in the joint's frame."""
 
     name = "translation"
@@ -19,13 +19,13 @@ class Translation(JointKind):
     limited = axial = symmetric = False
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(Turn(2, offset.cos, offset.sin))
+        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
         return before, before @ Vec3(*q)
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(ZERO, Z)
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The second moment: a translation does not turn the child."""
         return Inertia(0.0, ZERO, inertia.J)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import Angle, Rotation, Scalar, Vec3
 from appell.algebra.twist import Twist
-from appell.model.joints.kind import JointKind
+from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import Revolute
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REVOLUTE = Revolute()
 
 
-class Universal(JointKind):
+class Universal(JointModel):
     """q is the angle about the joint frame's x axis, then the angle about the turned y axis [rad]; qd are their rates.
 
     To the dynamics it is two revolute joints with a link of no mass between them.
@@ -27,11 +27,11 @@ class Universal(JointKind):
     nq = nv = 2
     limited = axial = False
 
-    def parts(self, joint: Joint) -> tuple[tuple[JointKind, Triple], ...]:
+    def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         return (REVOLUTE, (1.0, 0.0, 0.0)), (REVOLUTE, (0.0, 1.0, 0.0))
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         raise TypeError("a universal joint is made of two revolute joints; ask its parts")
 
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         raise TypeError("a universal joint is made of two revolute joints; ask its parts")

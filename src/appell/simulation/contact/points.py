@@ -103,7 +103,7 @@ def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequenc
     a = ZERO
     for i in tree.ancestors(frame.link):
         link, motion = tree.links[i], motions[i]
-        for k, (e, u) in enumerate(motion.units(link.kind.subspace()), start=link.v):
+        for k, (e, u) in enumerate(motion.units(link.kind.motion_subspace()), start=link.idx_v):
             column = u + e.cross(p - motion.p)
             turning = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
             a = a + (turning + e.cross(v - motion.v)) * (link.multiplier * speeds[k])

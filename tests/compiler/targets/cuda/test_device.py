@@ -63,7 +63,7 @@ def free_state(dyn, count: int, seed: int = 0) -> list[np.ndarray]:
     """Coordinates, speeds and forces of a robot with joints that turn freely; quaternions are of unit length."""
     rng = np.random.default_rng(seed)
     q, qd, tau = (rng.normal(size=(count, n)) for n in (dyn.robot.nq, dyn.robot.nv, dyn.robot.nv))
-    for _, first in quaternions(dyn.free_joints):
+    for _, first in quaternions(dyn.quasi_velocity_joints):
         q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
     return [q, qd, tau]
 

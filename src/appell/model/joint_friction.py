@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from appell.model.description import Description
 
 
-class Losses(NamedTuple):
+class JointFriction(NamedTuple):
     """Damping [N m s, N s/m] and Coulomb friction [N m, N] felt at each speed: forces are -(damping qd + friction sign(qd)).
 
     A joint that mimics another adds to its leader: multiplier² damping and |multiplier| friction.
@@ -28,19 +28,19 @@ class Losses(NamedTuple):
         return -(np.array(self.damping) * qd + np.array(self.friction) * np.sign(qd))
 
 
-def losses(robot: Description) -> Losses:
+def joint_friction(robot: Description) -> JointFriction:
     """What the joints of a robot lose, brought to the independent speeds."""
     damping, friction = [0.0] * robot.nv, [0.0] * robot.nv
     joints = {joint.name: joint for joint in robot.joints}
     for link in robot.tree.links:
         joint = joints[link.name]
-        for k in range(link.v, link.v + link.kind.nv):
+        for k in range(link.idx_v, link.idx_v + link.kind.nv):
             damping[k] += link.multiplier**2 * joint.damping
             friction[k] += abs(link.multiplier) * joint.friction
-    return Losses(tuple(damping), tuple(friction))
+    return JointFriction(tuple(damping), tuple(friction))
 
 
 def passive_forces(robot: Description, qd: ArrayLike) -> np.ndarray:
     """-(damping qd + friction sign(qd)) at every joint, brought to the independent coordinates. [N m, N]"""
     (speeds,), lead = as_batch((("qd", robot.nv),), (qd,))
-    return losses(robot).forces(speeds).reshape(*lead, robot.nv)
+    return joint_friction(robot).forces(speeds).reshape(*lead, robot.nv)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.algebra import NO_MASS, Angle, Inertia, Mat3, Sym3, Vec3
-from appell.model.joints import KINDS, JointKind
+from appell.model.joints import KINDS, JointModel
 from appell.model.tree import BASE, Frame, Link, Tree
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ def build_tree(robot: Description) -> Tree:
     return _Builder(robot).tree()
 
 
-class Part(NamedTuple):
+class LinkSpec(NamedTuple):
     """One link to be: a joint, or one of the joints that it is made of, with its place among the joint's coordinates."""
 
     joint: Joint
-    kind: JointKind
+    kind: JointModel
     parent: int
     first: int
     R: np.ndarray
@@ -46,7 +46,7 @@ class _Builder:
     def __init__(self, robot: Description) -> None:
         self.robot = robot
         self.carrier: dict[str, tuple[int, np.ndarray, np.ndarray]] = {}  # body: link it is part of, rotation, position
-        self.parts: list[Part] = []  # parents first
+        self.parts: list[LinkSpec] = []  # parents first
         self._place_bodies()
 
     def _place_bodies(self) -> None:
@@ -70,7 +70,7 @@ class _Builder:
         first = 0
         for kind, axis in KINDS[joint.kind].parts(joint):
             axes = axes_along(axis) if kind.axial else np.eye(3)
-            self.parts.append(Part(joint, kind, link, first, _cleaned(R @ axes), p))
+            self.parts.append(LinkSpec(joint, kind, link, first, _cleaned(R @ axes), p))
             link, R, p, first = len(self.parts) - 1, axes.T, np.zeros(3), first + kind.nv
         return link, R, p
 
@@ -123,15 +123,15 @@ class _Builder:
             body=joint.child,
             parent=parent,
             kind=kind,
-            q=q + first,
-            v=v + first,
+            idx_q=q + first,
+            idx_v=v + first,
             multiplier=multiplier,
-            shift=shift,
-            leads=leader is joint,
-            turn=Angle.of(_wrapped(zxz[0] - own[parent])),
+            mimic_offset=shift,
+            is_independent=leader is joint,
+            azimuth=Angle.of(_wrapped(zxz[0] - own[parent])),
             tilt=Angle.of(zxz[1]),
             offset=Angle.of(_wrapped(zxz[2] + own[i])),
-            s0=Vec3(*(_about_z(-own[parent]) @ p).tolist()),
+            origin=Vec3(*(_about_z(-own[parent]) @ p).tolist()),
             inertia=inertia,
             armature=joint.armature,
         )

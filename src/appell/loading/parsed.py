@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedRobot:
     """A robot before it was checked.
 
     Attributes:
@@ -35,7 +35,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Notes:
+class ProblemLog:
     """Collects the problems of one file while it is read."""
 
     file: str
@@ -46,7 +46,7 @@ class Notes:
 
 
 @dataclass(frozen=True)
-class Node:
+class XmlNode:
     """An XML element, or None; its attributes as numbers, with every fault noted.
 
     `where` is the robot element it belongs to, for messages. Attributes of an absent element take their defaults.
@@ -54,7 +54,7 @@ class Node:
 
     element: Any
     where: str
-    notes: Notes
+    notes: ProblemLog
 
     def __bool__(self) -> bool:
         return self.element is not None
@@ -67,15 +67,15 @@ class Node:
     def tag(self) -> str:
         return "" if self.element is None else local_name(str(self.element.tag))
 
-    def children(self, tag: str = "", where: str = "") -> Iterator[Node]:
+    def children(self, tag: str = "", where: str = "") -> Iterator[XmlNode]:
         """Child elements of this name, or all."""
         for element in () if self.element is None else self.element:
             if isinstance(element.tag, str) and tag in ("", local_name(element.tag)):
-                yield Node(element, where or self.where, self.notes)
+                yield XmlNode(element, where or self.where, self.notes)
 
-    def child(self, tag: str) -> Node:
+    def child(self, tag: str) -> XmlNode:
         """The first child element of this name; an absent one if there is none."""
-        return next(self.children(tag), Node(None, self.where, self.notes))
+        return next(self.children(tag), XmlNode(None, self.where, self.notes))
 
     def text(self, attribute: str) -> str:
         return "" if self.element is None else self.element.get(attribute) or ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from appell.model.pose import Triple
 
 
-class JointKind(ABC):
+class JointModel(ABC):
     """The motion a joint allows, in the child's frame, whose z axis is the joint's axis.
 
     A kind is two functions. `placement` says where the child is; `subspace` lists, per degree of freedom, the twist of
@@ -46,35 +46,35 @@ class JointKind(ABC):
         `offset` is a constant turn about z, before the joint's own motion.
         """
 
-    def parts(self, joint: Joint) -> tuple[tuple[JointKind, Triple], ...]:
+    def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         """The kinds of joint that it is made of, one after the other, each with its axis: usually itself alone."""
         return ((self, joint.axis),) if self.nv else ()
 
     @abstractmethod
-    def subspace(self) -> tuple[Twist, ...]:
+    def motion_subspace(self) -> tuple[Twist, ...]:
         """One twist per generalised speed."""
 
     def twist(self, speeds: Sequence[Scalar]) -> Twist:
         """Twist of the child relative to the parent: the subspace times the speeds."""
         angular = linear = ZERO
-        for unit, speed in zip(self.subspace(), speeds, strict=True):
+        for unit, speed in zip(self.motion_subspace(), speeds, strict=True):
             angular, linear = angular + unit.angular * speed, linear + unit.linear * speed
         return Twist(angular, linear)
 
     def project(self, moment: Vec3, force: Vec3) -> tuple[Scalar, ...]:
         """Generalised forces of a force at the child's origin and a moment, both in the child's frame."""
-        return tuple(unit.angular @ moment + unit.linear @ force for unit in self.subspace())
+        return tuple(unit.angular @ moment + unit.linear @ force for unit in self.motion_subspace())
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """Rates of the coordinates at the speeds v, q̇ = N(q) v: the speeds themselves, unless they are quasi-velocities."""
         return tuple(v)
 
     @property
-    def free(self) -> bool:
+    def has_quasi_velocities(self) -> bool:
         """Whether the coordinates do not simply change at the speeds."""
-        return type(self).rate is not JointKind.rate
+        return type(self).rate is not JointModel.rate
 
-    def unfelt(self, inertia: Inertia) -> Inertia:
+    def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The part of the child's mass properties that the joint does not move: it may as well belong to the parent."""
         return NO_MASS
 
