@@ -1,14 +1,16 @@
-"""Tables for people and for programs: the same data as aligned text and as plain dictionaries."""
+"""Tables as aligned text, as HTML, and as plain dictionaries for programs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 WIDTH = 110
-"""Columns of text after which notes are wrapped."""
+"""Line length at which notes are wrapped."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def cell_text(cell: Any) -> str:
 
 
 def cell_value(cell: Any) -> Any:
-    """A cell as JSON knows it."""
+    """A cell as a JSON value."""
     return cell if isinstance(cell, (int, float, str, type(None))) else str(cell)
 
 
@@ -69,6 +71,59 @@ def note_lines(notes: Sequence[str]) -> list[str]:
         first, *rest = wrap(note, WIDTH - 4) or [""]
         lines += [f"  * {first}", *(f"    {line}" for line in rest)]
     return lines
+
+
+class StyledCell(NamedTuple):
+    """A cell with CSS declarations of its own."""
+
+    value: Any
+    style: str
+
+
+def html_table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, style: str = "", cell_style: str = "", mark: str = ""
+) -> str:
+    """A table in HTML; columns of numbers have the class `number`.
+
+    Args:
+        columns: headings; none for a table without a head.
+        rows: values or `StyledCell`s.
+        style, cell_style: CSS declarations of the table and of every cell.
+        mark: rows with a cell that starts with this text have it as their class.
+
+    Example:
+        >>> html_table(["mass"], [[1.5]])
+        '<table><thead><tr><th class="number">mass</th></tr></thead><tbody><tr><td class="number">1.5</td></tr></tbody></table>'
+    """
+    cells = [[cell if isinstance(cell, StyledCell) else StyledCell(cell, "") for cell in row] for row in rows]
+    numeric = [all(_is_number(cell.value) for cell in column) for column in zip(*cells, strict=True)]
+    numeric = numeric or [True] * len(columns)
+
+    def line(tag: str, row: Sequence[StyledCell]) -> str:
+        parts = []
+        for cell, right in zip(row, numeric, strict=True):
+            css = ";".join(filter(None, (cell_style, cell.style)))
+            attributes = _attribute("class", "number" if right else "") + _attribute("style", css)
+            parts.append(f"<{tag}{attributes}>{escape(cell_text(cell.value))}</{tag}>")
+        return "".join(parts)
+
+    head = f"<thead><tr>{line('th', [StyledCell(text, '') for text in columns])}</tr></thead>" if columns else ""
+    body = ""
+    for row in cells:
+        marked = mark and any(isinstance(cell.value, str) and cell.value.startswith(mark) for cell in row)
+        body += f"<tr{_attribute('class', mark if marked else '')}>{line('td', row)}</tr>"
+    return f"<table{_attribute('style', style)}>{head}<tbody>{body}</tbody></table>"
+
+
+def _attribute(name: str, value: str) -> str:
+    return f' {name}="{value}"' if value else ""
+
+
+def _is_number(cell: Any) -> bool:
+    """Whether a cell reads as a number or is empty, so that its column is aligned to the right."""
+    if cell is None or isinstance(cell, (int, float)):
+        return True
+    return isinstance(cell, str) and re.fullmatch(r"\s*[-+]?[\d.]+([eE][-+]?\d+)?\s*", cell) is not None
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

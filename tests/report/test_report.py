@@ -93,7 +93,7 @@ def test_versions_are_those_that_run() -> None:
 
 
 def test_a_picture_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(appell.ArgumentError, match=r"unknown kind.*\.png"):
+    with pytest.raises(appell.ArgumentError, match=r"unknown file type.*\.png"):
         Picture.from_file(tmp_path / "movie.gif", "no")
 
 

@@ -65,7 +65,7 @@ def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
     try:
         opened(browser, page)
         if PICTURES:
-            page.rest(np.array([0.4, 0.6, -1.0]))
+            page.show_at_rest(np.array([0.4, 0.6, -1.0]))
             keep(browser, "view_robot.png")
         shows(browser, f"{robot.gravity(page.q)[1]:.4g}")
         start = page.q.copy()

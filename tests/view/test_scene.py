@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,14 +17,14 @@ from hypothesis import strategies as st
 import appell
 from appell.model.body import Body
 from appell.view import solids
-from appell.view.camera import camera_for
 from appell.view.links import inertia_ellipsoid, inertia_shapes, link_shapes
-from appell.view.meshes import candidates, visual_shapes
-from appell.view.numbers import force_html, matrix_html, state_html
-from appell.view.poses import body_poses, quaternion_of
-from appell.view.sliders import coordinates, joint_sliders, values_of
-from appell.view.subject import RobotSubject, Subject, hidden_layers
-from appell.view.subjects import subject_of
+from appell.view.meshes import candidate_paths, visual_shapes
+from appell.view.poses import body_poses
+from appell.view.scene import fit_camera
+from appell.view.sliders import configuration, joint_sliders, slider_values
+from appell.view.state_tables import energy_table, force_table, matrix_table
+from appell.view.subject import Subject, hidden_layers
+from appell.view.subjects import FORMER_NAMES, SAME_NAMES, TreeSubject, subject_of
 from appell.view.timeline import Timeline
 from appell.view.walls import wall_shapes
 
@@ -87,24 +88,12 @@ def test_slider_values_and_coordinates_are_inverse_to_each_other() -> None:
     robot = appell.RobotBuilder().body("a", mass=1, inertia=(1, 1, 1)).body("b", mass=1, inertia=(1, 1, 1))
     robot = robot.floating("free", parent="world", child="a").spherical("ball", parent="a", child="b").build()
     q = robot.random_configuration(seed=3)
-    values = values_of(robot, q)
+    values = slider_values(robot, q)
     assert len(values) == robot.nv == len(joint_sliders(robot, 1.0))
-    poses, again = body_poses(robot, q), body_poses(robot, coordinates(robot, values))
+    poses, again = body_poses(robot, q), body_poses(robot, configuration(robot, values))
     for name in poses:
         assert_close(again[name], poses[name], tolerance=1e-12)
     assert [slider.label for slider in joint_sliders(robot, 1.0)][:4] == ["free x", "free y", "free z", "free roll"]
-
-
-@given(st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda x: np.linalg.norm(x) > 0.1))
-def test_quaternion_of_a_rotation(numbers: list[float]) -> None:
-    w, x, y, z = np.array(numbers) / np.linalg.norm(numbers)
-    R = np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-    found = quaternion_of(R)
-    assert abs(found @ [w, x, y, z]) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_sliders_stay_within_the_limits_of_the_joints() -> None:
@@ -114,7 +103,7 @@ def test_sliders_stay_within_the_limits_of_the_joints() -> None:
         <limit lower="0.2" upper="0.5" effort="1" velocity="1"/></joint></robot>""")
     (slider,) = joint_sliders(robot, 1.0)
     assert (slider.lower, slider.upper, slider.unit) == (0.2, 0.5, "m")
-    assert RobotSubject.of(robot).start.tolist() == [0.2]
+    assert TreeSubject.from_robot(robot).start.tolist() == [0.2]
 
 
 # --- shapes of a robot -----------------------------------------------------------------------------------------------------
@@ -161,7 +150,7 @@ def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
     shapes, notes = visual_shapes(robot, tmp_path)
     assert [shape.name for shape in shapes] == ["visual1"]
     assert notes == ("base: mesh 'package://nowhere/cube.stl' was not found",)
-    assert hidden_layers(RobotSubject.of(robot, tmp_path)) == (), "links stand in for what is missing"
+    assert hidden_layers(TreeSubject.from_robot(robot, tmp_path)) == (), "links stand in for what is missing"
     (tmp_path / "broken.stl").write_text("not a mesh")
     pytest.importorskip("trimesh")
     _, notes = visual_shapes(appell.load(MESHED.format("broken.stl")), tmp_path)
@@ -170,7 +159,7 @@ def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
 
 def test_packages_are_looked_for_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
-    assert tmp_path / "arm" / "a.stl" in list(candidates("package://arm/a.stl", None))
+    assert tmp_path / "arm" / "a.stl" in list(candidate_paths("package://arm/a.stl", None))
 
 
 # --- walls --------------------------------------------------------------------------------------------------------------------
@@ -198,12 +187,12 @@ def test_numbers_are_those_of_the_library() -> None:
     robot = appell.load("puma560")
     subject = subject_of(robot)
     q, qd, qdd = random_states(robot, 1)
-    readings = subject.readings(q[0], qd[0], qdd[0])
-    assert f"{robot.inverse_dynamics(q[0], qd[0], qdd[0])[1]:.4g}" in force_html(
-        readings, robot.joint_names, subject.drives
+    quantities = subject.quantities(q[0], qd[0], qdd[0])
+    assert f"{robot.inverse_dynamics(q[0], qd[0], qdd[0])[1]:.4g}" in force_table(
+        quantities, robot.joint_names, subject.actuator_names
     )
-    assert f"{robot.kinetic_energy(q[0], qd[0]):.4g} J" in state_html(readings)
-    assert f"{robot.mass_matrix(q[0])[2, 1]:.4g}" in matrix_html(readings.M, robot.joint_names)
+    assert f"{robot.kinetic_energy(q[0], qd[0]):.4g} J" in energy_table(quantities)
+    assert f"{robot.mass_matrix(q[0])[2, 1]:.4g}" in matrix_table(quantities.M, robot.joint_names)
 
 
 # --- motion -------------------------------------------------------------------------------------------------------------------
@@ -215,17 +204,17 @@ def test_moments_of_a_motion_lie_on_it() -> None:
     fine = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, sample=0.005)
     line = Timeline(subject_of(robot), coarse)
     for k in (0, 1, 37, 50, 99, 100):
-        moment = line.moment(fine.t[k])
-        assert_close(moment.q, fine.q[k], tolerance=1e-5)
-        assert_close(moment.qd, fine.qd[k], tolerance=1e-4)
+        state = line.state(fine.t[k])
+        assert_close(state.q, fine.q[k], tolerance=1e-5)
+        assert_close(state.qd, fine.qd[k], tolerance=1e-4)
 
 
 def test_marks_stand_where_points_hit_walls() -> None:
     tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
     motion = appell.simulate(tree, *tree.initial_state, duration=0.6, walls=[wall])
-    marks = Timeline(subject_of(tree), motion).marks()
+    marks = Timeline(subject_of(tree), motion).impact_marks()
     assert [mark.point for mark in marks] == ["O1", "O5", "O2", "O4"]
-    assert np.abs(wall.gap(np.array([mark.place for mark in marks]))).max() < 1e-6
+    assert np.abs(wall.gap(np.array([mark.position for mark in marks]))).max() < 1e-6
 
 
 def test_a_motion_of_another_robot_is_refused() -> None:
@@ -239,8 +228,12 @@ def test_a_motion_of_another_robot_is_refused() -> None:
 
 
 def test_anything_with_poses_can_be_shown() -> None:
-    subject = RobotSubject.of(appell.load("planar2r"))
+    subject = TreeSubject.from_robot(appell.load("planar2r"))
     assert subject_of(subject) is subject
+    former = {name: getattr(subject, name) for name in SAME_NAMES}
+    former |= {old: getattr(subject, new) for new, old in FORMER_NAMES.items()}
+    with pytest.warns(DeprecationWarning, match=r"Subject.drives.* is now called actuator_names"):
+        assert subject_of(SimpleNamespace(**former)).actuator_names == subject.actuator_names
     with pytest.raises(appell.ArgumentError, match="cannot show a int"):
         subject_of(3)
 
@@ -251,13 +244,17 @@ def test_every_built_in_robot_can_be_shown(name: str) -> None:
     assert isinstance(subject, Subject)
     q = subject.start
     n = len(subject.sliders)
-    assert len(subject.values(q)) == n
+    assert len(subject.slider_values(q)) == n
     poses = subject.poses(q)
     assert {shape.frame for shape in subject.shapes} <= set(poses)
-    readings = subject.readings(q, np.zeros(n), np.zeros(n))
-    assert (len(readings.tau), len(readings.gravity), readings.M.shape) == (len(subject.drives), n, (n, n))
-    moved = subject.coordinates(subject.values(q) + 0.01, near=q)
-    assert_close(subject.values(moved), subject.values(q) + 0.01, tolerance=1e-9, scale=1.0)
+    quantities = subject.quantities(q, np.zeros(n), np.zeros(n))
+    assert (len(quantities.tau), len(quantities.gravity), quantities.M.shape) == (
+        len(subject.actuator_names),
+        n,
+        (n, n),
+    )
+    moved = subject.configuration(subject.slider_values(q) + 0.01, near=q)
+    assert_close(subject.slider_values(moved), subject.slider_values(q) + 0.01, tolerance=1e-9, scale=1.0)
     assert max(np.abs(subject.poses(moved)[frame] - poses[frame]).max() for frame in poses) > 1e-3
 
 
@@ -266,16 +263,19 @@ def test_sliders_of_a_closed_loop_keep_it_closed() -> None:
     subject = subject_of(robot)
     q = subject.start
     for step in (0.1, 0.2, 0.15):
-        q = subject.coordinates(subject.values(q) + step * np.array([1.0, -0.5, 0.3]), near=q)
+        q = subject.configuration(subject.slider_values(q) + step * np.array([1.0, -0.5, 0.3]), near=q)
         assert np.abs(robot.closure_error(q)).max() < 1e-9
-    assert subject.coordinates(subject.values(q) + 50.0, near=q) is q or np.abs(robot.closure_error(q)).max() < 1e-9
+    assert (
+        subject.configuration(subject.slider_values(q) + 50.0, near=q) is q
+        or np.abs(robot.closure_error(q)).max() < 1e-9
+    )
 
 
 def test_a_flat_mechanism_is_looked_at_from_above() -> None:
-    flat = camera_for(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 1.0)
+    flat = fit_camera(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 1.0)
     assert flat.position[2] > 1.0
     assert flat.up.tolist() == [0.0, 1.0, 0.0]
-    spatial = camera_for(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), 1.0)
+    spatial = fit_camera(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), 1.0)
     assert spatial.up.tolist() == [0.0, 0.0, 1.0]
 
 
@@ -309,7 +309,10 @@ def test_a_robot_without_joints_or_shapes_is_drawn(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("address", "text"),
-    [({"port": 99999}, "port is 99999, expected"), ({"host": "192.0.2.1"}, "'192.0.2.1', which is no address of this")],
+    [
+        ({"port": 99999}, "port is 99999, expected"),
+        ({"host": "192.0.2.1"}, "'192.0.2.1', which is not an address of this"),
+    ],
 )
 def test_addresses_that_cannot_be_listened_on_are_refused(address, text) -> None:
     pytest.importorskip("viser")

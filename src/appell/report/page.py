@@ -1,4 +1,4 @@
-"""A report as data, and its HTML."""
+"""A report as data, its HTML, and its style sheet: a white page that also prints well."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ from dataclasses import dataclass, field
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from appell.report.picture import Picture
-from appell.report.style import CSS
 from appell.report.versions import versions
-from appell.table import Table, cell_text
+from appell.table import Table, html_table
 
 PRINTED = "printed"
-"""A row with this cell holds values of a paper; it is shaded, so that paper and ours can be told apart at a glance."""
+"""Rows with this cell hold values of a paper; they are shaded."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one page shows, from top to bottom.
+    """The content of one page, from top to bottom.
 
     Attributes:
         title: the page's heading.
         source: one line below it: where the subject was published, or which data were used.
-        notes: what holds for all tables.
+        notes: remarks that concern all tables.
         tables, pictures: in the order in which they are shown.
-        versions: what the numbers were made with; found out by default.
+        versions: software and hardware that produced the numbers; the installed ones by default.
 
     Example:
         >>> Report("Masses", notes=("All in kilograms.",)).html().count("<li>All in kilograms.</li>")
@@ -50,21 +48,21 @@ class Report:
             f'<p class="source">{escape(self.source)}</p>' if self.source else "",
             _notes(self.notes),
             _contents(titles) if len(titles) > 2 else "",
-            *(_section(table.title, _table(table) + _notes(table.notes)) for table in self.tables),
+            *(_section(table.title, _wide_table(table) + _notes(table.notes)) for table in self.tables),
             *(f'<section id="{_anchor(picture.caption)}">{picture.html()}</section>' for picture in self.pictures),
-            _section("Versions", f"<footer>{_pairs(self.versions)}</footer>"),
+            _section("Versions", f"<footer>{html_table((), tuple(self.versions.items()))}</footer>"),
         ]
         return page(self.title, body)
 
     def write(self, path: str | PathLike) -> Path:
-        """Write the page to a file in a folder that is there; the path."""
+        """Write the page to a file in an existing folder; returns the path."""
         path = Path(path)
         path.write_text(self.html(), encoding="utf-8")
         return path
 
 
 def page(title: str, body: Sequence[str]) -> str:
-    """A page of these elements, with the style sheet inside."""
+    """A page of these elements, with the style sheet."""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     content = "\n".join(part for part in body if part)
     return (
@@ -95,28 +93,33 @@ def _notes(notes: Sequence[str]) -> str:
     return '<ul class="notes">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
 
 
-def _table(table: Table) -> str:
-    numeric = [all(_is_number(row[k]) for row in table.rows) for k in range(len(table.columns))]
-    head = _row("th", table.columns, numeric)
-    rows = []
-    for row in table.rows:
-        kind = ' class="printed"' if any(isinstance(cell, str) and cell.startswith(PRINTED) for cell in row) else ""
-        rows.append(f"<tr{kind}>{_row('td', row, numeric)}</tr>")
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+def _wide_table(table: Table) -> str:
+    return f'<div class="wide">{html_table(table.columns, table.rows, mark=PRINTED)}</div>'
 
 
-def _row(tag: str, cells: Sequence[Any], numeric: Sequence[bool]) -> str:
-    kinds = [' class="number"' if right else "" for right in numeric]
-    return "".join(f"<{tag}{kind}>{escape(cell_text(cell))}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
-
-
-def _is_number(cell: Any) -> bool:
-    """Whether a cell reads as a number or is empty, so that its column is aligned to the right."""
-    if cell is None or isinstance(cell, (int, float)):
-        return True
-    return isinstance(cell, str) and re.fullmatch(r"\s*[-+]?[\d.]+([eE][-+]?\d+)?\s*", cell) is not None
-
-
-def _pairs(pairs: Mapping[str, str]) -> str:
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in pairs.items())
-    return f"<table><tbody>{rows}</tbody></table>"
+CSS = """
+:root { --ink: #1b1f24; --faint: #5b6570; --line: #d7dce1; --tint: #f3f6f9; --accent: #0072b2; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 68rem; padding: 2rem 1.5rem 4rem; color: var(--ink); background: #fff;
+       font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.15rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+p.source { color: var(--faint); margin: 0 0 1.2rem; max-width: 52rem; }
+a { color: var(--accent); }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .28rem .8rem .28rem 0; text-align: left; vertical-align: top; white-space: pre-line; }
+th { border-bottom: 2px solid var(--ink); font-weight: 600; }
+td { border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; }
+tr.printed td { background: var(--tint); }
+td:first-child, th:first-child { padding-left: .5rem; }
+ul.notes { color: var(--faint); font-size: .9rem; padding-left: 1.2rem; max-width: 56rem; }
+ul.notes li { margin: .25rem 0; }
+figure { margin: 1.6rem 0; padding-top: 1.4rem; border-top: 1px solid var(--line); }
+figure img { max-width: 100%; height: auto; display: block; }
+figcaption { font-weight: 600; margin-top: .3rem; }
+nav ul { columns: 2; font-size: .92rem; padding-left: 1.2rem; }
+footer table { font-size: .82rem; }
+@media print { body { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }
+"""

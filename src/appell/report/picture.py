@@ -16,7 +16,7 @@ from appell.errors import ArgumentError
 
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 RESOLUTION = 150
-"""Pixels an inch of figures drawn for a page."""
+"""Pixels per inch of figures on a page."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,14 @@ class Picture:
         """A PNG, SVG or JPEG file."""
         media_type = MEDIA_TYPES.get(Path(path).suffix.lower())
         if media_type is None:
-            raise ArgumentError(f"picture {path}: unknown kind. Give a file that ends in {', '.join(MEDIA_TYPES)}.")
+            raise ArgumentError(
+                f"picture {path}: unknown file type. Give a file that ends in {', '.join(MEDIA_TYPES)}."
+            )
         return cls(caption, Path(path).read_bytes(), media_type)
 
     @classmethod
     def from_drawing(cls, draw: Callable[[Path], Any], caption: str) -> Picture:
-        """What a function draws into the PNG file that it is given, such as a result's `plot`."""
+        """The PNG file that a function writes to the given path, such as a result's `plot`."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "picture.png")
             draw(path)

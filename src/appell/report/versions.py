@@ -1,4 +1,4 @@
-"""With what and where the numbers of a report were made."""
+"""Software versions and processor, for reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from appell.compiler.targets.c.toolchain import find_compiler
+from appell.version import __version__
 
 PACKAGES = ("numpy", "scipy", "casadi", "lxml", "matplotlib", "sympy", "mujoco", "pin", "viser")
 
@@ -20,9 +21,6 @@ def versions() -> dict[str, str]:
         >>> sorted(versions())[:2]
         ['Python', 'appell']
     """
-    from appell.report.versions import compiler_version, package_version, processor
-    from appell.version import __version__
-
     compiler = find_compiler()
     return {
         "appell": __version__,
@@ -36,7 +34,7 @@ def versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's own name."""
+    """Model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -46,12 +44,12 @@ def processor() -> str:
 
 
 def compiler_version(command: tuple[str, ...]) -> str:
-    """The first line of what the compiler says about itself."""
+    """First line of the output of `--version`."""
     try:
-        told = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=30).stdout
+        output = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=30).stdout
     except (OSError, subprocess.TimeoutExpired):
         return command[0]
-    return told.splitlines()[0] if told else command[0]
+    return output.splitlines()[0] if output else command[0]
 
 
 def package_version(name: str) -> str | None:

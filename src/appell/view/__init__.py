@@ -1,6 +1,5 @@
-"""A robot on a page in the browser, or in a picture.
+"""Robots on a page in the browser, or in a picture.
 
-Shapes, poses, sliders, numbers and the time line are plain data and functions; only `stage`, `player` and `page` talk to
-viser, only `picture` to matplotlib. To show a new kind of mechanism, write a class like `subject.Subject` and register it in
-`subjects`.
+Shapes, poses, sliders, tables and the timeline are plain data and functions; only `viser_scene`, `player` and `page` use
+viser, only `picture` uses matplotlib. A new type of mechanism needs a class like `subject.Subject`, registered in `subjects`.
 """

@@ -1,4 +1,4 @@
-"""Shapes for robots without meshes: rods from joint to joint, joints as short cylinders, inertia as ellipsoids."""
+"""Shapes of robots without meshes: rods between joints, short cylinders for joints, ellipsoids for inertia."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.model.joints import KINDS
-from appell.view.shape import Rgb, Shape
+from appell.view.scene import Rgb, Shape
 from appell.view.solids import cylinder, frame_along, rod, sphere
 
 if TYPE_CHECKING:
@@ -16,53 +16,53 @@ if TYPE_CHECKING:
     from appell.model.pose import Triple
     from appell.robot.robot import Robot
 
-LINK: Rgb = (0.35, 0.42, 0.50)
-JOINT: Rgb = (0.84, 0.37, 0.0)
-INERTIA: Rgb = (0.0, 0.45, 0.70)
-SHORT = 1e-6
+LINK_COLOUR: Rgb = (0.35, 0.42, 0.50)
+JOINT_COLOUR: Rgb = (0.84, 0.37, 0.0)
+INERTIA_COLOUR: Rgb = (0.0, 0.45, 0.70)
+MIN_ROD_LENGTH = 1e-6
 """Rods shorter than this are not drawn. [m]"""
 
 
 def link_shapes(robot: Robot, size: float, points: Mapping[str, Sequence[Triple]] | None = None) -> tuple[Shape, ...]:
-    """Rods and joints of a robot whose reach is about `size`. [m]
+    """Rods and joints of a robot of approximate extent `size`. [m]
 
-    A rod leads from a body's origin to each joint that it carries and to each of its further `points`, and, where there
-    are none, to its mass centre.
+    Rods connect the origin of a body with the joints on it and with its additional `points`; without any, with its centre
+    of mass.
     """
-    thick = 0.012 * size
+    radius = 0.012 * size
     shapes = []
     for body in robot.bodies:
-        carried = [joint for joint in robot.joints if joint.parent == body.name]
-        ends = [joint.origin.xyz for joint in carried] + list((points or {}).get(body.name, ()))
+        attached = [joint for joint in robot.joints if joint.parent == body.name]
+        ends = [joint.origin.xyz for joint in attached] + list((points or {}).get(body.name, ()))
         ends = ends or ([body.com] if body.mass else [])
         for number, end in enumerate(ends):
-            if np.linalg.norm(end) > SHORT:
-                shapes.append(Shape(f"rod{number}", body.name, rod((0, 0, 0), end, thick), LINK))
+            if np.linalg.norm(end) > MIN_ROD_LENGTH:
+                shapes.append(Shape(f"rod{number}", body.name, rod((0, 0, 0), end, radius), LINK_COLOUR))
     for joint in robot.joints:
         kind = KINDS[joint.kind]
         if kind.nv:
-            mesh = cylinder(2.0 * thick, 5.0 * thick) if kind.axial else sphere(2.5 * thick)
-            turn = np.eye(4)
-            turn[:3, :3] = frame_along(np.array(joint.axis))
-            shapes.append(Shape(f"joint {joint.name}", joint.child, mesh.moved(turn), JOINT))
+            mesh = cylinder(2.0 * radius, 5.0 * radius) if kind.axial else sphere(2.5 * radius)
+            pose = np.eye(4)
+            pose[:3, :3] = frame_along(np.array(joint.axis))
+            shapes.append(Shape(f"joint {joint.name}", joint.child, mesh.transformed(pose), JOINT_COLOUR))
     return tuple(shapes)
 
 
 def inertia_shapes(bodies: Sequence[Body], size: float) -> tuple[Shape, ...]:
-    """An ellipsoid for every body with mass and inertia; those that would cover a robot of this size are left out."""
+    """An ellipsoid per body with mass and inertia; ellipsoids larger than half the `size` of the robot are omitted."""
     shapes = []
     for body in bodies:
-        axes, turn = inertia_ellipsoid(body)
+        axes, rotation = inertia_ellipsoid(body)
         if 0.0 < axes.max() < size / 2:
             pose = np.eye(4)
-            pose[:3, :3], pose[:3, 3] = turn, body.com
-            mesh = sphere(1.0).scaled(np.maximum(axes, 0.02 * axes.max())).moved(pose)
-            shapes.append(Shape("inertia", body.name, mesh, INERTIA, 0.25, "inertia"))
+            pose[:3, :3], pose[:3, 3] = rotation, body.com
+            mesh = sphere(1.0).scaled(np.maximum(axes, 0.02 * axes.max())).transformed(pose)
+            shapes.append(Shape("inertia", body.name, mesh, INERTIA_COLOUR, 0.25, "inertia"))
     return tuple(shapes)
 
 
 def inertia_ellipsoid(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Semi-axes [m] and axes (3, 3) of the ellipsoid of even density with a body's mass and inertia.
+    """Semi-axes [m] and axes (3, 3) of the ellipsoid of uniform density with a body's mass and inertia.
 
     Its moments are I_x = m (b² + c²)/5 and so on, so a² = 5 (I_y + I_z - I_x)/(2 m).
 
@@ -75,8 +75,8 @@ def inertia_ellipsoid(body: Body) -> tuple[np.ndarray, np.ndarray]:
     if body.mass <= 0.0:
         return np.zeros(3), np.eye(3)
     xx, xy, xz, yy, yz, zz = body.inertia
-    moments, turn = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    moments, rotation = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     squares = 2.5 * (moments.sum() - 2.0 * moments) / body.mass
-    if np.linalg.det(turn) < 0:
-        turn = turn * np.array([1.0, 1.0, -1.0])
-    return np.sqrt(squares.clip(0.0)), turn
+    if np.linalg.det(rotation) < 0:
+        rotation = rotation * np.array([1.0, 1.0, -1.0])
+    return np.sqrt(squares.clip(0.0)), rotation

@@ -13,20 +13,20 @@ from appell.model.description import velocity_indices
 from appell.view.links import inertia_shapes, link_shapes
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses
-from appell.view.sliders import coordinates, joint_sliders, values_of
-from appell.view.subject import Shown, size_of
+from appell.view.sliders import configuration, joint_sliders, slider_values
+from appell.view.subject import BaseSubject, robot_size
 
 
 @dataclass(frozen=True)
-class LoopSubject(Shown):
-    """A tree of bodies whose ends are joined; made by `of`.
+class LoopSubject(BaseSubject):
+    """A tree of bodies whose ends are joined.
 
     Example:
         >>> import appell
-        >>> bar = LoopSubject.of(appell.load("four_bar"))
+        >>> bar = LoopSubject.from_robot(appell.load("four_bar"))
         >>> [slider.label for slider in bar.sliders]
         ['crank']
-        >>> q = bar.coordinates(np.array([1.0]), near=bar.start)
+        >>> q = bar.configuration(np.array([1.0]), near=bar.start)
         >>> bool(abs(bar.robot.closure_error(q)).max() < 1e-9)
         True
     """
@@ -34,10 +34,10 @@ class LoopSubject(Shown):
     independent: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, robot: ClosedLoopRobot, folder: Path | None = None) -> LoopSubject:
+    def from_robot(cls, robot: ClosedLoopRobot, folder: Path | None = None) -> LoopSubject:
         """The subject of a robot; its mesh files are looked for in the folder of its description."""
         tree, start = robot.open_tree, np.array(robot.reference)
-        size = size_of(tree, start)
+        size = robot_size(tree, start)
         visuals, notes = visual_shapes(tree, folder)
         shapes = (*visuals, *link_shapes(tree, size, _closure_points(robot)), *inertia_shapes(tree.bodies, size))
         independent = tuple(velocity_indices(tree, robot.speeds))
@@ -48,26 +48,26 @@ class LoopSubject(Shown):
             robot.actuator_names if enough else robot.qd_names, shapes, notes, independent,
         )  # fmt: skip
 
-    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Where the loops do not close with these values, the robot stays where it was."""
         tree = self.robot.open_tree
-        full = values_of(tree, near)
+        full = slider_values(tree, near)
         full[list(self.independent)] = values
-        found = self.robot.close(coordinates(tree, full), hold=self.robot.speeds)
+        found = self.robot.close(configuration(tree, full), hold=self.robot.speeds)
         return found.q if found.status == "closed" else near
 
-    def values(self, q: np.ndarray) -> np.ndarray:
-        return values_of(self.robot.open_tree, q)[list(self.independent)]
+    def slider_values(self, q: np.ndarray) -> np.ndarray:
+        return slider_values(self.robot.open_tree, q)[list(self.independent)]
 
-    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
+    def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
         tree = self.robot.open_tree
-        return tree.integrate(q0, share * tree.difference(q0, q1))
+        return tree.integrate(q0, fraction * tree.difference(q0, q1))
 
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return body_poses(self.robot.open_tree, q)
 
     def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        driven = self.drives == self.robot.actuator_names
+        driven = self.actuator_names == self.robot.actuator_names
         return (self.robot.inverse_dynamics if driven else self.robot.generalized_forces)(q, qd, qdd)
 
 

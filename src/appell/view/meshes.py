@@ -1,4 +1,4 @@
-"""Shapes of a description: solids as they are, mesh files where they can be found and read."""
+"""Shapes in a robot description: solids, and mesh files that can be found and read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from appell.view.shape import Rgb, Shape
+from appell.view.scene import Rgb, Shape
 from appell.view.solids import SOLIDS, Mesh
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from appell.model.pose import Pose
     from appell.robot.robot import Robot
 
-GREY: Rgb = (0.72, 0.74, 0.77)
+DEFAULT_COLOUR: Rgb = (0.72, 0.74, 0.77)
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH")
-"""Environment variables with folders in which packages are looked for."""
+"""Environment variables with folders of packages."""
 
 
 def visual_shapes(robot: Robot, folder: Path | None = None) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
-    """Shapes of all bodies, and a note for each mesh that could not be had; `folder` is that of the description.
+    """Shapes of all bodies, and a note per missing mesh; `folder` is that of the description.
 
     Example:
         >>> import appell
@@ -37,37 +37,37 @@ def visual_shapes(robot: Robot, folder: Path | None = None) -> tuple[tuple[Shape
         for number, visual in enumerate(body.visuals):
             try:
                 mesh = visual_mesh(visual, folder)
-            except MeshNotFound as problem:
+            except MeshError as problem:
                 notes.append(f"{body.name}: {problem}")
                 continue
-            rgb = GREY if visual.rgba is None else visual.rgba[:3]
+            rgb = DEFAULT_COLOUR if visual.rgba is None else visual.rgba[:3]
             opacity = 1.0 if visual.rgba is None else visual.rgba[3]
-            placed = mesh.moved(matrix_of(visual.pose))
-            shapes.append(Shape(f"visual{number}", body.name, placed, rgb, opacity, "meshes"))
+            transformed = mesh.transformed(pose_matrix(visual.pose))
+            shapes.append(Shape(f"visual{number}", body.name, transformed, rgb, opacity, "meshes"))
     return tuple(shapes), tuple(dict.fromkeys(notes))
 
 
-class MeshNotFound(Exception):
-    """A mesh that does not resolve or cannot be read, and why."""
+class MeshError(Exception):
+    """A mesh that was not found or cannot be read."""
 
 
 def visual_mesh(visual: Visual, folder: Path | None) -> Mesh:
     """The mesh of one shape in its own frame."""
     if visual.kind != "mesh":
         return SOLIDS[visual.kind](visual.size)
-    path = next((path for path in candidates(visual.mesh, folder) if path.is_file()), None)
+    path = next((path for path in candidate_paths(visual.mesh, folder) if path.is_file()), None)
     if path is None:
-        raise MeshNotFound(f"mesh {visual.mesh!r} was not found")
+        raise MeshError(f"mesh {visual.mesh!r} was not found")
     return read_mesh(path).scaled(visual.size)
 
 
-def candidates(address: str, folder: Path | None) -> Iterator[Path]:
-    """Files that an address in a description may mean: plain paths, `file://`, `package://` and `model://`.
+def candidate_paths(address: str, folder: Path | None) -> Iterator[Path]:
+    """Files to which an address in a description may refer: plain paths, `file://`, `package://` and `model://`.
 
-    A package is looked for above the description, since it usually is part of it, and in PACKAGE_PATHS.
+    Packages are searched in the folders above the description and in PACKAGE_PATHS.
 
     Example:
-        >>> [path.as_posix() for path in candidates("meshes/arm.stl", Path("robots"))]
+        >>> [path.as_posix() for path in candidate_paths("meshes/arm.stl", Path("robots"))]
         ['robots/meshes/arm.stl']
     """
     parts = urlsplit(address)
@@ -77,14 +77,14 @@ def candidates(address: str, folder: Path | None) -> Iterator[Path]:
         return
     package, inside = unquote(parts.netloc), unquote(parts.path).lstrip("/")
     above = [] if folder is None else [folder.resolve(), *folder.resolve().parents]
-    for place in above:
-        if place.name == package:
-            yield place / inside
-        yield place / package / inside
+    for parent in above:
+        if parent.name == package:
+            yield parent / inside
+        yield parent / package / inside
     for variable in PACKAGE_PATHS:
-        for place in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-            yield Path(place, package, inside)
-            yield Path(place, "share", package, inside)
+        for parent in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(parent, package, inside)
+            yield Path(parent, "share", package, inside)
 
 
 def read_mesh(path: Path) -> Mesh:
@@ -92,17 +92,17 @@ def read_mesh(path: Path) -> Mesh:
     try:
         import trimesh
     except ImportError:
-        raise MeshNotFound("meshes need trimesh, which comes with: pip install 'appell[view]'") from None
+        raise MeshError("meshes need trimesh, which comes with: pip install 'appell[view]'") from None
     try:
         mesh: Any = trimesh.load(str(path), force="mesh")
-    except Exception as error:  # readers of many formats raise what they like
-        raise MeshNotFound(f"mesh {path.name} cannot be read: {error}") from None
+    except Exception as error:  # readers of the many formats raise various errors
+        raise MeshError(f"mesh {path.name} cannot be read: {error}") from None
     if not len(mesh.faces):
-        raise MeshNotFound(f"mesh {path.name} cannot be read: it has no triangles")
+        raise MeshError(f"mesh {path.name} cannot be read: it has no triangles")
     return Mesh(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces))
 
 
-def matrix_of(pose: Pose) -> np.ndarray:
+def pose_matrix(pose: Pose) -> np.ndarray:
     """A pose as a homogeneous transformation (4, 4)."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = pose.rotation, pose.xyz

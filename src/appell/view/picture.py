@@ -1,4 +1,4 @@
-"""A robot as a picture on a white page, drawn by matplotlib from the same shapes as the viewer's."""
+"""`appell.draw(robot)`: pictures by matplotlib, with the shapes of the viewer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.view.camera import camera_for
-from appell.view.shape import WORLD, Shape
+from appell.plotting import new_figure, save_figure
+from appell.view.scene import WORLD, Shape, fit_camera
 from appell.view.subject import Subject, hidden_layers
+from appell.view.subjects import subject_of
+from appell.view.timeline import Timeline
+from appell.view.walls import wall_shapes
 
 if TYPE_CHECKING:
     from appell.simulation.contact.surfaces import Surface
     from appell.simulation.trajectory import Trajectory
 
-LIGHT = np.array([0.4, -0.5, 0.77])
-MOMENTS = 6
-"""How many moments of a motion a picture shows."""
-FAINTEST = 0.12
-"""Opacity of the first moment."""
-PATH = "#882255"
+LIGHT_DIRECTION = np.array([0.4, -0.5, 0.77])
+STATES_SHOWN = 6
+"""States of a motion in a picture."""
+MIN_OPACITY = 0.12
+"""Opacity of the first state."""
+PATH_COLOUR = "#882255"
 
 
 def draw(
@@ -34,11 +37,11 @@ def draw(
     walls: Sequence[Surface] = (),
     folder: str | Path | None = None,
 ) -> Any:
-    """Draw a robot in one posture, or several moments of a motion, later ones more solid. Needs matplotlib.
+    """Draw a robot in one configuration, or several states of a motion, later ones more opaque. Needs matplotlib.
 
     Args:
-        path: file to write, its kind taken from the name.
-        q: coordinates; where it starts by default, or all of `motion`.
+        path: file to write; its extension selects the format.
+        q: configuration; by default the initial one, or those of `motion`.
         walls, folder: as for `appell.show`.
 
     Returns:
@@ -49,41 +52,39 @@ def draw(
         >>> appell.draw(appell.load("delta")).axes[0].get_xlabel()
         'x [m]'
     """
-    from appell.plotting import new_figure, save_figure
-    from appell.view.subjects import subject_of
-    from appell.view.timeline import Timeline
-    from appell.view.walls import wall_shapes
-
     subject = subject_of(robot, None if folder is None else Path(folder))
-    moments, way = [subject.start if q is None else np.asarray(q, dtype=float)], None
+    configurations, tip_path = [subject.start if q is None else np.asarray(q, dtype=float)], None
     if motion is not None:
-        line = Timeline(subject, motion)
-        times = np.linspace(line.start, line.end, MOMENTS)
-        moments = [line.moment(t).q for t in times]
-        way = _way(subject, line)
+        timeline = Timeline(subject, motion)
+        configurations = [timeline.state(t).q for t in np.linspace(timeline.start, timeline.end, STATES_SHOWN)]
+        tip_path = _tip_path(subject, timeline)
     figure = new_figure(7.0, 6.0)
     panel = figure.add_subplot(projection="3d", proj_type="ortho")
-    triangles, colours = _triangles(subject, moments, wall_shapes(walls, subject.size))
+    triangles, colours = _triangles(subject, configurations, wall_shapes(walls, subject.size))
     _fill(panel, triangles, colours)
-    if way is not None:
-        panel.plot(*way.T, color=PATH, linewidth=1.3)
-    places = np.array([pose[:3, 3] for moment in moments for pose in subject.poses(moment).values()])
-    corners = np.concatenate([places, *(t.reshape(-1, 3) for t in triangles)])
-    _frame(panel, subject, corners[len(places) if triangles else 0 :], places)
+    if tip_path is not None:
+        panel.plot(*tip_path.T, color=PATH_COLOUR, linewidth=1.3)
+    origins = np.array(
+        [pose[:3, 3] for configuration in configurations for pose in subject.poses(configuration).values()]
+    )
+    corners = np.concatenate([origins, *(t.reshape(-1, 3) for t in triangles)])
+    _frame(panel, subject, corners[len(origins) if triangles else 0 :], origins)
     save_figure(figure, path)
     return figure
 
 
 def _triangles(
-    subject: Subject, moments: Sequence[np.ndarray], walls: Sequence[Shape]
+    subject: Subject, configurations: Sequence[np.ndarray], walls: Sequence[Shape]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
-    hidden = {*hidden_layers(subject), *(("inertia",) if len(moments) > 1 else ())}
+    hidden = {*hidden_layers(subject), *(("inertia",) if len(configurations) > 1 else ())}
     triangles, colours = [], []
-    for number, q in enumerate(moments):
+    for number, q in enumerate(configurations):
         poses = subject.poses(q)
-        fade = FAINTEST + (1.0 - FAINTEST) * (number + 1) / len(moments) if len(moments) > 1 else 1.0
-        fade = 1.0 if number == len(moments) - 1 else 0.5 * fade
+        fade = (
+            MIN_OPACITY + (1.0 - MIN_OPACITY) * (number + 1) / len(configurations) if len(configurations) > 1 else 1.0
+        )
+        fade = 1.0 if number == len(configurations) - 1 else 0.5 * fade
         for shape in subject.shapes:
             if shape.layer not in hidden:
                 pose = np.eye(4) if shape.frame == WORLD else np.asarray(poses[shape.frame])
@@ -94,12 +95,12 @@ def _triangles(
 
 
 def _shade(shape: Shape, pose: np.ndarray, fade: float, triangles: list, colours: list) -> None:
-    mesh = shape.mesh.moved(pose)
+    mesh = shape.mesh.transformed(pose)
     corners = mesh.vertices[mesh.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1)
     keep = lengths > 1e-14
-    light = 0.65 + 0.35 * (normals[keep] @ LIGHT) / lengths[keep]
+    light = 0.65 + 0.35 * (normals[keep] @ LIGHT_DIRECTION) / lengths[keep]
     rgb = np.clip(np.array(shape.colour) * light[:, None], 0.0, 1.0)
     triangles.append(corners[keep])
     colours.append(np.concatenate([rgb, np.full((len(rgb), 1), fade * shape.opacity)], axis=1))
@@ -113,21 +114,21 @@ def _fill(panel: Any, triangles: Sequence[np.ndarray], colours: Sequence[np.ndar
         panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
 
 
-def _way(subject: Subject, line: Any) -> np.ndarray:
-    """The way (N, 3) of the point that moves furthest, among the outermost ones of all frames. [m]"""
+def _tip_path(subject: Subject, timeline: Timeline) -> np.ndarray:
+    """The longest path (N, 3) among the outermost points of all frames. [m]"""
     tips = {}
     for shape in subject.shapes:
         if shape.frame != WORLD and shape.layer != "inertia":
             tip = shape.mesh.vertices[np.linalg.norm(shape.mesh.vertices, axis=1).argmax()]
             tips[shape.frame] = max(tip, tips.get(shape.frame, tip), key=np.linalg.norm)
-    times = np.linspace(line.start, line.end, 500)
-    poses = [subject.poses(line.moment(t).q) for t in times]
-    ways = [np.array([pose[name] @ [*tip, 1.0] for pose in poses])[:, :3] for name, tip in tips.items()]
-    return max(ways, key=lambda way: float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum()))
+    times = np.linspace(timeline.start, timeline.end, 500)
+    poses = [subject.poses(timeline.state(t).q) for t in times]
+    paths = [np.array([pose[name] @ [*tip, 1.0] for pose in poses])[:, :3] for name, tip in tips.items()]
+    return max(paths, key=lambda points: float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()))
 
 
-def _frame(panel: Any, subject: Subject, points: np.ndarray, places: np.ndarray) -> None:
-    """Equal scales around all points, a view that suits the places of the frames, and units on the axes."""
+def _frame(panel: Any, subject: Subject, points: np.ndarray, origins: np.ndarray) -> None:
+    """Equal scales around all points, a view direction for the origins of the frames, and units on the axes."""
     from matplotlib.ticker import MaxNLocator
 
     low, high = points.min(axis=0), points.max(axis=0)
@@ -137,9 +138,9 @@ def _frame(panel: Any, subject: Subject, points: np.ndarray, places: np.ndarray)
         getattr(panel, f"set_{name}lim")(center - span, center + span)
         getattr(panel, f"set_{name}label")(f"{name} [m]")
     panel.set_box_aspect(spans, zoom=0.88)
-    view = camera_for(places, subject.size)
-    away = view.position - view.look_at
-    flat = bool(view.up[1])
+    camera = fit_camera(origins, subject.size)
+    away = camera.position - camera.look_at
+    flat = bool(camera.up[1])
     panel.view_init(
         90.0 if flat else _elevation(away), -90.0 if flat else float(np.degrees(np.arctan2(away[1], away[0])))
     )

@@ -1,4 +1,4 @@
-"""The time line: play, pause, speed, and curves with a line at the present time."""
+"""The player of a motion: play, pause, playback speed, and curves with a line at the current time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from appell.plotting import COLOURS
 from appell.view.timeline import Timeline
 
-FRAME = 1.0 / 25.0
-"""Time between two pictures while playing. [s]"""
+FRAME_PERIOD = 1.0 / 25.0
+"""Time between two frames. [s]"""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 
 
 class Player:
-    """Plays a timeline in a panel of its own; calls `show(t)` for every picture."""
+    """Plays a timeline in its own panel; calls `show(t)` for every frame."""
 
     def __init__(self, server: Any, timeline: Timeline, show: Callable[[float], None]) -> None:
         self._timeline, self._show = timeline, show
@@ -32,21 +32,21 @@ class Player:
             self._speed = server.gui.add_dropdown("Speed", SPEEDS, initial_value="1")
             curves = timeline.curves()
             times = curves.pop("t")["t"]
-            self._plots = [Plot(server, title, times, named) for title, named in curves.items()]
+            self._plots = [TimePlot(server, title, times, named) for title, named in curves.items()]
         panel.dock_left()
         panel.set_width(380)
-        self._time.on_update(self._scrubbed)
+        self._time.on_update(self._time_moved)
         self._button.on_click(lambda _: self.pause() if self._playing.is_set() else self.play())
         self._thread = threading.Thread(target=self._run, name="appell-player", daemon=True)
         self._thread.start()
 
     @property
     def time(self) -> float:
-        """The present time. [s]"""
+        """The current time. [s]"""
         return float(self._time.value)
 
     def play(self) -> None:
-        """Go on, from the start where the end was reached."""
+        """Continue, or start again from the end."""
         if self.time >= self._timeline.end:
             self.go_to(self._timeline.start)
         self._button.label = "Pause"
@@ -76,8 +76,8 @@ class Player:
         step = max((end - start) / 1000.0, 1e-6)
         return self._server.gui.add_slider("t [s]", start, end, step, start, marks=marks or None)
 
-    def _scrubbed(self, event: Any) -> None:
-        if event.client_id is not None:  # moved by hand, not by play
+    def _time_moved(self, event: Any) -> None:
+        if event.client_id is not None:  # moved by the user, not by the player
             self.pause()
             self.go_to(self.time)
 
@@ -90,17 +90,17 @@ class Player:
                 self.go_to(now)
                 if now >= self._timeline.end:
                     self.pause()
-                self._closed.wait(FRAME)
+                self._closed.wait(FRAME_PERIOD)
 
 
-class Plot:
-    """Curves over time, and a line at the present."""
+class TimePlot:
+    """Curves over time, and a line at the current time."""
 
     def __init__(self, server: Any, title: str, times: np.ndarray, curves: Mapping[str, np.ndarray]) -> None:
         self._times, self._curves = times, [np.asarray(curve, dtype=float) for curve in curves.values()]
         low, high = min(curve.min() for curve in self._curves), max(curve.max() for curve in self._curves)
-        room = max(0.05 * (high - low), 0.01 * max(abs(low), abs(high)), 1e-9)
-        self._low, self._high = float(low - room), float(high + room)
+        margin = max(0.05 * (high - low), 0.01 * max(abs(low), abs(high)), 1e-9)
+        self._low, self._high = float(low - margin), float(high + margin)
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
         for i, label in enumerate(curves):
             series.append({"label": label, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5})
@@ -120,8 +120,8 @@ class Plot:
         self._handle.data = self._data(t)
 
     def _data(self, t: float) -> tuple[np.ndarray, ...]:
-        """The curves and a series that is a steep line between the two samples around t."""
+        """The curves, and a steep line between the two samples around t."""
         now = np.full(len(self._times), np.nan)
-        place = int(np.clip(np.searchsorted(self._times, t), 1, max(len(now) - 1, 1)))
-        now[place - 1 : place + 1] = (self._low, self._high)[: len(now[place - 1 : place + 1])]
+        index = int(np.clip(np.searchsorted(self._times, t), 1, max(len(now) - 1, 1)))
+        now[index - 1 : index + 1] = (self._low, self._high)[: len(now[index - 1 : index + 1])]
         return (self._times, *self._curves, now)

@@ -1,4 +1,4 @@
-"""The viewer as one call: `appell.show(robot)` serves a page, as `appell view robot.urdf` does."""
+"""`appell.show(robot)`: the viewer as a page in the browser."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def show(
 ) -> Page:
     """Serve a page that shows a robot, until `close()` of the result is called or Python ends. Needs viser.
 
-    Sliders move its joints; beside them stand the forces that hold it, its inertia matrix, energy and mass centre. A
-    motion can be played, with its impacts marked.
+    The page has sliders for the joints and shows actuator forces, mass matrix, energy and centre of mass. A motion can be
+    played, with its impacts marked.
 
     Args:
-        robot: a robot of any kind, or an object like `appell.view.subject.Subject`.
-        walls: as they were given to `appell.simulate`.
+        robot: any robot, or an object like `appell.view.subject.Subject`.
+        walls: those of `appell.simulate`.
         host: address to listen on; only this computer can reach the default one.
-        port: the next free one is taken where it is in use; `result.server.get_port()` says which.
-        folder: where mesh files of the robot's description are looked for.
+        port: if it is in use, the next free one; `result.server.get_port()` returns it.
+        folder: that of the robot description, for mesh files.
 
     Example:
         >>> import appell
@@ -56,16 +56,16 @@ def show(
         import viser
     except ImportError:
         raise AppellError("the viewer needs viser. Install it with: pip install 'appell[view]'") from None
-    refuse_address(host, port)
+    require_local_address(host, port)
     subject = subject_of(robot, None if folder is None else Path(folder))
     timeline = None if motion is None else Timeline(subject, motion)
-    with redirect_stdout(StringIO()):  # viser greets on stdout, which belongs to the caller
+    with redirect_stdout(StringIO()):  # viser prints a greeting
         server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
     return Page(server, subject, timeline, walls)
 
 
-def refuse_address(host: str, port: int) -> None:
-    """Raise for an address that this computer cannot listen on; a server would wait for it without end."""
+def require_local_address(host: str, port: int) -> None:
+    """Raise ArgumentError unless this computer can listen on the address; a server would wait for it forever."""
     if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise ArgumentError(f"port is {port!r}, expected a whole number from 1 to 65535.")
     try:
@@ -74,6 +74,6 @@ def refuse_address(host: str, port: int) -> None:
             probe.bind(address)
     except OSError as error:
         raise ArgumentError(
-            f"host is {host!r}, which is no address of this computer ({error.strerror}). Use {LOCAL}, or 0.0.0.0 for all of "
+            f"host is {host!r}, which is not an address of this computer ({error.strerror}). Use {LOCAL}, or 0.0.0.0 for all of "
             "its addresses."
         ) from None

@@ -1,4 +1,4 @@
-"""The handles of a robot: one slider for each coordinate, and roll, pitch and yaw in place of a quaternion."""
+"""Sliders of a robot: one per coordinate, and roll, pitch and yaw for a quaternion."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 
 ANGLES = ("roll", "pitch", "yaw")
 AXES = ("x", "y", "z")
-DIGITS = 3
-"""Decimals of the ends of a slider."""
+RANGE_DECIMALS = 3
 
 
 @dataclass(frozen=True)
 class Slider:
-    """One number that can be set by hand.
+    """A number that the user sets.
 
     Attributes:
-        label: what it moves.
+        label: joint, and its coordinate if it has several.
         unit: `"rad"` or `"m"`.
         lower, upper: its range.
     """
@@ -42,14 +41,14 @@ class Slider:
 
 
 def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
-    """Sliders of all moving joints; what has no limits turns by half a turn and slides by `size` [m] either way.
+    """Sliders of all moving joints; without limits the range is ±π or ±`size` [m].
 
     Example:
         >>> import appell
         >>> [slider.label for slider in joint_sliders(appell.load("planar2r"), 1.0)]
         ['joint1', 'joint2']
     """
-    found: list[Slider] = []
+    sliders: list[Slider] = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
         for k, turning in enumerate(turns(joint)):
@@ -57,9 +56,9 @@ def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
             limits = joint.limits
             lower, upper = (limits.lower, limits.upper) if kind.limited else (-np.inf, np.inf)
             low, high = (lower if np.isfinite(lower) else -reach), (upper if np.isfinite(upper) else reach)
-            low, high = (round(float(end), DIGITS) for end in sorted((low, high)))
-            found.append(Slider(_label(joint.name, kind, k), unit, low, high))
-    return tuple(found)
+            low, high = (round(float(end), RANGE_DECIMALS) for end in sorted((low, high)))
+            sliders.append(Slider(_label(joint.name, kind, k), unit, low, high))
+    return tuple(sliders)
 
 
 def _label(joint: str, kind, k: int) -> str:
@@ -70,12 +69,12 @@ def _label(joint: str, kind, k: int) -> str:
     return f"{joint} {AXES[k] if k < kind.quaternion else ANGLES[k - kind.quaternion]}"
 
 
-def coordinates(robot: Robot, values: np.ndarray) -> np.ndarray:
-    """Coordinates q (nq,) from the values of all sliders (nv,).
+def configuration(robot: Robot, values: np.ndarray) -> np.ndarray:
+    """Configuration q (nq,) for the values of all sliders (nv,).
 
     Example:
         >>> import appell
-        >>> coordinates(appell.load("planar2r"), np.array([0.1, 0.2])).tolist()
+        >>> configuration(appell.load("planar2r"), np.array([0.1, 0.2])).tolist()
         [0.1, 0.2]
     """
     parts = []
@@ -86,8 +85,8 @@ def coordinates(robot: Robot, values: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def values_of(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Values of all sliders (nv,) at coordinates q (nq,): the inverse of `coordinates`, without whole turns."""
+def slider_values(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Values of all sliders (nv,) at q (nq,): the inverse of `configuration`, angles of continuous joints within ±π."""
     parts = []
     for kind, i, _ in _pieces(robot):
         own = np.asarray(q[i : i + kind.nq], dtype=float)

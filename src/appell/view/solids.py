@@ -1,4 +1,4 @@
-"""Triangle meshes of simple bodies, their outside seen from the tip of the normals."""
+"""Triangle meshes of simple bodies, with normals outward."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Mesh(NamedTuple):
     vertices: np.ndarray
     faces: np.ndarray
 
-    def moved(self, pose: np.ndarray) -> Mesh:
-        """The mesh under a homogeneous transformation (4, 4); a mirror keeps the outside outside."""
+    def transformed(self, pose: np.ndarray) -> Mesh:
+        """The mesh under a homogeneous transformation (4, 4); normals stay outward under reflections."""
         faces = self.faces if np.linalg.det(pose[:3, :3]) > 0 else self.faces[:, ::-1]
         return Mesh(self.vertices @ pose[:3, :3].T + pose[:3, 3], faces)
 
     def scaled(self, factors) -> Mesh:
         """The mesh with its x, y and z multiplied."""
-        return self.moved(np.diag([*np.broadcast_to(np.asarray(factors, dtype=float), 3), 1.0]))
+        return self.transformed(np.diag([*np.broadcast_to(np.asarray(factors, dtype=float), 3), 1.0]))
 
     @property
     def volume(self) -> float:
@@ -34,10 +34,10 @@ class Mesh(NamedTuple):
 
 
 def lathe(profile, segments: int = SEGMENTS, closed: bool = False) -> Mesh:
-    """The surface that a profile [(radius, z), ...] makes when it turns about z; it runs upwards on the outside.
+    """Surface of revolution of a profile [(radius, z), ...] about z; the profile runs upwards on the outside.
 
     Args:
-        closed: whether the profile's end joins its start, as for a ring.
+        closed: whether the end of the profile joins its start, as for a ring.
 
     Example:
         >>> import numpy as np
@@ -107,7 +107,7 @@ def rod(start, end, radius: float) -> Mesh:
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = frame_along(end - start), (start + end) / 2
-    return cylinder(radius, float(np.linalg.norm(end - start))).moved(pose)
+    return cylinder(radius, float(np.linalg.norm(end - start))).transformed(pose)
 
 
 def joined(meshes: Sequence[Mesh]) -> Mesh:
@@ -118,7 +118,7 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def frame_along(direction: np.ndarray) -> np.ndarray:
-    """A rotation (3, 3) whose z axis shows along a direction."""
+    """A rotation (3, 3) with its z axis along a direction."""
     z = direction / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.abs(z).argmin())], z)
     x /= np.linalg.norm(x)

@@ -9,11 +9,11 @@ import numpy as np
 
 from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.errors import AppellError
-from appell.view.links import JOINT, LINK, inertia_shapes
-from appell.view.shape import Rgb, Shape
+from appell.view.links import JOINT_COLOUR, LINK_COLOUR, inertia_shapes
+from appell.view.scene import Rgb, Shape
 from appell.view.sliders import Slider
 from appell.view.solids import Mesh, joined, rod
-from appell.view.subject import Shown
+from appell.view.subject import BaseSubject
 
 PLATFORM: Rgb = (0.0, 0.62, 0.45)
 PIECES = 16
@@ -21,26 +21,26 @@ PIECES = 16
 
 
 @dataclass(frozen=True)
-class SphericalSubject(Shown):
-    """A platform on legs of revolute joints; made by `of`.
+class SphericalSubject(BaseSubject):
+    """A platform on legs of revolute joints.
 
     Example:
         >>> import appell
-        >>> wrist = SphericalSubject.of(appell.load("agile_wrist"))
+        >>> wrist = SphericalSubject.from_robot(appell.load("agile_wrist"))
         >>> [slider.label for slider in wrist.sliders]
         ['yaw', 'pitch', 'roll']
     """
 
     @classmethod
-    def of(cls, robot: SphericalRobot) -> SphericalSubject:
-        """The subject of a robot. All joints are drawn at the distance of the furthest mass centre."""
+    def from_robot(cls, robot: SphericalRobot) -> SphericalSubject:
+        """The subject of a robot. All joints are drawn at the distance of the furthest centre of mass."""
         reach = max([float(np.linalg.norm(body.com)) for body in robot.bodies] + [0.05])
         start = np.zeros(robot.nq) if robot.initial_state is None else np.array(robot.initial_state[0])
         sliders = tuple(Slider(name, "rad", -3.142, 3.142) for name in robot.joint_names)
         shapes = (*_arcs(robot, reach), *inertia_shapes(robot.bodies, 2 * reach))
         return cls(robot, robot.name, 2 * reach, start, sliders, robot.actuator_names, shapes)
 
-    def coordinates(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Where a leg is too short for the platform, the robot stays where it was."""
         q = np.asarray(values, dtype=float)
         try:
@@ -49,11 +49,11 @@ class SphericalSubject(Shown):
             return near
         return q
 
-    def values(self, q: np.ndarray) -> np.ndarray:
+    def slider_values(self, q: np.ndarray) -> np.ndarray:
         return np.asarray(q, dtype=float)
 
-    def between(self, q0: np.ndarray, q1: np.ndarray, share: float) -> np.ndarray:
-        return (1.0 - share) * q0 + share * q1
+    def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
+        return (1.0 - fraction) * q0 + fraction * q1
 
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return {name: self.robot.pose(q, name) for name in self.robot.body_names}
@@ -70,8 +70,8 @@ def _arcs(robot: SphericalRobot, reach: float) -> list[Shape]:
     for leg in robot.legs:
         for joint, body, angle in zip(leg.joint_names, leg.bodies, leg.arcs, strict=False):
             far = turned(0.0, angle)
-            shapes.append(Shape(f"arc {joint}", body.name, arc(turned(0.0, 0.0), far, reach), LINK))
-            shapes.append(Shape(f"joint {joint}", body.name, pin(turned(0.0, 0.0), reach), JOINT))
+            shapes.append(Shape(f"arc {joint}", body.name, arc(turned(0.0, 0.0), far, reach), LINK_COLOUR))
+            shapes.append(Shape(f"joint {joint}", body.name, pin(turned(0.0, 0.0), reach), JOINT_COLOUR))
     tips = [turned(leg.tip.azimuth, leg.tip.tilt) for leg in robot.legs]
     star = joined([rod((0, 0, 0), reach * tip, 0.03 * reach) for tip in tips] + [pin(tip, reach) for tip in tips])
     return [*shapes, Shape("star", robot.platform.name, star, PLATFORM)]

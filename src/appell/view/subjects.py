@@ -1,46 +1,114 @@
-"""The subject of anything that can be shown."""
+"""Subjects of robots: trees here, closed loops in `loops`, spherical robots in `spherical`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.spherical.robot import SphericalRobot
+from appell.deprecation import warn_renamed
 from appell.errors import ArgumentError
 from appell.robot.robot import Robot
+from appell.view.links import inertia_shapes, link_shapes
 from appell.view.loops import LoopSubject
+from appell.view.meshes import visual_shapes
+from appell.view.poses import body_poses
+from appell.view.sliders import configuration, joint_sliders, slider_values
 from appell.view.spherical import SphericalSubject
-from appell.view.subject import RobotSubject, Subject
+from appell.view.subject import BaseSubject, Subject, robot_size
+
+FORMER_NAMES = {
+    "actuator_names": "drives",
+    "configuration": "coordinates",
+    "slider_values": "values",
+    "interpolate": "between",
+    "quantities": "readings",
+}
+"""Attributes of `Subject` by their names in version 0.1."""
+SAME_NAMES = ("name", "size", "sliders", "start", "shapes", "notes", "poses")
+
+
+@dataclass(frozen=True)
+class TreeSubject(BaseSubject):
+    """A kinematic tree.
+
+    Example:
+        >>> import appell
+        >>> arm = TreeSubject.from_robot(appell.load("planar2r"))
+        >>> len(arm.sliders), sorted(arm.poses(arm.start))
+        (2, ['base', 'link1', 'link2'])
+    """
+
+    @classmethod
+    def from_robot(cls, robot: Robot, folder: Path | None = None) -> TreeSubject:
+        """The subject of a robot; `folder` is that of its description, for mesh files."""
+        start = start_configuration(robot)
+        size = robot_size(robot, start)
+        visuals, notes = visual_shapes(robot, folder)
+        shapes = (*visuals, *link_shapes(robot, size), *inertia_shapes(robot.bodies, size))
+        sliders = joint_sliders(robot, size)
+        return cls(robot, robot.name, size, start, sliders, tuple(slider.label for slider in sliders), shapes, notes)
+
+    def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        return configuration(self.robot, values)
+
+    def slider_values(self, q: np.ndarray) -> np.ndarray:
+        return slider_values(self.robot, q)
+
+    def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
+        if self.robot.nq == self.robot.nv:
+            return (1.0 - fraction) * q0 + fraction * q1
+        return self.robot.integrate(q0, fraction * self.robot.difference(q0, q1))
+
+    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        return body_poses(self.robot, q)
+
+
+def start_configuration(robot: Robot) -> np.ndarray:
+    """The initial state of the description, or the neutral configuration moved into the limits."""
+    if robot.initial_state is not None:
+        return np.array(robot.initial_state[0])
+    ends = np.array([(slider.lower, slider.upper) for slider in joint_sliders(robot, 1.0)]).reshape(-1, 2)
+    neutral = slider_values(robot, robot.neutral_configuration())
+    return configuration(robot, np.clip(neutral, ends[:, 0], ends[:, 1]))
 
 
 @singledispatch
-def subject_of(thing: Any, folder: Path | None = None) -> Subject:
-    """What shows a robot; its meshes are looked for in the folder. A thing that is a subject is taken as it is.
+def subject_of(shown: Any, folder: Path | None = None) -> Subject:
+    """The subject of a robot, with mesh files from `folder`; a `Subject` is returned as it is.
 
     Example:
         >>> import appell
         >>> type(subject_of(appell.load("delta"))).__name__
         'LoopSubject'
     """
-    if isinstance(thing, Subject):
-        return thing
+    if isinstance(shown, Subject):
+        return shown
+    if all(hasattr(shown, name) for name in (*SAME_NAMES, *FORMER_NAMES.values())):
+        warn_renamed(f"Subject.{'|'.join(FORMER_NAMES.values())}", "|".join(FORMER_NAMES))
+        attributes = {name: getattr(shown, name) for name in SAME_NAMES}
+        return SimpleNamespace(**attributes, **{new: getattr(shown, old) for new, old in FORMER_NAMES.items()})  # type: ignore[return-value]
     raise ArgumentError(
-        f"cannot show a {type(thing).__name__}. Give a robot, or an object like appell.view.subject.Subject."
+        f"cannot show a {type(shown).__name__}. Give a robot, or an object like appell.view.subject.Subject."
     )
 
 
 @subject_of.register
-def _(thing: Robot, folder: Path | None = None) -> Subject:
-    return RobotSubject.of(thing, folder)
+def _(robot: Robot, folder: Path | None = None) -> Subject:
+    return TreeSubject.from_robot(robot, folder)
 
 
 @subject_of.register
-def _(thing: ClosedLoopRobot, folder: Path | None = None) -> Subject:
-    return LoopSubject.of(thing, folder)
+def _(robot: ClosedLoopRobot, folder: Path | None = None) -> Subject:
+    return LoopSubject.from_robot(robot, folder)
 
 
 @subject_of.register
-def _(thing: SphericalRobot, folder: Path | None = None) -> Subject:
-    return SphericalSubject.of(thing)
+def _(robot: SphericalRobot, folder: Path | None = None) -> Subject:
+    return SphericalSubject.from_robot(robot)

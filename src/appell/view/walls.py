@@ -8,7 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
-from appell.view.shape import WORLD, Rgb, Shape
+from appell.view.scene import WORLD, Rgb, Shape
 from appell.view.solids import Mesh, box, frame_along, lathe, ring, sphere
 
 COLOUR: Rgb = (0.80, 0.47, 0.65)
@@ -27,7 +27,8 @@ def wall_shapes(walls: Sequence[Surface], size: float) -> tuple[Shape, ...]:
         ['wall0']
     """
     return tuple(
-        Shape(f"wall{number}", WORLD, drawn(wall, size), COLOUR, OPACITY, "walls") for number, wall in enumerate(walls)
+        Shape(f"wall{number}", WORLD, drawn(wall, size), COLOUR, OPACITY, "surfaces")
+        for number, wall in enumerate(walls)
     )
 
 
@@ -62,7 +63,7 @@ def _placed(mesh: Mesh, center, axis) -> Mesh:
     """A mesh around the origin with its z along an axis, moved to a centre."""
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = frame_along(np.asarray(axis, dtype=float)), center
-    return mesh.moved(pose)
+    return mesh.transformed(pose)
 
 
 def _outline(gap: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
