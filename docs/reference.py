@@ -13,7 +13,7 @@ GROUPS = {
     "dynamics": ("Compiling, counting, exporting", ("compiler", "exporters", "symbolic", "sweeps", "derivatives")),
     "simulation": ("Simulation, walls and impacts", ("simulation", "rollouts", "impact")),
     "loops": ("Closed loops", ("closed_loop",)),
-    "control": ("Control, tasks and kinematics", ("control", "tasks", "ik")),
+    "control": ("Control, trajectories and kinematics", ("control", "trajectories", "ik")),
     "identification": ("Identification", ("identification", "identify")),
     "view": ("Viewer", ("view",)),
     "errors": ("Errors and warnings", ("errors",)),

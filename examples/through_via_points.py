@@ -10,7 +10,7 @@ corners = np.array([
     [0.5, -0.8, 2.7, 0.8, 1.0, 1.2], [0.1, -0.8, 2.5, 0.4, 0.9, 0.4],
 ])  # fmt: skip
 
-path = appell.trajectories.via(robot.pose(corners, "link6"), speed=0.25, acceleration=1.0, profile="quintic")
+path = appell.trajectories.via_points(robot.pose(corners, "link6"), speed=0.25, acceleration=1.0, profile="quintic")
 motion = appell.trajectories.follow(robot, path, q0=corners[0])
 print(motion, "passes its poses at", path.breaks.round(3), "s")
 
@@ -22,7 +22,7 @@ try:  # too far: the time at which the arm is stretched out
         [0.5, 0.0, 0.2], [1.5, 0.0, 0.2], appell.trajectories.euler_zyz([0.3, 1.0, 0.2]), speed=0.1
     )
     appell.trajectories.follow(robot, away, branch="left/above/no_flip")
-except appell.TaskError as error:
+except appell.TrajectoryError as error:
     print(error)
 
 motion.plot("through_via_points.png", robot)

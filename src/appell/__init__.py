@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ModelError,
         ModelWarning,
         SimulationError,
-        TaskError,
+        TrajectoryError,
     )
     from appell.exporters import export
     from appell.identification.base import BaseParameters, base_parameters
@@ -60,7 +60,7 @@ _HOME = {
     "ModelError": "errors",
     "ModelWarning": "errors",
     "SimulationError": "errors",
-    "TaskError": "errors",
+    "TrajectoryError": "errors",
     "CompiledRobot": "robot.compiled",
     "compile": "robot.compiled",
     "load_compiled": "loading.compiled",
@@ -109,6 +109,7 @@ _HOME = {
 
 _RENAMED = {
     "tasks": "appell.kinematics.trajectories",
+    "TaskError": "appell.errors:TrajectoryError",
 }
 """Former names, with what they are called now: `module` or `module:name`."""
 

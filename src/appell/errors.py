@@ -56,11 +56,11 @@ class SimulationError(AppellError, RuntimeError):
         self.quantity = quantity
 
 
-class TaskError(AppellError, ValueError):
-    """A motion that a robot cannot make.
+class TrajectoryError(AppellError, ValueError):
+    """A reference trajectory that a robot cannot follow.
 
     Attributes:
-        time: of the first point that it cannot reach, or where a limit is first passed. [s]
+        time: of the first unreachable or singular point, or of the first exceeded limit. [s]
         reason: `"unreachable"`, `"singular"`, `"outside limits"` or `"not converged"`.
     """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.control import IntegralTracking, PointToPoint, Tracking
-from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via, valera2003_line
+from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
 from appell.plotting import COLOURS, new_figure, tidy
 from appell.simulation.simulate import simulate
 from appell.table import Table
@@ -54,7 +54,7 @@ def followed() -> dict[str, Followed]:
     points = line()(times).q
     references = {
         "ramp": joint_line(robot, points[0], points[-1], duration=duration, profile="uniform"),
-        "spline": joint_via(robot, points, times=times, profile="cubic"),
+        "spline": joint_via_points(robot, points, times=times, profile="cubic"),
     }
     return {name: Followed(reference, _controlled(reference)) for name, reference in references.items()}
 

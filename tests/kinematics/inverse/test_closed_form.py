@@ -115,7 +115,7 @@ def test_limits_choose_turns_and_refuse_branches():
     (appell.load("planar2r"), "2 joints move 'link2', expected 6"),
     (elbow_arm(1, kinds="RRPRRR"), "joint 'joint3' is prismatic, expected revolute"),
     (elbow_arm(1, twist=0.3), "the axes of 'joint2' and 'joint3' are not parallel"),
-    (elbow_arm(1, wrist_offset=0.05), "do not meet: they pass"),
+    (elbow_arm(1, wrist_offset=0.05), "do not intersect: they are"),
 ])  # fmt: skip
 def test_other_structures_are_named(robot, reason):
     assert reason in (why_not_closed_form(robot, robot.body_names[-1]) or "")
@@ -138,7 +138,7 @@ def test_a_real_arm_with_printed_digits_and_fingers():
 
 def test_arms_of_universal_robots_have_no_spherical_wrist():
     robot = appell.load(shared("robots/ur5.urdf"))
-    assert "do not meet: they pass 94.6 mm apart" in (why_not_closed_form(robot, "ee_link") or "")
+    assert "do not intersect: they are 94.6 mm apart" in (why_not_closed_form(robot, "ee_link") or "")
 
 
 def test_single_and_batch_agree():

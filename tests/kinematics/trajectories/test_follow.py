@@ -10,13 +10,13 @@ from helpers.arms import on_a_free_base
 from helpers.shared_data import reference, shared
 
 import appell
-from appell.kinematics import trajectories as tasks
+from appell.kinematics import trajectories
 from appell.kinematics.inverse import BRANCHES
 from appell.kinematics.inverse.rotation import rotation_matrix
 from appell.model.joint import Limits
 
 PUMA = appell.load("puma560")
-VALERA = tasks.valera2003_line(PUMA)
+VALERA = trajectories.valera2003_line(PUMA)
 
 
 def assert_consistent(motion, tolerance: float = 1e-6, span=(0.03, 0.97)) -> None:
@@ -40,9 +40,11 @@ def test_valera_line_equals_the_reference_values():
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-@pytest.mark.parametrize("path", [tasks.valera2003_path(), tasks.mata2002_path()], ids=["valera2003", "mata2002"])
+@pytest.mark.parametrize(
+    "path", [trajectories.valera2003_path(), trajectories.mata2002_path()], ids=["valera2003", "mata2002"]
+)
 def test_the_papers_lines_are_followed_in_every_branch(path, branch):
-    motion = tasks.follow(PUMA, path, branch=branch)
+    motion = trajectories.follow(PUMA, path, branch=branch)
     t = np.linspace(0.0, path.duration, 40)
     q, qd, qdd = motion(t)
     pose, twist, rate = path(t)
@@ -69,7 +71,7 @@ def test_scalars_and_arrays_of_times_agree_and_the_end_is_at_rest():
 
 @pytest.mark.parametrize("profile", ["trapezoidal", "cubic", "quintic"])
 def test_ramps_and_splines(profile):
-    motion = tasks.valera2003_line(PUMA, profile=profile, acceleration=0.2)
+    motion = trajectories.valera2003_line(PUMA, profile=profile, acceleration=0.2)
     assert_consistent(motion)
     assert np.abs(motion(np.array([0.0, motion.duration])).qd).max() < 1e-12
     top = np.linalg.norm(motion.path(np.linspace(0, motion.duration, 2001)).twist[:, :3], axis=1).max()
@@ -80,8 +82,8 @@ def test_via_points_with_attitudes():
     knots = np.array(
         [[0.1, -1.0, 2.8, 0.3, 0.8, 0.2], [0.4, -1.0, 2.6, 0.6, 0.6, 0.5], [0.5, -0.8, 2.7, 0.8, 1.0, 1.2]]
     )
-    path = tasks.via(PUMA.pose(knots, "link6"), duration=4.0, profile="quintic")
-    motion = tasks.follow(PUMA, path, q0=knots[0])
+    path = trajectories.via_points(PUMA.pose(knots, "link6"), duration=4.0, profile="quintic")
+    motion = trajectories.follow(PUMA, path, q0=knots[0])
     assert np.abs(motion(path.breaks).q - knots).max() < 1e-12
     assert_consistent(motion)
 
@@ -93,7 +95,7 @@ def test_redundant_robot_moves_with_least_speed():
     start = robot.pose(q0, frame)
     end = start.copy()
     end[:3, 3] += [0.05, 0.05, -0.05]
-    motion = tasks.follow(robot, tasks.line(start, end, duration=2.0, profile="quintic"), frame, q0=q0)
+    motion = trajectories.follow(robot, trajectories.line(start, end, duration=2.0, profile="quintic"), frame, q0=q0)
     assert_consistent(motion)
     q, qd, _ = motion(np.linspace(0.2, 1.8, 5))
     J = robot.jacobian(q, frame)
@@ -102,8 +104,8 @@ def test_redundant_robot_moves_with_least_speed():
 
 
 def test_position_only_leaves_the_attitude_free():
-    path = tasks.line([0.5, 0.2, 0.1], [0.4, 0.3, 0.2], duration=1.0)
-    motion = tasks.follow(PUMA, path, q0=[0.4, -1, 2.8, 0.1, 0.5, 0.1])
+    path = trajectories.line([0.5, 0.2, 0.1], [0.4, 0.3, 0.2], duration=1.0)
+    motion = trajectories.follow(PUMA, path, q0=[0.4, -1, 2.8, 0.1, 0.5, 0.1])
     t = np.linspace(0, 1, 5)
     assert np.abs(PUMA.pose(motion(t).q, "link6")[:, :3, 3] - path(t).pose[:, :3, 3]).max() < 1e-13
     assert_consistent(motion)
@@ -117,13 +119,13 @@ def test_planar_arms_follow_lines_in_their_plane(joints):
     arm = replace(arm, joints=fixed)
     q0 = np.array([0.3, 1.0, 0.2])[:joints]
     p = arm.pose(q0, "link4")[:3, 3]
-    path = tasks.line(p, p + np.array([-0.1, 0.1, 0.0]), duration=1.0, profile="cubic")
-    motion = tasks.follow(arm, path, "link4", q0=q0)
+    path = trajectories.line(p, p + np.array([-0.1, 0.1, 0.0]), duration=1.0, profile="cubic")
+    motion = trajectories.follow(arm, path, "link4", q0=q0)
     assert np.abs(arm.pose(motion(0.5).q, "link4")[:3, 3] - path(0.5).pose[:3, 3]).max() < 1e-14
     assert_consistent(motion)
-    outside = tasks.line(p, p + np.array([0.0, 0.0, 0.1]), duration=1.0)
-    with pytest.raises(appell.TaskError, match="unreachable"):
-        tasks.follow(arm, outside, "link4", q0=q0)
+    outside = trajectories.line(p, p + np.array([0.0, 0.0, 0.1]), duration=1.0)
+    with pytest.raises(appell.TrajectoryError, match="unreachable"):
+        trajectories.follow(arm, outside, "link4", q0=q0)
 
 
 def test_floating_base():
@@ -133,30 +135,30 @@ def test_floating_base():
     start = robot.pose(q0, "link6")
     end = start.copy()
     end[:3, 3] += [0.1, 0.0, 0.1]
-    motion = tasks.follow(robot, tasks.line(start, end, duration=2.0, profile="cubic"), "link6", q0=q0)
+    motion = trajectories.follow(robot, trajectories.line(start, end, duration=2.0, profile="cubic"), "link6", q0=q0)
     q, _, _ = motion(np.linspace(0, 2, 7))
     assert np.abs(robot.pose(q, "link6") - motion.path(np.linspace(0, 2, 7)).pose).max() < 1e-12
     assert_consistent(motion, tolerance=1e-4)
 
 
 def test_out_of_reach_on_the_way_is_named_with_its_time():
-    path = tasks.line([0.5, 0.0, 0.2], [1.5, 0.0, 0.2], tasks.euler_zyz([0.3, 1.0, 0.2]), speed=0.1)
+    path = trajectories.line([0.5, 0.0, 0.2], [1.5, 0.0, 0.2], trajectories.euler_zyz([0.3, 1.0, 0.2]), speed=0.1)
     with pytest.raises(
-        appell.TaskError, match=r"t = 3\.55\d* s, position .* is unreachable .*left/above/no_flip"
+        appell.TrajectoryError, match=r"t = 3\.55\d* s, position .* is unreachable .*left/above/no_flip"
     ) as caught:
-        tasks.follow(PUMA, path, branch="left/above/no_flip")
+        trajectories.follow(PUMA, path, branch="left/above/no_flip")
     assert caught.value.reason == "unreachable"
     reach = 0.5 + 0.1 * caught.value.time  # where the wrist leaves the sphere that the arm can reach
     fore = np.hypot(0.433, 0.02)
     assert reach**2 + 0.2**2 == pytest.approx((0.432 + fore) ** 2 + 0.15**2, rel=1e-6)
-    with pytest.raises(appell.TaskError, match="no branch can follow the path"):
-        tasks.follow(PUMA, path)
+    with pytest.raises(appell.TrajectoryError, match="no branch can follow the path"):
+        trajectories.follow(PUMA, path)
 
 
 def test_out_of_reach_at_the_start():
-    path = tasks.line([1.5, 0.0, 0.2], [0.5, 0.0, 0.2], np.eye(3), speed=0.1)
-    with pytest.raises(appell.TaskError, match="t = 0 s") as caught:
-        tasks.follow(PUMA, path, branch="left/above/flip")
+    path = trajectories.line([1.5, 0.0, 0.2], [0.5, 0.0, 0.2], np.eye(3), speed=0.1)
+    with pytest.raises(appell.TrajectoryError, match="t = 0 s") as caught:
+        trajectories.follow(PUMA, path, branch="left/above/flip")
     assert (caught.value.time, caught.value.reason) == (0.0, "unreachable")
 
 
@@ -164,7 +166,7 @@ def test_out_of_reach_at_the_start():
 class Spiked:
     """A path with an excursion so short that no knot sees it."""
 
-    path: tasks.PosePath
+    path: trajectories.PosePath
 
     def __getattr__(self, name):
         return getattr(self.path, name)
@@ -176,10 +178,10 @@ class Spiked:
 
 
 def test_an_excursion_between_the_knots_is_refused_when_it_is_asked_for():
-    path = Spiked(tasks.mata2002_path())
-    motion = tasks.follow(PUMA, path, branch="left/above/no_flip")
+    path = Spiked(trajectories.mata2002_path())
+    motion = trajectories.follow(PUMA, path, branch="left/above/no_flip")
     motion(np.array([1.0, 1.1]))
-    with pytest.raises(appell.TaskError, match=r"t = 1\.0015 s.*unreachable"):
+    with pytest.raises(appell.TrajectoryError, match=r"t = 1\.0015 s.*unreachable"):
         motion(np.array([1.0, 1.0015, 1.1]))
 
 
@@ -193,9 +195,9 @@ def test_a_singular_point_on_the_way_is_named_with_its_time():
     end[:3, :3] = rotation_matrix(-0.5 * bend) @ middle[:3, :3]
     start[:3, 3] += [0.05, 0.0, 0.0]
     end[:3, 3] -= [0.05, 0.0, 0.0]
-    path = tasks.line(start, end, duration=2.0)
-    with pytest.raises(appell.TaskError, match="singular") as caught:
-        tasks.follow(PUMA, path, q0=[0.3, -0.9, 2.7, 0.4, 0.5, 0.2])
+    path = trajectories.line(start, end, duration=2.0)
+    with pytest.raises(appell.TrajectoryError, match="singular") as caught:
+        trajectories.follow(PUMA, path, q0=[0.3, -0.9, 2.7, 0.4, 0.5, 0.2])
     assert caught.value.reason == "singular"
     assert 0.0 < caught.value.time < 2.0
 
@@ -207,27 +209,29 @@ def limited(**limits):
 
 def test_limits_are_named_with_joint_time_value_and_limit():
     robot = limited(lower=-6.0, upper=3.3, velocity=0.2, effort=60.0)
-    found = tasks.limit_violations(VALERA, robot, acceleration=0.05)
+    found = trajectories.limit_violations(VALERA, robot, acceleration=0.05)
     assert {violation.quantity for violation in found} == {"position", "velocity", "acceleration", "effort"}
-    assert [violation.time for violation in found] == sorted(violation.time for violation in found)
+    assert [violation.start for violation in found] == sorted(violation.start for violation in found)
     t = np.linspace(0, VALERA.duration, 20001)
     q, qd, qdd = VALERA(t)
     values = {"position": q, "velocity": qd, "acceleration": qdd, "effort": PUMA.inverse_dynamics(q, qd, qdd)}
     for violation in found:
-        column = values[violation.quantity][:, int(violation.joint[-1]) - 1] * np.sign(violation.limit)
+        column = values[violation.quantity][:, int(violation.name[-1]) - 1] * np.sign(violation.limit)
         beyond = np.flatnonzero(column > abs(violation.limit))
-        assert violation.time == pytest.approx(t[beyond[0]], abs=1e-3)
+        assert violation.start == pytest.approx(t[beyond[0]], abs=1e-3)
         assert abs(violation.value) == pytest.approx(column.max(), rel=1e-5)
-    with pytest.raises(appell.TaskError, match=r"joint 'joint2': effort .* N m at t = .* limit -60 N m") as caught:
-        tasks.check_limits(VALERA, robot)
+    with pytest.raises(
+        appell.TrajectoryError, match=r"joint 'joint2': effort .* N m at t = .* limit -60 N m"
+    ) as caught:
+        trajectories.require_within_limits(VALERA, robot)
     assert caught.value.reason == "outside limits"
 
 
 def test_limits_that_are_kept_are_not_named():
-    assert tasks.limit_violations(VALERA, limited(lower=-7.0, upper=7.0, velocity=1.0, effort=100.0)) == ()
-    tasks.check_limits(VALERA, PUMA)
+    assert trajectories.limit_violations(VALERA, limited(lower=-7.0, upper=7.0, velocity=1.0, effort=100.0)) == ()
+    trajectories.require_within_limits(VALERA, PUMA)
     exact = np.abs(VALERA(np.linspace(0, VALERA.duration, 1001)).qd).max(axis=0)
-    assert tasks.limit_violations(VALERA, PUMA, velocity=exact * (1 + 1e-6)) == ()
+    assert trajectories.limit_violations(VALERA, PUMA, velocity=exact * (1 + 1e-6)) == ()
 
 
 def test_pictures(tmp_path):
@@ -238,8 +242,8 @@ def test_pictures(tmp_path):
 
 @pytest.mark.parametrize("profile", ["uniform", "trapezoidal"])
 def test_tables_are_the_reference_and_fast(profile):
-    line = tasks.valera2003_line(PUMA, profile=profile, acceleration=0.2 if profile == "trapezoidal" else None)
-    table = tasks.tabulated(line)
+    line = trajectories.valera2003_line(PUMA, profile=profile, acceleration=0.2 if profile == "trapezoidal" else None)
+    table = trajectories.tabulated(line)
     t = np.linspace(0.0, line.duration, 333)
     for got, wanted, tolerance in zip(table(t), line(t), (1e-11, 1e-9, 1e-7), strict=True):
         assert np.abs(got - wanted).max() < tolerance
@@ -249,7 +253,7 @@ def test_tables_are_the_reference_and_fast(profile):
 
 def test_tables_refuse_quaternions_and_bad_steps():
     with pytest.raises(appell.ArgumentError, match="step is -1"):
-        tasks.tabulated(VALERA, -1)
+        trajectories.tabulated(VALERA, -1)
 
 
 def test_no_times_give_no_states():

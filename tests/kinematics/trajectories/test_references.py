@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import appell
 from appell.kinematics.inverse.frame_motion import pose_error
 from appell.kinematics.inverse.rotation import rotation_matrix, rotation_vector
-from appell.kinematics.trajectories import joint_line, joint_via, line, via
-from appell.kinematics.trajectories.profiles import PROFILES, law
+from appell.kinematics.trajectories import joint_line, joint_via_points, line, via_points
+from appell.kinematics.trajectories.profiles import PROFILES, time_scaling
 from appell.kinematics.trajectories.splines import dense
 
 ARM = appell.load("planar2r")
@@ -34,7 +34,7 @@ def assert_rates(curve, breaks, tolerance: float = 1e-7) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("duration", [0.3, 4.0])
 def test_laws_go_from_0_to_1(profile, duration):
-    s = law(profile, duration)
+    s = time_scaling(profile, duration)
     assert s.duration == duration
     x, _, _ = s(np.array([-1.0, 0.0, duration, duration + 1.0]))
     assert np.abs(x - [0.0, 0.0, 1.0, 1.0]).max() < 1e-14
@@ -45,7 +45,7 @@ def test_laws_go_from_0_to_1(profile, duration):
 
 @pytest.mark.parametrize("profile", SMOOTH)
 def test_laws_begin_and_end_at_rest(profile):
-    s = law(profile, 2.0)
+    s = time_scaling(profile, 2.0)
     assert np.abs(s(np.array([0.0, 2.0])).xd).max() < 1e-14
     if profile == "quintic":
         assert np.abs(s(np.array([0.0, 2.0])).xdd).max() < 1e-13
@@ -53,7 +53,7 @@ def test_laws_begin_and_end_at_rest(profile):
 
 @given(st.sampled_from(SMOOTH), st.floats(0.01, 100.0), st.floats(0.01, 100.0))
 def test_laws_use_the_limits_fully_and_keep_them(profile, speed, acceleration):
-    s = law(profile, None, speed, acceleration)
+    s = time_scaling(profile, None, speed, acceleration)
     _, xd, xdd = s(dense(s.breaks, 2000))
     used = max(np.abs(xd).max() / speed, np.abs(xdd).max() / acceleration)
     assert 1.0 - 1e-5 < used < 1.0 + 1e-9
@@ -70,12 +70,12 @@ def test_laws_use_the_limits_fully_and_keep_them(profile, speed, acceleration):
 ])  # fmt: skip
 def test_impossible_trapezoids_are_named(arguments, text):
     with pytest.raises(appell.ArgumentError, match=text):
-        law("trapezoidal", *arguments)
+        time_scaling("trapezoidal", *arguments)
 
 
 def test_a_trapezoid_from_any_two_of_its_numbers_is_the_same():
-    one = law("trapezoidal", None, 0.5, 1.0)
-    others = [law("trapezoidal", one.duration, 0.5), law("trapezoidal", one.duration, None, 1.0)]
+    one = time_scaling("trapezoidal", None, 0.5, 1.0)
+    others = [time_scaling("trapezoidal", one.duration, 0.5), time_scaling("trapezoidal", one.duration, None, 1.0)]
     t = np.linspace(0, one.duration, 50)
     assert all(np.abs(one(t).x - other(t).x).max() < 1e-12 for other in others)
 
@@ -86,7 +86,7 @@ POINTS = np.array([[0.0, 0.0], [1.0, 0.5], [0.5, 1.5], [0.2, 0.3]])
 @pytest.mark.parametrize("profile", ["cubic", "quintic"])
 def test_splines_pass_their_points_smoothly_and_rest_at_the_ends(profile):
     times = np.array([0.0, 0.7, 2.0, 2.4])
-    move = joint_via(ARM, POINTS, times=times, profile=profile)
+    move = joint_via_points(ARM, POINTS, times=times, profile=profile)
     assert np.abs(move(times).q - POINTS).max() < 1e-13
     assert np.abs(move(times[[0, -1]]).qd).max() < 1e-12
     assert_rates(move, times)
@@ -106,7 +106,7 @@ def test_splines_pass_their_points_smoothly_and_rest_at_the_ends(profile):
 @pytest.mark.parametrize("profile", ["cubic", "quintic", "trapezoidal"])
 def test_joints_keep_their_limits_and_use_one_of_them(profile):
     speed, acceleration = np.array([0.8, 2.0]), np.array([3.0, 1.0])
-    move = joint_via(ARM, POINTS, speed=speed, acceleration=acceleration, profile=profile)
+    move = joint_via_points(ARM, POINTS, velocity=speed, acceleration=acceleration, profile=profile)
     _, qd, qdd = move(dense(move.breaks, 1000))
     used = max((np.abs(qd) / speed).max(), (np.abs(qdd) / acceleration).max())
     assert 1.0 - 1e-9 < used < 1.0 + 1e-4
@@ -126,7 +126,7 @@ def test_joint_lines_are_straight_and_synchronous():
 
 
 def test_speed_limits_of_the_robot_are_the_default():
-    with pytest.raises(appell.ArgumentError, match="'joint1' of 'planar2r' has no speed limit"):
+    with pytest.raises(appell.ArgumentError, match="'joint1' of 'planar2r' has no velocity limit"):
         joint_line(ARM, [0, 0], [1, 1])
 
 
@@ -134,25 +134,25 @@ def test_speed_limits_of_the_robot_are_the_default():
     ({"points": [[0, 0]], "duration": 1.0}, r"expected \(k, 2\) with k of 2"),
     ({"points": [[0, 0, 0], [1, 1, 1]], "duration": 1.0}, "points has shape"),
     ({"points": [[0, 0], [1, np.nan]], "duration": 1.0}, r"points\[\(1, 1\)\]"),
-    ({"points": [[0, 0], [0, 0], [1, 1]], "duration": 1.0}, "points 0 and 1 are the same"),
+    ({"points": [[0, 0], [0, 0], [1, 1]], "duration": 1.0}, "points 0 and 1 are equal"),
     ({"points": [[0, 0], [1, 1]], "times": [0.0, 0.0]}, "increasing numbers from 0"),
     ({"points": [[0, 0], [1, 1]], "times": [0.0, 1.0, 2.0]}, "one for each point"),
-    ({"points": [[0, 0], [1, 1]], "times": [0.0, 1.0], "duration": 1.0}, "times say everything"),
+    ({"points": [[0, 0], [1, 1]], "times": [0.0, 1.0], "duration": 1.0}, "already fixes the timing"),
     ({"points": [[0, 0], [1, 1]], "profile": "quartic", "duration": 1.0}, "unknown profile 'quartic'"),
-    ({"points": [[0, 0], [1, 1]], "speed": [1.0, -1.0]}, "expected one positive number or 2"),
+    ({"points": [[0, 0], [1, 1]], "velocity": [1.0, -1.0]}, "expected one positive number or 2"),
 ])  # fmt: skip
 def test_wrong_points_are_named(arguments, text):
     with pytest.raises(appell.ArgumentError, match=text):
-        joint_via(ARM, **arguments)
+        joint_via_points(ARM, **arguments)
 
 
 @pytest.mark.parametrize("points", [POINTS[:2], POINTS])
 @pytest.mark.parametrize("profile", ["cubic", "quintic"])
 def test_a_duration_that_breaks_the_limits_is_refused(points, profile):
-    least = joint_via(ARM, points, speed=1.0, profile=profile).duration
+    least = joint_via_points(ARM, points, velocity=1.0, profile=profile).duration
     with pytest.raises(appell.ArgumentError, match=f"it takes {least:g} s"):
-        joint_via(ARM, points, speed=1.0, duration=0.9 * least, profile=profile)
-    assert joint_via(ARM, points, speed=1.0, duration=1.1 * least, profile=profile).duration == pytest.approx(
+        joint_via_points(ARM, points, velocity=1.0, duration=0.9 * least, profile=profile)
+    assert joint_via_points(ARM, points, velocity=1.0, duration=1.1 * least, profile=profile).duration == pytest.approx(
         1.1 * least
     )
 
@@ -212,7 +212,7 @@ def test_a_line_at_constant_speed_has_this_speed():
 @pytest.mark.parametrize("profile", ["cubic", "quintic", "trapezoidal", "uniform"])
 def test_paths_pass_their_poses(profile):
     points, times = poses(5, seed=2), np.array([0.0, 1.0, 1.5, 3.0, 4.0])
-    path = via(points, times=times, profile=profile)
+    path = via_points(points, times=times, profile=profile)
     assert np.abs(path(times).pose - points).max() < 1e-12
     assert_twists(path)
 
@@ -223,13 +223,13 @@ def test_paths_turn_further_than_half_a_turn():
     for k in range(4):
         points[k, :3, :3] = rotation_matrix(np.array([0.0, 0.0, np.radians(100.0 * k)]))
         points[k, 0, 3] = 0.1 * k
-    path = via(points, duration=3.0, profile="cubic")
+    path = via_points(points, duration=3.0, profile="cubic")
     assert (path(np.linspace(0.05, 2.95, 40)).twist[:, 5] > 0.0).all()
 
 
 @pytest.mark.parametrize("profile", ["cubic", "quintic", "trapezoidal"])
 def test_paths_keep_speed_and_acceleration(profile):
-    path = via(poses(4, seed=3)[:, :3, 3], speed=0.4, acceleration=1.5, profile=profile)
+    path = via_points(poses(4, seed=3)[:, :3, 3], speed=0.4, acceleration=1.5, profile=profile)
     _, twist, rate = path(dense(path.breaks, 1000))
     used = max(np.linalg.norm(twist, axis=1).max() / 0.4, np.linalg.norm(rate, axis=1).max() / 1.5)
     assert 1.0 - 1e-9 < used < 1.0 + 1e-4
@@ -237,12 +237,12 @@ def test_paths_keep_speed_and_acceleration(profile):
 
 @pytest.mark.parametrize(("call", "text"), [
     (lambda: line([0, 0], [1, 1], duration=1.0), r"start has shape \(2,\)"),
-    (lambda: line([0, 0, 0], [0, 0, 0], duration=1.0), "are the same"),
+    (lambda: line([0, 0, 0], [0, 0, 0], duration=1.0), "are equal"),
     (lambda: line([0, 0, 0], [np.inf, 0, 0], duration=1.0), "end is not finite"),
-    (lambda: line(np.eye(4), np.eye(4), np.eye(3), duration=1.0), "has an attitude already"),
+    (lambda: line(np.eye(4), np.eye(4), np.eye(3), duration=1.0), "has an orientation already"),
     (lambda: line([0, 0, 0], [1, 0, 0], 2 * np.eye(3), duration=1.0), "off by 3"),
     (lambda: line([0, 0, 0], [1, 0, 0], speed=1.0, acceleration=1.0), "'uniform' has no accelerations"),
-    (lambda: via([[0, 0, 0]], duration=1.0), "k of 2 or more"),
+    (lambda: via_points([[0, 0, 0]], duration=1.0), "k of 2 or more"),
 ])  # fmt: skip
 def test_wrong_paths_are_named(call, text):
     with pytest.raises(appell.ArgumentError, match=text):

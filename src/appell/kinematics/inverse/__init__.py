@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from appell.kinematics.inverse.closed_form import BRANCHES
 from appell.kinematics.inverse.inverse import inverse_kinematics, why_not_closed_form
+from appell.kinematics.inverse.least_squares import LeastSquaresOptions
 from appell.kinematics.inverse.solution import Solution
 
-__all__ = ["BRANCHES", "Solution", "inverse_kinematics", "why_not_closed_form"]
+__all__ = ["BRANCHES", "LeastSquaresOptions", "Solution", "inverse_kinematics", "why_not_closed_form"]

@@ -1,32 +1,38 @@
-"""The answer of inverse kinematics."""
+"""Results of inverse kinematics, and the selection among the branches of the closed form."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from appell.kinematics.inverse.bounds import CoordinateBounds
+from appell.kinematics.inverse.closed_form import solve
+from appell.kinematics.inverse.frame_motion import FrameMotion
+from appell.kinematics.inverse.spherical_wrist import SphericalWristArm
 
 SOLVED = "solved"
 UNREACHABLE = "unreachable"
 OUTSIDE_LIMITS = "outside limits"
 NOT_CONVERGED = "not converged"
-"""How a search ends. Unreachable: proven by the closed form. Not converged: no start led there, the best is given."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coordinates for one pose, or for a batch of poses with the leading dimensions `...`.
+    """Configurations for one pose, or for a batch of poses with the leading dimensions `...`.
 
     Attributes:
-        q: coordinates, (..., nq); where nothing was solved, the best that was found.
-        status: `"solved"`, `"unreachable"` (for any angles), `"outside limits"` (of the joints) or `"not converged"`.
-        error: length of what is missing to the pose, metres and radians together, (...).
-        iterations: steps that the search took, (...); 0 for the closed form.
+        q: configuration, (..., nq); the best one found where the pose is not reached.
+        status: `"solved"`; `"unreachable"` for any angles, as the closed form proves; `"outside limits"` of the joints;
+            `"not converged"` from any start.
+        error: norm of the pose error, metres and radians together, (...).
+        iterations: steps of least squares, (...); 0 for the closed form.
         branch: name of the configuration where the closed form was used, else None.
-        singular: whether axes line up there, so that other coordinates give the same pose, (...).
+        singular: whether axes are aligned, so that other configurations give the same pose, (...).
 
-    For a batch, `status` and `branch` are arrays of text, for one pose they are text and the others plain numbers.
+    For a batch, `status` and `branch` are arrays of text; for one pose they are text and the others plain numbers.
     """
 
     q: np.ndarray
@@ -48,20 +54,50 @@ class Solution:
         return f"Solution({int(np.sum(self.solved))} of {self.status.size} poses solved)"
 
 
-def collected(
-    lead: tuple[int, ...],
-    q: np.ndarray,
-    status: np.ndarray,
-    error: np.ndarray,
-    iterations: np.ndarray,
-    branch: np.ndarray,
-    singular: np.ndarray,
-) -> Solution:
-    """N answers in the shape `lead` of the question; a single one becomes plain values."""
-    parts = (status, error, iterations, branch, singular)
-    if not lead:
-        status, error, iterations, branch, singular = (
-            part[0].item() if part.dtype != object else part[0] for part in parts
-        )
-        return Solution(q[0], status, error, iterations, branch, singular)
-    return Solution(q.reshape(*lead, -1), *(part.reshape(lead) for part in parts))
+class BranchSolutions(NamedTuple):
+    """Fields of a `Solution` for B branches and N poses: q (B, N, nq), all others (B, N)."""
+
+    q: np.ndarray
+    status: np.ndarray
+    error: np.ndarray
+    iterations: np.ndarray
+    branch: np.ndarray
+    singular: np.ndarray
+
+
+def solve_branches(
+    arm: SphericalWristArm,
+    motion: FrameMotion,
+    target: np.ndarray,
+    bounds: CoordinateBounds,
+    q0: np.ndarray,
+    names: Sequence[str],
+) -> BranchSolutions:
+    """The named branches for targets (N, 4, 4), angles as near to q0 (N, nq) as the limits allow."""
+    count = len(q0)
+    branches = []
+    for name in names:
+        angles, reachable, singular = solve(arm, target, name, q0[:, arm.q_indices[3]])
+        q = q0.copy()
+        q[:, arm.q_indices] = angles
+        q, residual = motion.newton(q, target, iterations=2)
+        q = bounds.wrap_near(q, q0)
+        status = np.where(reachable, np.where(bounds.contains(q), SOLVED, OUTSIDE_LIMITS), UNREACHABLE)
+        error, branch = np.linalg.norm(residual, axis=-1), np.full(count, name, dtype=object)
+        branches.append((q, status, error, np.zeros(count, dtype=int), branch, singular))
+    return BranchSolutions(*(np.stack(column) for column in zip(*branches, strict=True)))
+
+
+def select_branch(solutions: BranchSolutions, q0: np.ndarray | None) -> BranchSolutions:
+    """One branch per pose: solved before unsolved, then the nearest to q0, or the first without q0. (N, ...)"""
+    distance = np.zeros(solutions.status.shape) if q0 is None else np.abs(solutions.q - q0).max(axis=-1)
+    penalty = np.select([solutions.status == SOLVED, solutions.status == OUTSIDE_LIMITS], [0.0, 1e6], 1e12)
+    best = np.argmin(distance + penalty, axis=0)
+    return BranchSolutions(*(part[best, np.arange(len(best))] for part in solutions))
+
+
+def as_solution(batch_shape: tuple[int, ...], q: np.ndarray, *parts: np.ndarray) -> Solution:
+    """N results in the batch shape of the poses; a single one becomes plain values."""
+    if not batch_shape:
+        return Solution(q[0], *(part[0].item() if part.dtype != object else part[0] for part in parts))
+    return Solution(q.reshape(*batch_shape, -1), *(part.reshape(batch_shape) for part in parts))

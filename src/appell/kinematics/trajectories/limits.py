@@ -1,52 +1,34 @@
-"""Whether a reference keeps the limits of a robot's joints."""
+"""Joint limits that a reference trajectory exceeds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.errors import TaskError
-from appell.kinematics.inverse.bounds import bounds_of
-from appell.kinematics.inverse.least_squares import coordinates_of_speeds
+from appell.errors import TrajectoryError
+from appell.kinematics.inverse.bounds import coordinate_bounds, velocity_coordinates
 from appell.kinematics.trajectories.reference import Reference
 from appell.model.joints import KINDS
+from appell.robot.limits import LimitViolation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.robot.robot import Robot
 
-SLACK = 1e-9
-"""Part of a limit that may be passed: what rounding does to a reference made to use it fully."""
+LIMIT_TOL = 1e-9
+"""Relative rounding allowed at a limit, for references made to use it fully."""
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²"}
 
 
-@dataclass(frozen=True)
-class Violation:
-    """A limit that is passed.
+class QuantityLimits(NamedTuple):
+    """Lower and upper limits of one quantity, (nv,) each."""
 
-    Attributes:
-        joint, quantity: which one: `"position"`, `"velocity"`, `"acceleration"` or `"effort"`.
-        time: when it is first passed. [s]
-        value, worst: the value farthest beyond the limit, and when it is reached.
-        limit: what is allowed.
-    """
-
-    joint: str
     quantity: str
-    time: float
-    value: float
-    worst: float
-    limit: float
-    unit: str
-
-    def __str__(self) -> str:
-        return (
-            f"joint {self.joint!r}: {self.quantity} {self.value:.6g} {self.unit} at t = {self.worst:.4g} s, limit "
-            f"{self.limit:.6g} {self.unit}, passed first at t = {self.time:.4g} s"
-        )
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 def limit_violations(
@@ -57,52 +39,51 @@ def limit_violations(
     acceleration: ArrayLike | None = None,
     effort: ArrayLike | None = None,
     samples: int = 1001,
-) -> tuple[Violation, ...]:
-    """Every limit of the joints that a reference passes, in order of time.
+) -> tuple[LimitViolation, ...]:
+    """Every joint limit that a reference trajectory exceeds, in order of time.
 
-    Position, velocity and effort are limited as the robot's description says, unless others are given here; accelerations
-    only if they are. Efforts are those of the drives: inverse dynamics, and what damping and friction take.
+    Limits of position, velocity and effort are those of the robot's description unless given here; accelerations are limited
+    only if given. Efforts are those of the actuators: inverse dynamics plus damping and friction.
 
     Args:
-        velocity, acceleration, effort: greatest magnitudes, of each joint (nv,) or of all.
-        samples: number of times, evenly spread, at which the reference is looked at, besides its breaks.
+        velocity, acceleration, effort: maximum magnitudes, of each joint (nv,) or of all.
+        samples: number of evenly spaced times at which the reference is evaluated, besides its breaks.
 
     Example:
         >>> import appell
         >>> arm = appell.load("planar2r")
         >>> move = appell.trajectories.joint_line(arm, [0, 0], [1, 0], duration=1.0)
         >>> print(*appell.trajectories.limit_violations(move, arm, velocity=1.5))
-        joint 'joint1': velocity 1.875 rad/s at t = 0.5 s, limit 1.5 rad/s, passed first at t = 0.3375 s
+        joint 'joint1': velocity 1.875 rad/s at t = 0.5 s, limit 1.5 rad/s, exceeded first at t = 0.3375 s
     """
     breaks = np.asarray(reference.breaks)
     t = np.unique(
         np.concatenate([np.linspace(0.0, reference.duration, samples), breaks, np.nextafter(breaks[1:], 0.0)])
     )
-    found = [
+    violations = [
         violation
-        for quantity, lower, upper in _limits(robot, velocity, acceleration, effort)
-        for violation in _passed(reference, robot, quantity, t, lower, upper)
+        for limits in _limits(robot, velocity, acceleration, effort)
+        for violation in _exceeded(reference, robot, limits, t)
     ]
-    return tuple(sorted(found, key=lambda violation: violation.time))
+    return tuple(sorted(violations, key=lambda violation: violation.start))
 
 
-def check_limits(reference: Reference, robot: Robot, **limits) -> None:
-    """Raise `TaskError` naming every limit that a reference passes; arguments as for `limit_violations`."""
-    found = limit_violations(reference, robot, **limits)
-    if found:
-        told = "\n  ".join(str(violation) for violation in found)
-        remedy = "Give it more time, or another path."
-        raise TaskError(
-            f"the reference passes {len(found)} limits of {robot.name!r}. {remedy}\n  {told}",
-            time=found[0].time, reason="outside limits",
+def require_within_limits(reference: Reference, robot: Robot, **limits) -> None:
+    """Raise `TrajectoryError` listing every joint limit that is exceeded; arguments as for `limit_violations`."""
+    violations = limit_violations(reference, robot, **limits)
+    if violations:
+        lines = "\n  ".join(map(str, violations))
+        raise TrajectoryError(
+            f"the reference exceeds {len(violations)} limits of {robot.name!r}. Give it more time, or another path.\n  {lines}",
+            time=violations[0].start, reason="outside limits",
         )  # fmt: skip
 
 
-def _limits(robot: Robot, velocity, acceleration, effort):
-    """Quantities with their lower and upper limits, one a speed of the robot, (nv,)."""
-    slot, single = coordinates_of_speeds(robot)
-    bounds = bounds_of(robot)
-    yield "position", np.where(single, bounds.lower[slot], -np.inf), np.where(single, bounds.upper[slot], np.inf)
+def _limits(robot: Robot, velocity, acceleration, effort) -> Iterator[QuantityLimits]:
+    index, single = velocity_coordinates(robot)
+    bounds = coordinate_bounds(robot)
+    lower, upper = np.where(single, bounds.lower[index], -np.inf), np.where(single, bounds.upper[index], np.inf)
+    yield QuantityLimits("position", lower, upper)
     own = {name: np.full(robot.nv, np.inf) for name in ("velocity", "effort")}
     for joint in robot.moving_joints:
         v = robot.first_coordinates[joint.name][1]
@@ -113,31 +94,38 @@ def _limits(robot: Robot, velocity, acceleration, effort):
         ("acceleration", acceleration, np.inf),
         ("effort", effort, own["effort"]),
     ):
-        most = np.broadcast_to(np.asarray(default if given is None else given, dtype=float), robot.nv)
-        yield quantity, -most, most
+        limit = np.broadcast_to(np.asarray(default if given is None else given, dtype=float), robot.nv)
+        yield QuantityLimits(quantity, -limit, limit)
 
 
-def _passed(reference: Reference, robot: Robot, quantity: str, t: np.ndarray, lower: np.ndarray, upper: np.ndarray):
+def _exceeded(reference: Reference, robot: Robot, limits: QuantityLimits, t: np.ndarray) -> Iterator[LimitViolation]:
     """Violations of one quantity."""
+    quantity, lower, upper = limits
     if not (np.isfinite(lower) | np.isfinite(upper)).any():
         return
     values = _values(reference, robot, quantity, t)
-    slack = SLACK * np.maximum(np.abs(np.where(np.isfinite(lower), lower, upper)), 1e-3)
-    for k, (joint, kind) in enumerate(_names(robot)):
-        for limit, beyond in ((lower[k], lower[k] - values[:, k]), (upper[k], values[:, k] - upper[k])):
-            bad = np.flatnonzero(beyond > slack[k])
-            if len(bad):
+    tolerance = LIMIT_TOL * np.maximum(np.abs(np.where(np.isfinite(lower), lower, upper)), 1e-3)
+    joints = [(joint.name, joint.kind) for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
+    for k, (joint, kind) in enumerate(joints):
+        for bound, limit, beyond in (
+            ("lower", lower[k], lower[k] - values[:, k]),
+            ("upper", upper[k], values[:, k] - upper[k]),
+        ):
+            exceeding = np.flatnonzero(beyond > tolerance[k])
+            if len(exceeding):
                 worst = int(beyond.argmax())
-                first = _first(reference, robot, quantity, k, limit, t, int(bad[0]))
-                value, unit = float(values[worst, k]), _unit(kind, quantity)
-                yield Violation(joint, quantity, first, value, float(t[worst]), float(limit), unit)
+                start = _crossing(reference, robot, quantity, k, limit, t, int(exceeding[0]))
+                yield LimitViolation(
+                    joint, quantity, bound, float(limit), start, float(t[exceeding[-1]]), float(beyond[worst]),
+                    float(t[worst]), _unit(kind, quantity),
+                )  # fmt: skip
 
 
-def _first(reference, robot, quantity: str, k: int, limit: float, t: np.ndarray, bad: int) -> float:
-    """When the limit is passed, between the sample before and the first bad one."""
-    if bad == 0:
+def _crossing(reference, robot, quantity: str, k: int, limit: float, t: np.ndarray, sample: int) -> float:
+    """When the limit is reached, by bisection between the first sample beyond it and the one before."""
+    if sample == 0:
         return float(t[0])
-    low, high = float(t[bad - 1]), float(t[bad])
+    low, high = float(t[sample - 1]), float(t[sample])
     side = np.sign(_values(reference, robot, quantity, np.array([high]))[0, k] - limit)
     for _ in range(30):
         middle = 0.5 * (low + high)
@@ -147,22 +135,17 @@ def _first(reference, robot, quantity: str, k: int, limit: float, t: np.ndarray,
 
 
 def _values(reference: Reference, robot: Robot, quantity: str, t: np.ndarray) -> np.ndarray:
-    """The quantity at times (N,), one column a speed of the robot."""
+    """The quantity at times (N,), (N, nv)."""
     q, qd, qdd = reference(t)
     if quantity == "position":
-        return q[:, coordinates_of_speeds(robot)[0]]
+        return q[:, velocity_coordinates(robot)[0]]
     if quantity == "effort":
         return robot.inverse_dynamics(q, qd, qdd) - robot.passive_forces(qd)
     return qd if quantity == "velocity" else qdd
 
 
-def _names(robot: Robot) -> list[tuple[str, str]]:
-    """For every speed the name of its joint and the kind of the joint."""
-    return [(joint.name, joint.kind) for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
-
-
 def _unit(kind: str, quantity: str) -> str:
-    sliding = kind == "prismatic"
+    prismatic = kind == "prismatic"
     if quantity == "effort":
-        return "N" if sliding else "N m"
-    return ("m" if sliding else "rad") + UNITS[quantity]
+        return "N" if prismatic else "N m"
+    return ("m" if prismatic else "rad") + UNITS[quantity]

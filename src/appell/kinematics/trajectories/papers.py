@@ -1,4 +1,4 @@
-"""The motions of the papers, ready made.
+"""The lines of the papers.
 
 Neither paper gives the tool point or the branch of the inverse kinematics. Here the tool point is the wrist centre O6, and
 the branch is the first that can follow the line unless one is given.
@@ -21,7 +21,7 @@ VALERA_BRANCH = "left/above/no_flip"
 
 
 def valera2003_path(profile: str = "uniform", acceleration: float | None = None) -> PosePath:
-    """The straight line of Valera et al. 2003, section 4: 0.1 m/s for 8.602 s, attitude ZYZ (45°, 60°, 90°).
+    """The straight line of Valera et al. 2003, section 4: 0.1 m/s for 8.602 s, orientation ZYZ (45°, 60°, 90°).
 
     Args:
         profile: `"uniform"` as in the paper, or one that starts and ends at rest.
@@ -32,13 +32,13 @@ def valera2003_path(profile: str = "uniform", acceleration: float | None = None)
         >>> round(appell.trajectories.valera2003_path().duration, 5)
         8.60202
     """
-    attitude = euler_zyz(np.radians([45.0, 60.0, 90.0]))
+    orientation = euler_zyz(np.radians([45.0, 60.0, 90.0]))
     start, end = [0.6, 0.175, 0.250], [0.018, 0.757, 0.0]
-    return line(start, end, attitude, speed=0.1, acceleration=acceleration, profile=profile)
+    return line(start, end, orientation, speed=0.1, acceleration=acceleration, profile=profile)
 
 
 def mata2002_path(profile: str = "uniform") -> PosePath:
-    """The straight line of Mata et al. 2002, section 5.2, and Provenzano and Mata 2002: 5 s, attitude ZYZ (0°, 90°, 180°).
+    """The straight line of Mata et al. 2002, section 5.2, and Provenzano and Mata 2002: 5 s, orientation ZYZ (0°, 90°, 180°).
 
     The papers print 5.0 s and 0.1 m/s, which do not fit the length of 0.32863 m. The duration is kept.
 
@@ -48,14 +48,14 @@ def mata2002_path(profile: str = "uniform") -> PosePath:
         >>> path.duration, round(np.linalg.norm(path(0.0).twist).item(), 5)
         (5.0, 0.06573)
     """
-    attitude = euler_zyz(np.radians([0.0, 90.0, 180.0]))
-    return line([0.50, 0.00, 0.05], [0.62, 0.30, 0.11], attitude, duration=5.0, profile=profile)
+    orientation = euler_zyz(np.radians([0.0, 90.0, 180.0]))
+    return line([0.50, 0.00, 0.05], [0.62, 0.30, 0.11], orientation, duration=5.0, profile=profile)
 
 
 def valera2003_line(
     robot: Robot, branch: str | None = VALERA_BRANCH, profile: str = "uniform", acceleration: float | None = None
 ) -> PathReference:
-    """The reference of Valera's line for a robot such as `appell.load("puma560")`.
+    """The reference trajectory of Valera's line for a robot such as `appell.load("puma560")`.
 
     Example:
         >>> import appell
@@ -67,7 +67,7 @@ def valera2003_line(
 
 
 def mata2002_line(robot: Robot, branch: str | None = None, profile: str = "uniform") -> PathReference:
-    """The reference of Mata's line for a robot such as `appell.load("puma560")`.
+    """The reference trajectory of Mata's line for a robot such as `appell.load("puma560")`.
 
     Example:
         >>> import appell

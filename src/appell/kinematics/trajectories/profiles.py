@@ -1,11 +1,11 @@
-"""How a way is passed in time: laws s(t) from 0 to 1.
+"""Time scaling of a path: s(t) from 0 to 1.
 
-    uniform       constant speed from the first to the last moment; it starts and stops with a jump of speed
+    uniform       constant speed, with a jump of speed at both ends
     trapezoidal   ramps of constant acceleration at both ends
     cubic         3 σ² - 2 σ³, σ = t/T: at rest at both ends
     quintic       10 σ³ - 15 σ⁴ + 6 σ⁵: at rest and without acceleration at both ends
 
-To add one: write a function of a `Wish` that returns a `Piecewise`, list it in PROFILES.
+To add one: write a function of a `TimingSpec` that returns a `Curve`, list it in PROFILES.
 """
 
 from __future__ import annotations
@@ -14,104 +14,100 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
+from scipy.interpolate import PPoly
 
-from appell.errors import ArgumentError, unknown_name_message
-from appell.kinematics.trajectories.piecewise import Piecewise
+from appell.checks import require_choice, require_positive
+from appell.errors import ArgumentError
+from appell.kinematics.trajectories.reference import Curve
 
 
-class Wish(NamedTuple):
-    """What is asked of a law: its duration [s], its greatest speed [1/s] and acceleration [1/s²], as far as given."""
+class TimingSpec(NamedTuple):
+    """Duration [s], maximum speed [1/s] and acceleration [1/s²] of s(t), as far as given."""
 
     duration: float | None
     speed: float | None
     acceleration: float | None
 
 
-def uniform(wish: Wish) -> Piecewise:
+def uniform(timing: TimingSpec) -> Curve:
     """Constant speed."""
-    if wish.acceleration is not None:
+    if timing.acceleration is not None:
         raise ArgumentError("profile 'uniform' has no accelerations to limit. Use 'trapezoidal', 'cubic' or 'quintic'.")
-    return _polynomial(_smooth_duration(wish, 1.0, 0.0, "uniform"), [0.0, 1.0])
+    return _polynomial(_duration(timing, 1.0, 0.0, "uniform"), [1.0, 0.0])
 
 
-def cubic(wish: Wish) -> Piecewise:
-    """3 σ² - 2 σ³; greatest speed 3/2 / T, greatest acceleration 6 / T²."""
-    return _polynomial(_smooth_duration(wish, 1.5, 6.0, "cubic"), [0.0, 0.0, 3.0, -2.0])
+def cubic(timing: TimingSpec) -> Curve:
+    """3 σ² - 2 σ³; maximum speed 3/2 / T, maximum acceleration 6 / T²."""
+    return _polynomial(_duration(timing, 1.5, 6.0, "cubic"), [-2.0, 3.0, 0.0, 0.0])
 
 
-def quintic(wish: Wish) -> Piecewise:
-    """10 σ³ - 15 σ⁴ + 6 σ⁵; greatest speed 15/8 / T, greatest acceleration 10/√3 / T²."""
-    duration = _smooth_duration(wish, 1.875, 10.0 / math.sqrt(3.0), "quintic")
-    return _polynomial(duration, [0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
+def quintic(timing: TimingSpec) -> Curve:
+    """10 σ³ - 15 σ⁴ + 6 σ⁵; maximum speed 15/8 / T, maximum acceleration 10/√3 / T²."""
+    duration = _duration(timing, 1.875, 10.0 / math.sqrt(3.0), "quintic")
+    return _polynomial(duration, [6.0, -15.0, 10.0, 0.0, 0.0, 0.0])
 
 
-def trapezoidal(wish: Wish) -> Piecewise:
-    """Ramps of equal acceleration at both ends; without room for full speed, a triangle."""
-    T, ramp = _trapezoid(wish)
+def trapezoidal(timing: TimingSpec) -> Curve:
+    """Ramps of equal acceleration at both ends; a triangle where full speed is not reached."""
+    T, ramp = _trapezoid(timing)
     speed = 1.0 / (T - ramp)
     a = speed / ramp
     if T - 2.0 * ramp < 1e-12 * T:  # a triangle
-        return Piecewise(np.array([0.0, ramp, T]), np.array([[0.0, 0.0, 0.5 * a], [0.5, speed, -0.5 * a]]))
+        return Curve(PPoly([[0.5 * a, -0.5 * a], [0.0, speed], [0.0, 0.5]], [0.0, ramp, T]))
     rise = 0.5 * speed * ramp
-    pieces = [[0.0, 0.0, 0.5 * a], [rise, speed, 0.0], [1.0 - rise, speed, -0.5 * a]]
-    return Piecewise(np.array([0.0, ramp, T - ramp, T]), np.array(pieces))
+    coefficients = [[0.5 * a, 0.0, -0.5 * a], [0.0, speed, speed], [0.0, rise, 1.0 - rise]]
+    return Curve(PPoly(coefficients, [0.0, ramp, T - ramp, T]))
 
 
-PROFILES: dict[str, Callable[[Wish], Piecewise]] = {
+PROFILES: dict[str, Callable[[TimingSpec], Curve]] = {
     "uniform": uniform, "trapezoidal": trapezoidal, "cubic": cubic, "quintic": quintic,
 }  # fmt: skip
 
 
-def law(
+def time_scaling(
     profile: str, duration: float | None = None, speed: float | None = None, acceleration: float | None = None
-) -> Piecewise:
-    """The law s(t) of a profile that takes this duration [s], or the least one that keeps speed and acceleration.
-
-    Args:
-        profile: `"uniform"`, `"trapezoidal"`, `"cubic"` or `"quintic"`.
-        speed, acceleration: greatest values of ds/dt [1/s] and d²s/dt² [1/s²].
+) -> Curve:
+    """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²].
 
     Example:
-        >>> law("quintic", duration=2.0)(1.0).x.item()
+        >>> time_scaling("quintic", duration=2.0)(1.0).x.item()
         0.5
-        >>> law("trapezoidal", speed=0.5, acceleration=1.0).duration
+        >>> time_scaling("trapezoidal", speed=0.5, acceleration=1.0).duration
         2.5
     """
-    if profile not in PROFILES:
-        raise ArgumentError(unknown_name_message("profile", profile, PROFILES))
+    require_choice("profile", profile, PROFILES)
     for name, value in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
-        if value is not None and not (value > 0.0 and math.isfinite(value)):
-            raise ArgumentError(f"{name} is {value}, expected a positive number.")
+        if value is not None:
+            require_positive(name, value)
     if duration is None and speed is None and acceleration is None:
-        raise ArgumentError(f"profile {profile!r} needs a duration, or a speed or acceleration to keep.")
-    return PROFILES[profile](Wish(duration, speed, acceleration))
+        raise ArgumentError(f"profile {profile!r} needs a duration, or a maximum speed or acceleration.")
+    return PROFILES[profile](TimingSpec(duration, speed, acceleration))
 
 
-def _polynomial(T: float, coefficients: list[float]) -> Piecewise:
-    """Coefficients in σ = t/T become those in t."""
-    scaled = [c / T**power for power, c in enumerate(coefficients)]
-    return Piecewise(np.array([0.0, T]), np.array([scaled]))
+def _polynomial(T: float, coefficients: list[float]) -> Curve:
+    """The polynomial in σ = t/T, highest power first."""
+    degree = len(coefficients) - 1
+    return Curve(PPoly([[c / T ** (degree - k)] for k, c in enumerate(coefficients)], [0.0, T]))
 
 
-def _smooth_duration(wish: Wish, peak_speed: float, peak_acceleration: float, profile: str) -> float:
-    """T such that the law's peaks, peak_speed / T and peak_acceleration / T², are those asked for or less."""
-    least = max(
-        peak_speed / wish.speed if wish.speed else 0.0,
-        math.sqrt(peak_acceleration / wish.acceleration) if wish.acceleration else 0.0,
+def _duration(timing: TimingSpec, max_speed: float, max_acceleration: float, profile: str) -> float:
+    """T with maxima max_speed / T and max_acceleration / T² as specified or less."""
+    shortest = max(
+        max_speed / timing.speed if timing.speed else 0.0,
+        math.sqrt(max_acceleration / timing.acceleration) if timing.acceleration else 0.0,
     )
-    if wish.duration is None:
-        return least
-    if wish.duration < least * (1.0 - 1e-12):
+    if timing.duration is None:
+        return shortest
+    if timing.duration < shortest * (1.0 - 1e-12):
         raise ArgumentError(
-            f"profile {profile!r} cannot keep the speed and acceleration in {wish.duration:g} s: it takes {least:g} s."
+            f"profile {profile!r} exceeds the speed or acceleration in {timing.duration:g} s: it takes {shortest:g} s."
         )
-    return wish.duration
+    return timing.duration
 
 
-def _trapezoid(wish: Wish) -> tuple[float, float]:
+def _trapezoid(timing: TimingSpec) -> tuple[float, float]:
     """Duration and length of a ramp. With speed v and acceleration a:  T = 1/v + v/a,  ramp = v/a. [s]"""
-    T, v, a = wish
+    T, v, a = timing
     if T is None:
         if v is None or a is None:
             missing = "an acceleration" if a is None else "a speed"
@@ -123,13 +119,13 @@ def _trapezoid(wish: Wish) -> tuple[float, float]:
     if v is not None:
         ramp = T - 1.0 / v
         if not 0.0 < ramp <= 0.5 * T * (1.0 + 1e-12):
-            raise ArgumentError(f"speed x duration is {v * T:g} times the way, expected more than 1 and at most 2.")
+            raise ArgumentError(f"speed x duration is {v * T:g} times the length, expected more than 1 and at most 2.")
         return T, min(ramp, 0.5 * T)
     if a is not None:
-        inner = T * T - 4.0 / a
-        if inner < -1e-12 * T * T:
+        square = T * T - 4.0 / a
+        if square < -1e-12 * T * T:
             raise ArgumentError(
-                f"the way cannot be passed in {T:g} s with this acceleration: it takes {2 / math.sqrt(a):g} s."
+                f"the path cannot be traversed in {T:g} s with this acceleration: it takes {2 / math.sqrt(a):g} s."
             )
-        return T, 0.5 * (T - math.sqrt(max(inner, 0.0)))
+        return T, 0.5 * (T - math.sqrt(max(square, 0.0)))
     return T, 0.25 * T

@@ -1,4 +1,4 @@
-"""References: coordinates, speeds and accelerations at every moment, for controllers and for inverse dynamics."""
+"""Reference trajectories: q, qd and qdd as functions of time, for controllers and for inverse dynamics."""
 
 from __future__ import annotations
 
@@ -7,15 +7,85 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.interpolate import PPoly
 
-from appell.kinematics.trajectories.piecewise import AlongCurve, Piecewise, Timed
+from appell.errors import ArgumentError
+from appell.plotting import lines, new_figure, save_figure
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
+MAX_MARKED_BREAKS = 40
+"""Number of breaks from which on they are not marked in figures."""
 
-class State(NamedTuple):
-    """Coordinates (..., nq), speeds and accelerations (..., nv)."""
+
+class CurveState(NamedTuple):
+    """A value and its first two time derivatives, of the same shape."""
+
+    x: np.ndarray
+    xd: np.ndarray
+    xdd: np.ndarray
+
+
+class Timed(Protocol):
+    """A function of time on [0, duration]; its acceleration may jump at `breaks`. [s]"""
+
+    @property
+    def duration(self) -> float: ...
+    @property
+    def breaks(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A piecewise polynomial from time 0, constant before its first and after its last break.
+
+    Example:
+        >>> import numpy as np
+        >>> ramp = Curve(PPoly([[0.5], [0.0]], [0.0, 2.0]))
+        >>> ramp(1.0).x.item(), ramp(1.0).xd.item(), ramp(3.0).x.item(), ramp(3.0).xd.item()
+        (0.5, 0.5, 1.0, 0.0)
+    """
+
+    polynomial: PPoly
+
+    @property
+    def duration(self) -> float:
+        """End of the curve. [s]"""
+        return float(self.polynomial.x[-1])
+
+    @property
+    def breaks(self) -> np.ndarray:
+        """Ends of the polynomials, from 0. [s]"""
+        return self.polynomial.x
+
+    def __call__(self, t: float | np.ndarray) -> CurveState:
+        """Value and derivatives at times (...): each (..., shape of x)."""
+        time = np.asarray(t, dtype=float)
+        if not np.isfinite(time).all():
+            raise ArgumentError(f"t is {time[~np.isfinite(time)][0]}, expected finite times.")
+        inside = np.clip(time, 0.0, self.duration)
+        x, xd, xdd = (self.polynomial(inside, order) for order in range(3))
+        moving = (inside == time).reshape(time.shape + (1,) * (x.ndim - time.ndim))
+        return CurveState(x, moving * xd, moving * xdd)
+
+
+class AlongCurve:
+    """Duration and breaks of a curve."""
+
+    curve: Curve
+
+    @property
+    def duration(self) -> float:
+        return self.curve.duration
+
+    @property
+    def breaks(self) -> np.ndarray:
+        return self.curve.breaks
+
+
+class ReferenceState(NamedTuple):
+    """q (..., nq), qd and qdd (..., nv)."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -23,44 +93,58 @@ class State(NamedTuple):
 
 
 class Reference(Timed, Protocol):
-    """Where a robot should be: reference(t) for a time, or for times (N,). After `duration` it stays, at rest."""
+    """A reference trajectory: reference(t) for a time, or for times (N,). After `duration` it is constant."""
 
     @property
     def joint_names(self) -> tuple[str, ...]: ...
-    def __call__(self, t: float | np.ndarray) -> State: ...
+    def __call__(self, t: float | np.ndarray) -> ReferenceState: ...
 
 
 class Plottable:
-    """References can draw themselves."""
+    """Figures of a reference trajectory."""
 
-    def plot(self, path: str | PathLike | None = None, robot: Robot | None = None) -> Any:
-        """A picture of coordinates, speeds and accelerations over time; with a robot also its torques. Needs matplotlib.
+    def plot(self: Any, path: str | PathLike | None = None, robot: Robot | None = None) -> Any:
+        """A figure of q, qd and qdd over time; with a robot also of its torques. Needs matplotlib.
 
         Args:
-            path: file to write the picture to, its kind taken from the name.
+            path: file to write the figure to; its suffix is the format.
 
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        from appell.kinematics.trajectories.plot import plot
-
-        return plot(self, path, robot)  # type: ignore[arg-type]
+        t = np.linspace(0.0, self.duration, 600)
+        q, qd, qdd = self(t)
+        panels = [(q, "q [rad, m]"), (qd, "qd [rad/s, m/s]"), (qdd, "qdd [rad/s², m/s²]")]
+        if robot is not None:
+            panels.append((robot.inverse_dynamics(q, qd, qdd), "torque [N m, N]"))
+        figure = new_figure(9.0, 2.2 * len(panels) + 0.5)
+        axes = figure.subplots(len(panels), 1, sharex=True)
+        for axis, (values, label) in zip(axes, panels, strict=True):
+            names = self.joint_names
+            if values.shape[1] != len(names):
+                names = tuple(str(i) for i in range(values.shape[1]))
+            lines(axis, t, {name: values[:, i] for i, name in enumerate(names)}, label)
+            for time in self.breaks[1:-1] if len(self.breaks) < MAX_MARKED_BREAKS else ():
+                axis.axvline(time, color="0.85", linewidth=0.8, zorder=0)
+        axes[-1].set_xlabel("time [s]")
+        save_figure(figure, path)
+        return figure
 
 
 @dataclass(frozen=True, eq=False)
 class JointReference(AlongCurve, Plottable):
-    """A reference given by curves of the coordinates themselves.
+    """A reference trajectory given by curves of the coordinates.
 
     Attributes:
-        curve: of all coordinates together.
-        joint_names: one a coordinate.
+        curve: of all coordinates.
+        joint_names: one per coordinate.
     """
 
-    curve: Piecewise
+    curve: Curve
     joint_names: tuple[str, ...]
 
-    def __call__(self, t: float | np.ndarray) -> State:
-        return State(*self.curve(t))
+    def __call__(self, t: float | np.ndarray) -> ReferenceState:
+        return ReferenceState(*self.curve(t))
 
     def __repr__(self) -> str:
         return f"JointReference({len(self.joint_names)} joints, {self.duration:g} s)"
