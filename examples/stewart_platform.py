@@ -20,7 +20,7 @@ def main() -> None:
     w, heave = 2 * np.pi / 4.0, 0.2
     still = np.zeros_like(t)
     pose = np.column_stack([still, still, 2.0 + heave * np.sin(w * t), still, still, still, still + 1.0])
-    q = robot.close({"platform": pose}).q  # all 25 coordinates: plate, feet and lengths of the legs
+    q = robot.solve_loop_closure({"platform": pose}).q  # all 25 coordinates: plate, feet and lengths of the legs
     twist, rate = np.zeros((len(t), 6)), np.zeros((len(t), 6))
     twist[:, 2], rate[:, 2] = heave * w * np.cos(w * t), -heave * w**2 * np.sin(w * t)
     legs = robot.inverse_dynamics(q, twist, rate)
@@ -28,8 +28,8 @@ def main() -> None:
     ball = robot.constraint_forces(q[0], twist[0], legs[0])["head1"]
     print(f"the first ball joint carries {np.linalg.norm(ball[:3]) / 1e3:.2f} kN")
 
-    tilted = robot.close({"platform": [0.0, 0.0, 2.0, np.sin(0.1), 0.0, 0.0, np.cos(0.1)]}).q
-    lengths = [robot.open_tree.first_coordinates[name][0] for name in robot.actuated]
+    tilted = robot.solve_loop_closure({"platform": [0.0, 0.0, 2.0, np.sin(0.1), 0.0, 0.0, np.cos(0.1)]}).q
+    lengths = [robot.spanning_tree.first_coordinates[name][0] for name in robot.actuated]
     rest, hold = q[0][lengths], legs[0]
 
     def springs(time, q, qd):

@@ -30,11 +30,11 @@ def main() -> None:
         print(f"  {np.degrees(attitude).round(1)} deg, legs {' '.join(assembly)}")
 
     print(
-        "status of three poses:", wrist.singularities([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
+        "status of three poses:", wrist.singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
     )
     try:
         wrist.forward_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
-    except appell.ClosureError as error:
+    except appell.LoopClosureError as error:
         print(error)
 
     try:

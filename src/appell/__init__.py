@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from appell import control
     from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.compiler.count import Counts, count_operations
     from appell.errors import (
         AppellError,
         ArgumentError,
-        ClosureError,
         CompileError,
         IdentificationError,
+        LoopClosureError,
         ModelError,
         ModelWarning,
         SimulationError,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AppellError": "errors",
     "ArgumentError": "errors",
-    "ClosureError": "errors",
+    "LoopClosureError": "errors",
     "CompileError": "errors",
     "IdentificationError": "errors",
     "ModelError": "errors",
@@ -76,7 +76,7 @@ _HOME = {
     "Equations": "symbolic.equations",
     "equations": "symbolic.equations",
     "close_loops": "closed_loop.build",
-    "Closure": "closed_loop.closure",
+    "LoopClosure": "closed_loop.closure",
     "ClosedLoopRobot": "closed_loop.robot",
     "Pose": "model.pose",
     "inverse_kinematics": "kinematics.inverse",
@@ -108,6 +108,8 @@ _HOME = {
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 
 _RENAMED = {
+    "Closure": "appell.closed_loop.closure:LoopClosure",
+    "ClosureError": "appell.errors:LoopClosureError",
     "tasks": "appell.kinematics.trajectories",
     "TaskError": "appell.errors:TrajectoryError",
 }

@@ -70,7 +70,7 @@ class TrajectoryError(AppellError, ValueError):
         self.reason = reason
 
 
-class ClosureError(AppellError, ValueError):
+class LoopClosureError(AppellError, ValueError):
     """A configuration in which loops do not close, or do not say how the mechanism moves.
 
     Attributes:

@@ -23,7 +23,13 @@ FIVE_BAR = built_in("five_bar")
 @pytest.fixture(scope="module")
 def loop_file(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("archive") / "five_bar.appell"
-    functions = ["inverse_dynamics", "mass_matrix", "residual", "constraint_forces", Request("gravity", gravity=True)]
+    functions = [
+        "inverse_dynamics",
+        "mass_matrix",
+        "closure_residual",
+        "constraint_forces",
+        Request("gravity", gravity=True),
+    ]
     appell.compile(FIVE_BAR).save(path, functions=functions, frames=["tip"])
     return path
 
@@ -53,32 +59,32 @@ def test_a_loaded_spherical_robot_gives_equal_bits(tmp_path):
     q, qd, qdd = regular_states(robot, 4)
     assert np.array_equal(loaded.inverse_dynamics(q, qd, qdd), dyn.inverse_dynamics(q, qd, qdd))
     assert np.array_equal(loaded.joint_angles(q), dyn.joint_angles(q))
-    assert loaded.singularities([q[0], [0.0, 0.0, -1.5]]).status.tolist() == ["regular", "unreachable"]
-    with pytest.raises(appell.ClosureError, match="out of reach"):
+    assert loaded.singularity([q[0], [0.0, 0.0, -1.5]]).status.tolist() == ["regular", "unreachable"]
+    with pytest.raises(appell.LoopClosureError, match="out of reach"):
         loaded.inverse_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
 
 
 def test_unit_quaternions_of_passive_joints_are_looked_at(tmp_path):
     robot = built_in("stewart")
-    appell.compile(robot).save(tmp_path / "stewart.appell", functions=["residual"])
+    appell.compile(robot).save(tmp_path / "stewart.appell", functions=["closure_residual"])
     loaded = appell.load_compiled(tmp_path / "stewart.appell")
     assert loaded.functions.quaternions == robot.system.quaternions
-    assert loaded.closure_error(robot.reference) < 1e-12
+    assert loaded.closure_error(robot.reference_configuration) < 1e-12
 
 
 def test_what_cannot_be_saved_or_is_not_held(loop_file, tmp_path):
     with pytest.raises(appell.ArgumentError, match="rollouts are of trees"):
         appell.compile(FIVE_BAR).save(tmp_path / "robot", rollouts=["torque"])
     with pytest.raises(appell.ArgumentError, match="does not hold bias"):
-        appell.load_compiled(loop_file).bias(FIVE_BAR.reference, [0.0, 0.0])
+        appell.load_compiled(loop_file).bias(FIVE_BAR.reference_configuration, [0.0, 0.0])
     with pytest.raises(appell.ArgumentError, match=r"simulated by appell\.simulate"):
-        appell.rollout(appell.load_compiled(loop_file), FIVE_BAR.reference, [0.0, 0.0], steps=1, dt=0.1)
+        appell.rollout(appell.load_compiled(loop_file), FIVE_BAR.reference_configuration, [0.0, 0.0], steps=1, dt=0.1)
     assert not (tmp_path / "robot").exists()
 
 
 HARMS = {
     "an unknown kind": lambda robot: robot["system"].__setitem__("kind", "perpetual"),
-    "a missing size": lambda robot: robot["system"]["sizes"].pop("torques"),
+    "a missing size": lambda robot: robot["system"]["sizes"].pop("tau"),
     "another size": lambda robot: robot["system"]["sizes"].__setitem__("a", 3),
     "a negative size": lambda robot: robot["system"]["sizes"].__setitem__("rows", -1),
     "other speeds": lambda robot: robot["system"]["sizes"].__setitem__("v", 4),
@@ -113,7 +119,7 @@ print(appell.load_compiled(sys.argv[1]).mass_matrix(eval(sys.argv[2])).shape)
 
 
 def test_where_casadi_is_not_installed(loop_file):
-    command = [sys.executable, "-c", ELSEWHERE, str(loop_file), str(list(FIVE_BAR.reference))]
+    command = [sys.executable, "-c", ELSEWHERE, str(loop_file), str(list(FIVE_BAR.reference_configuration))]
     told = subprocess.run(command, capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
     assert told.stdout.strip() == "(2, 2)"
@@ -129,3 +135,22 @@ def test_columns_beside_a_stored_regressor_take_the_place_of_rotors(tmp_path):
     assert loaded.rotors == arm.rotors == 2
     for columns in ((), ("viscous",)):
         assert np.array_equal(loaded.regressor(*state, terms=columns), dyn.regressor(*state, terms=columns))
+
+
+def test_a_file_of_version_0_1_still_loads(tmp_path):
+    """Its functions and sizes have former names."""
+    robot, path = built_in("five_bar"), tmp_path / "robot"
+    appell.compile(robot).save(path, functions=["forward_dynamics", "joint_velocities", "closure_residual"])
+    content = container.read(path)
+    sizes = content["robot"]["system"]["sizes"]
+    sizes["torques"] = sizes.pop("tau")
+    former = {"joint_velocities": "joint_speeds", "closure_residual": "residual"}
+    for function in content["functions"]:
+        function["request"]["function"] = former.get(function["request"]["function"], function["request"]["function"])
+    container.write(path, content)
+    loaded, q = appell.load_compiled(path), robot.reference_configuration
+    assert loaded.closure_error(q) < 1e-12
+    np.testing.assert_allclose(
+        loaded.joint_velocities(q, [1.0, 2.0]), robot.joint_velocities(q, [1.0, 2.0]), rtol=1e-13
+    )
+    assert loaded.forward_dynamics(q, [0.0, 0.0], [0.0, 0.0]).shape == (2,)

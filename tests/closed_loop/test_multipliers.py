@@ -39,16 +39,16 @@ def test_forces_of_closures_take_the_place_of_what_they_hold(kind):
     q, qd, qdd = (array[0] for array in states(robot, 1))
     torques = robot.inverse_dynamics(q, qd, qdd)
     wrench = robot.constraint_forces(q, qd, torques)["end"]
-    closure, tree = robot.closures[0], robot.open_tree
-    first, second = tree.pose(q, closure.first), tree.pose(q, closure.second)
-    point = second[:3, :3] @ np.array(closure.second_pose.xyz) + second[:3, 3]
+    closure, tree = robot.closures[0], robot.spanning_tree
+    first, second = tree.pose(q, closure.body1), tree.pose(q, closure.body2)
+    point = second[:3, :3] @ np.array(closure.pose2.xyz) + second[:3, 3]
     force, moment = (first[:3, :3] @ part for part in (wrench[:3], wrench[3:]))
 
     def at(frame: np.ndarray, sign: float) -> np.ndarray:
         about = moment + np.cross(point - frame[:3, 3], force)
         return sign * np.concatenate([frame[:3, :3].T @ force, frame[:3, :3].T @ about])
 
-    v, vd = robot.joint_speeds(q, qd), robot.joint_accelerations(q, qd, qdd)
-    external = {closure.second: at(second, 1.0), closure.first: at(first, -1.0)}
+    v, vd = robot.joint_velocities(q, qd), robot.joint_accelerations(q, qd, qdd)
+    external = {closure.body2: at(second, 1.0), closure.body1: at(first, -1.0)}
     forces = tree.inverse_dynamics(q, v, vd, external_forces=external)
     assert_close(forces, selected(robot, torques), tolerance=1e-10, scale=np.abs(forces).max())

@@ -23,11 +23,11 @@ def pinocchio_accelerations(robot: ClosedLoopRobot, q, v, forces) -> np.ndarray:
     """Accelerations of all joints from Pinocchio's constrained dynamics."""
     peers = pytest.importorskip("helpers.pinocchio_peer")
     pin = peers.pin
-    peer = peers.Peer(robot.open_tree, peers.model_of_robot(robot.open_tree))
+    peer = peers.Peer(robot.spanning_tree, peers.model_of_robot(robot.spanning_tree))
     models = []
     for closure in robot.closures:
         ends = []
-        for body, pose in ((closure.first, closure.first_pose), (closure.second, closure.second_pose)):
+        for body, pose in ((closure.body1, closure.pose1), (closure.body2, closure.pose2)):
             frame = peer.model.frames[peer.frame(body)]
             ends.append((frame.parentJoint, frame.placement * pin.SE3(pose.rotation, np.array(pose.xyz))))
         along = pin.SE3(np.eye(3), np.array(closure.axis))
@@ -56,7 +56,7 @@ def test_pinocchio_accelerates_alike(name):
     robot = built_in(name)
     for q, qd, qdd in zip(*states(robot, 3, seed=5), strict=True):
         torques = robot.inverse_dynamics(q, qd, qdd)
-        expected = pinocchio_accelerations(robot, q, robot.joint_speeds(q, qd), selected(robot, torques))
+        expected = pinocchio_accelerations(robot, q, robot.joint_velocities(q, qd), selected(robot, torques))
         own = robot.joint_accelerations(q, qd, robot.forward_dynamics(q, qd, torques))
         assert_close(own, expected, tolerance=PROXIMAL, scale=np.abs(own).max())
 
@@ -82,8 +82,8 @@ def test_mujoco_accelerates_alike():
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     model.opt.tolerance, model.opt.iterations = 0.0, 200
     data = mujoco.MjData(model)
-    q = robot.close({"a": 0.9}).q
-    data.qpos[:], data.qvel[:], data.ctrl[:] = q, robot.joint_speeds(q, [0.7]), 3.0
+    q = robot.solve_loop_closure({"a": 0.9}).q
+    data.qpos[:], data.qvel[:], data.ctrl[:] = q, robot.joint_velocities(q, [0.7]), 3.0
     mujoco.mj_forward(model, data)
     own = robot.joint_accelerations(q, [0.7], robot.forward_dynamics(q, [0.7], [3.0]))
     assert_close(own, data.qacc.copy(), tolerance=SPRINGS, scale=np.abs(own).max())
@@ -99,6 +99,6 @@ def test_mujoco_welds_alike():
       </worldbody><equality><weld name="grip" body1="hand" body2="right"/></equality></mujoco>"""
     robot = appell.load(arm)
     assert robot.nv == 3
-    rest = robot.open_tree.neutral_configuration()
+    rest = robot.spanning_tree.neutral_configuration()
     assert robot.closure_error(rest) < 1e-14
     assert appell.load(arm, loops="ignore").nv == 9

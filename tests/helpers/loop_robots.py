@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import appell
-from appell import Closure, Pose
+from appell import LoopClosure, Pose
 from appell.closed_loop.robot import ClosedLoopRobot
 
 BUILT_IN = ("four_bar", "five_bar", "planar_3rrr", "delta", "stewart")
@@ -32,9 +32,11 @@ def built_in(name: str) -> ClosedLoopRobot:
 def states(robot: ClosedLoopRobot, count: int = 4, seed: int = 0) -> States:
     """Random closed states around the reference."""
     rng = np.random.default_rng(seed)
-    tree, spread = robot.open_tree, SPREAD.get(robot.name, 0.3)
-    start = tree.integrate(np.array(robot.reference), rng.uniform(-spread, spread, (count, tree.nv)))
-    return States(robot.close(start).q, rng.normal(size=(count, robot.nv)), rng.normal(size=(count, robot.nv)))
+    tree, spread = robot.spanning_tree, SPREAD.get(robot.name, 0.3)
+    start = tree.integrate(np.array(robot.reference_configuration), rng.uniform(-spread, spread, (count, tree.nv)))
+    return States(
+        robot.solve_loop_closure(start).q, rng.normal(size=(count, robot.nv)), rng.normal(size=(count, robot.nv))
+    )
 
 
 def spatial_loop(kind: str) -> ClosedLoopRobot:
@@ -56,7 +58,7 @@ def spatial_loop(kind: str) -> ClosedLoopRobot:
     end, bar = (tree.pose(q0, name) for name in ("link5", "bar"))
     meeting = np.linalg.inv(bar) @ end  # the closure's frame in the bar is where the chain's end stands at q0
     there = Pose.from_matrix(meeting[:3, 3], meeting[:3, :3] @ _crossed(kind))
-    closure = Closure("end", kind, "link5", "bar", Pose(), there, axis=(0.0, 0.6, 0.8))
+    closure = LoopClosure("end", kind, "link5", "bar", Pose(), there, axis=(0.0, 0.6, 0.8))
     driven = ["joint0", "joint1", "joint2", "joint3", "joint4", "joint5", "ball"]
     return appell.close_loops(tree, [closure], actuated=driven, q=q0)
 
@@ -71,8 +73,8 @@ def multiplier_solution(robot: ClosedLoopRobot, q: np.ndarray, qd: np.ndarray, t
 
     M and h are the tree's; K̇ v is a difference quotient of K along the motion; nothing is reduced.
     """
-    tree = robot.open_tree
-    v = robot.joint_speeds(q, qd)
+    tree = robot.spanning_tree
+    v = robot.joint_velocities(q, qd)
     K = robot.closure_jacobian(q)
     right = -bias(robot, q, v) + selected(robot, torques)
     matrix = np.block([[tree.mass_matrix(q), -K.T], [K, np.zeros((len(K), len(K)))]])
@@ -81,19 +83,19 @@ def multiplier_solution(robot: ClosedLoopRobot, q: np.ndarray, qd: np.ndarray, t
 
 
 def bias(robot: ClosedLoopRobot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return robot.open_tree.bias(q, v)
+    return robot.spanning_tree.bias(q, v)
 
 
 def drift(robot: ClosedLoopRobot, q: np.ndarray, v: np.ndarray, step: float = 2e-3) -> np.ndarray:
     """K̇ v by central differences of sixth order."""
     weights = np.array([-1 / 60, 3 / 20, -3 / 4, 3 / 4, -3 / 20, 1 / 60])
     places = step * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
-    rows = robot.closure_jacobian(robot.open_tree.integrate(q, places[:, None] * v)) @ v
+    rows = robot.closure_jacobian(robot.spanning_tree.integrate(q, places[:, None] * v)) @ v
     return weights @ rows / step
 
 
 def selected(robot: ClosedLoopRobot, torques: np.ndarray) -> np.ndarray:
     """S^T τ: forces of the actuators among those of all joints."""
-    forces = np.zeros(robot.open_tree.nv)
+    forces = np.zeros(robot.spanning_tree.nv)
     forces[list(robot.system.actuated)] = torques
     return forces

@@ -11,7 +11,7 @@ import numpy as np
 
 import appell
 from appell.closed_loop.spherical import Axis, Body, Leg, SphericalRobot
-from appell.closed_loop.spherical.singularities import measured
+from appell.closed_loop.spherical.singularities import singularity_measures
 
 EIGHT = tuple(product(("plus", "minus"), repeat=3))
 """All assemblies of three legs."""
@@ -20,7 +20,7 @@ EIGHT = tuple(product(("plus", "minus"), repeat=3))
 @cache
 def wrist(assembly: tuple[str, ...] | str = "plus", platform_com: tuple[float, float, float] = (0.0, 0.0, 0.0)):
     """The agile wrist, kept, so that its functions are traced once."""
-    return appell.robots.agile_wrist(assembly=assembly, platform_com=platform_com)
+    return appell.robots.agile_wrist(working_mode=assembly, platform_com=platform_com)
 
 
 def body(name: str, rng: np.random.Generator) -> Body:
@@ -83,7 +83,7 @@ def regular_states(robot: SphericalRobot, count: int = 5, seed: int = 0, span: f
     """States well within the workspace, away from singularities."""
     rng = np.random.default_rng([seed, robot.nv])
     q = rng.uniform(-span, span, (2000, robot.nv))
-    found = measured(robot.system, q)  # in plain arrays: nothing is compiled for it
+    found = singularity_measures(robot.system, q)  # in plain arrays: nothing is compiled for it
     fit = (found.discriminant.min(axis=-1) > 0.02) & (found.actuators > 0.1) & (np.abs(found.euler) > 0.1)
     q = q[fit][:count]
     assert len(q) == count, f"{robot.name}: {len(q)} of {count} states"

@@ -123,13 +123,18 @@ def test_closed_loops(name):
 
 def test_rotors_of_closed_loops_are_parameters():
     robot = appell.load("five_bar")
-    joints = tuple(replace(joint, rotor_inertia=1e-4, gear_ratio=50.0) for joint in robot.open_tree.joints)
-    geared = replace(robot, open_tree=replace(robot.open_tree, joints=joints))
+    joints = tuple(replace(joint, rotor_inertia=1e-4, gear_ratio=50.0) for joint in robot.spanning_tree.joints)
+    geared = replace(robot, spanning_tree=replace(robot.spanning_tree, joints=joints))
     speeds = np.random.default_rng(0).normal(size=(2, robot.nv))
-    K = geared.regressor(robot.reference, *speeds)
+    K = geared.regressor(robot.reference_configuration, *speeds)
     assert K.shape[-1] == len(robot.parameters) + geared.rotors
-    assert_close(K @ geared.parameters, geared.inverse_dynamics(robot.reference, *speeds), tolerance=1e-12)
-    assert geared.regressor(robot.reference, *speeds, terms="offset").shape == (2, len(robot.parameters) + 2)
+    assert_close(
+        K @ geared.parameters, geared.inverse_dynamics(robot.reference_configuration, *speeds), tolerance=1e-12
+    )
+    assert geared.regressor(robot.reference_configuration, *speeds, terms="offset").shape == (
+        2,
+        len(robot.parameters) + 2,
+    )
 
 
 @pytest.mark.parametrize("name", ["five_bar", "agile_wrist"])
@@ -148,15 +153,30 @@ def test_redundant_actuators_share_and_few_are_told():
     """Two actuators of one degree of freedom: the shortest forces. None: what is asked for instead is named."""
     robot = appell.load("four_bar")
     both = appell.close_loops(
-        robot.open_tree, robot.closures, actuated=robot.joint_names[:2], speeds=["crank"], q=robot.reference
+        robot.spanning_tree,
+        robot.closures,
+        actuated=robot.joint_names[:2],
+        independent_velocities=["crank"],
+        q=robot.reference_configuration,
     )
-    K = both.regressor(both.reference, [0.3], [1.0])
+    K = both.regressor(both.reference_configuration, [0.3], [1.0])
     assert K.shape[0] == 2
-    assert_close(K @ both.parameters, both.inverse_dynamics(both.reference, [0.3], [1.0]), tolerance=1e-12)
-    passive = appell.close_loops(robot.open_tree, robot.closures, actuated=[], speeds=["crank"], q=robot.reference)
+    assert_close(
+        K @ both.parameters, both.inverse_dynamics(both.reference_configuration, [0.3], [1.0]), tolerance=1e-12
+    )
+    passive = appell.close_loops(
+        robot.spanning_tree,
+        robot.closures,
+        actuated=[],
+        independent_velocities=["crank"],
+        q=robot.reference_configuration,
+    )
     with pytest.raises(appell.ModelError, match=r"0 actuators .* `generalized_regressor`"):
-        passive.regressor(passive.reference, [0.3], [1.0])
-    assert passive.generalized_regressor(passive.reference, [0.3], [1.0]).shape == (1, len(robot.parameters))
+        passive.regressor(passive.reference_configuration, [0.3], [1.0])
+    assert passive.generalized_regressor(passive.reference_configuration, [0.3], [1.0]).shape == (
+        1,
+        len(robot.parameters),
+    )
     assert len(appell.base_parameters(passive)) == len(appell.base_parameters(robot))
 
 

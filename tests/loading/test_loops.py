@@ -23,7 +23,7 @@ closures:
 """
 LOOPS = {
     "actuated": ["crank"],
-    "speeds": ["crank"],
+    "independent_velocities": ["crank"],
     "configuration": {"crank": 1.34, "coupler": -0.69, "rocker": [1.48]},
     "closures": [
         {
@@ -40,7 +40,7 @@ LOOPS = {
 @pytest.fixture
 def urdf(tmp_path):
     path = tmp_path / "linkage.urdf"
-    path.write_text(built_in("four_bar").open_tree.to_urdf())
+    path.write_text(built_in("four_bar").spanning_tree.to_urdf())
     return path
 
 
@@ -62,10 +62,10 @@ def test_loops_may_be_another_file_or_a_mapping(urdf, tmp_path):
 
 
 def test_a_floating_base_may_carry_loops(urdf):
-    robot = appell.load(urdf, base="floating", loops={**LOOPS, "speeds": None})
+    robot = appell.load(urdf, base="floating", loops={**LOOPS, "independent_velocities": None})
     assert (robot.nq, robot.nv) == (10, 7)
-    q = robot.close(
-        robot.open_tree.random_configuration(seed=1) * [*[1] * 7, 0, 0, 0] + [*[0] * 7, 1.34, -0.69, 1.48]
+    q = robot.solve_loop_closure(
+        robot.spanning_tree.random_configuration(seed=1) * [*[1] * 7, 0, 0, 0] + [*[0] * 7, 1.34, -0.69, 1.48]
     ).q
     assert robot.closure_error(q) < 1e-12
     assert robot.mass_matrix(q).shape == (7, 7)
@@ -84,7 +84,7 @@ def test_a_floating_base_may_carry_loops(urdf):
         (("configuration",), {"crank": [1, 2]}, r"configuration of joint 'crank' has 2 numbers, expected 1"),
         (("configuration",), {"cranc": 1}, r"unknown joint 'cranc'.*Did you mean 'crank'"),
         (("configuration",), {"crank": float("nan")}, r"expected finite numbers"),
-        (("speeds",), ["coupler", "rocker"], r"1 independent speeds determine its motion"),
+        (("independent_velocities",), ["coupler", "rocker"], r"coupler, rocker are not independent velocities"),
     ],
 )
 def test_wrong_entries_are_told_with_their_place(urdf, path, value, message):
@@ -118,9 +118,9 @@ NESTED = st.recursive(
 )
 
 
-@given(key=st.sampled_from(["actuated", "closures", "configuration", "speeds"]), value=NESTED)
+@given(key=st.sampled_from(["actuated", "closures", "configuration", "independent_velocities"]), value=NESTED)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_content_is_anything_but_a_robot_or_an_error_of_ours(key, value):
-    tree = built_in("four_bar").open_tree.to_urdf()
+    tree = built_in("four_bar").spanning_tree.to_urdf()
     with contextlib.suppress(appell.AppellError):
         appell.load(tree, loops={**LOOPS, key: value})

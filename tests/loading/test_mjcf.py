@@ -151,8 +151,8 @@ def test_connect_and_weld_close_loops(equality, degrees):
     robot = appell.load(with_equality(equality))
     assert isinstance(robot, appell.ClosedLoopRobot)
     assert robot.nv == degrees
-    assert robot.mass_matrix(robot.reference).shape == (degrees, degrees)
-    assert robot.gravity(robot.reference).shape == (degrees,)
+    assert robot.mass_matrix(robot.reference_configuration).shape == (degrees, degrees)
+    assert robot.gravity(robot.reference_configuration).shape == (degrees,)
     assert appell.load(with_equality(equality), loops="ignore").joint_names == ("lead", "follow")
 
 

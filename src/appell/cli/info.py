@@ -58,7 +58,7 @@ def built_in_table() -> Table:
 
 def tree_of(robot: Any) -> Robot:
     """The tree of a robot; of one with closed loops, the tree with its loops cut open."""
-    return getattr(robot, "open_tree", robot)
+    return getattr(robot, "spanning_tree", robot)
 
 
 def loop_tables(robot: Any) -> tuple[Table, ...]:
@@ -68,7 +68,7 @@ def loop_tables(robot: Any) -> tuple[Table, ...]:
     speeds = robot.qd_names
     rows = [("independent speeds", ", ".join(speeds)), ("actuators", ", ".join(robot.actuator_names))]
     closures = getattr(robot, "closures", ())
-    rows += [(f"closure {each.name}", f"{each.kind}: {each.first}, {each.second}") for each in closures]
+    rows += [(f"closure {each.name}", f"{each.kind}: {each.body1}, {each.body2}") for each in closures]
     return (Table("Loops", ("what", "which"), tuple(rows)),)
 
 

@@ -29,8 +29,8 @@ class ActuatedFunctions(Energies):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> tau = robot.regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
-            >>> bool(abs(tau - robot.inverse_dynamics(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            >>> tau = robot.regressor(robot.reference_configuration, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(tau - robot.inverse_dynamics(robot.reference_configuration, [0.3], [1.0])).max() < 1e-12)
             True
         """
         K = self.functions["regressor", None]((q, qd, qdd), gravity, None, None, None if terms else out, check)
@@ -51,8 +51,8 @@ class ActuatedFunctions(Energies):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> forces = robot.generalized_regressor(robot.reference, [0.3], [1.0]) @ robot.parameters
-            >>> bool(abs(forces - robot.generalized_forces(robot.reference, [0.3], [1.0])).max() < 1e-12)
+            >>> forces = robot.generalized_regressor(robot.reference_configuration, [0.3], [1.0]) @ robot.parameters
+            >>> bool(abs(forces - robot.generalized_forces(robot.reference_configuration, [0.3], [1.0])).max() < 1e-12)
             True
         """
         given = None if terms else out
@@ -63,12 +63,12 @@ class ActuatedFunctions(Energies):
 
     @direct
     def actuator_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
-        """J_a(q): rates of the actuated joints are J_a qd, and J_a^T torques act on the speeds, (..., actuators, nv).
+        """J_a(q): rates of the actuated joints are J_a qd, and J_a^T tau act on the speeds, (..., actuators, nv).
 
         Example:
             >>> import appell
             >>> robot = appell.load("stewart")
-            >>> robot.actuator_jacobian(robot.reference).shape
+            >>> robot.actuator_jacobian(robot.reference_configuration).shape
             (6, 6)
         """
         return self.functions["actuator_jacobian", None]((q,), None, None, None, out, check)

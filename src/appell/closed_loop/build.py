@@ -1,4 +1,4 @@
-"""`appell.close_loops`: from a tree and closures to a robot with closed loops."""
+"""`appell.close_loops`: a robot with closed loops from a tree and loop closures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.choice import dependent_speeds, jacobian_at, rank, sines
-from appell.closed_loop.closure import Closure
-from appell.closed_loop.elimination import SINE
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.elimination import SINE_TOL
+from appell.closed_loop.independent_velocities import column_sines, dependent_velocities, jacobian_at, rank
 from appell.closed_loop.robot import ClosedLoopRobot
+from appell.deprecation import renamed_arguments
 from appell.errors import ModelError
 from appell.model.description import velocity_indices
 
@@ -20,36 +21,37 @@ if TYPE_CHECKING:
 
     from appell.robot.robot import Robot
 
-NEARBY = 0.2
-"""How far joints are moved to see whether a configuration is singular. [rad, m]"""
-TRIES = 20
-"""Other starts from which the loops are closed, where the first one fails."""
+PROBE_STEP = 0.2
+"""Joint step for the test whether a configuration is singular. [rad, m]"""
+MAX_RESTARTS = 20
+"""Random initial guesses if the first one fails."""
 
 
+@renamed_arguments(speeds="independent_velocities")
 def close_loops(
     robot: Robot,
-    closures: Sequence[Closure],
+    closures: Sequence[LoopClosure],
     actuated: Sequence[str],
     *,
-    speeds: Sequence[str] | None = None,
+    independent_velocities: Sequence[str] | None = None,
     q: ArrayLike | None = None,
 ) -> ClosedLoopRobot:
-    """A robot with closed loops: a tree, closures that join its ends, and the joints that are driven.
+    """Build a robot with closed loops from a tree, loop closures and the names of the actuated joints.
 
-    Closures may be redundant, as those of a planar loop in space: only their rank counts.
+    Closures may be redundant, as those of a planar loop in space.
 
     Args:
-        closures: as `appell.Closure`.
-        actuated: names of the joints that have an actuator; the rest is passive. A joint of several degrees of freedom
-            stands for all, `joint[k]` for one of them.
-        speeds: names of the independent speeds, one a degree of freedom; the actuated ones by default, as far as they
-            determine the motion. A parallel robot is computed fastest in the speeds of its platform.
-        q: near a closed configuration, which becomes the reference (a regular one beside it, if it is singular); the tree's
-            neutral one by default.
+        closures: at least one `appell.LoopClosure`.
+        actuated: names of the joints with an actuator; the others are passive. The name of a joint with several degrees of
+            freedom means all of them, `joint[k]` one.
+        independent_velocities: names of the entries of qd, one per degree of freedom; the actuated joints by default, as far
+            as they determine the motion. The velocities of the platform are the fastest choice for a parallel robot.
+        q: initial guess of a closed configuration, which becomes the reference configuration (or a regular one nearby, if it
+            is singular); the tree's neutral configuration by default.
 
     Raises:
-        ModelError: names or closures without meaning, speeds that do not determine the motion.
-        ClosureError: the loops cannot be closed.
+        ModelError: unknown names, invalid closures, or velocities that are not independent.
+        LoopClosureError: the loops do not close.
 
     Example:
         >>> import appell
@@ -59,56 +61,62 @@ def close_loops(
         >>> builder = builder.continuous("b", parent="crank", child="coupler", xyz=(1, 0, 0))
         >>> builder = builder.continuous("c", parent="base", child="rocker", xyz=(1.5, 0, 0))
         >>> end = appell.Pose((1.0, 0.0, 0.0))
-        >>> knee = appell.Closure("knee", "revolute", "coupler", "rocker", end, end)
+        >>> knee = appell.LoopClosure("knee", "revolute", "coupler", "rocker", end, end)
         >>> robot = appell.close_loops(builder.build(), [knee], actuated=["a"], q=[1.0, -0.5, 1.5])
         >>> robot.nv, robot.qd_names
         (1, ('a',))
     """
     if not closures:
-        raise ModelError(f"{robot.name}: there are no closures. A robot without loops is a plain `Robot`.")
+        raise ModelError(f"{robot.name}: there are no closures. Use the `Robot` itself.")
     bare = ClosedLoopRobot(robot, tuple(closures), tuple(actuated), (), ())
     reference = _regular(bare, _reference(bare, q))
     K = jacobian_at(bare.system, reference)
     kept, count = velocity_indices(robot, actuated), rank(K)
     if count == robot.nv:
-        raise ModelError(f"{robot.name}: its closures leave nothing that moves. Check their kinds and frames.")
-    if speeds is None:
-        dependent = dependent_speeds(K, count, kept)
+        raise ModelError(f"{robot.name}: the closures leave no degree of freedom. Check their kinds and frames.")
+    if independent_velocities is None:
+        dependent = dependent_velocities(K, count, kept)
         independent = sorted(set(range(robot.nv)) - set(dependent or ()))
-        trusted = dependent is not None
+        valid = dependent is not None
     else:
-        independent = velocity_indices(robot, speeds)
+        independent = velocity_indices(robot, independent_velocities)
         dependent = [k for k in range(robot.nv) if k not in independent]
-        trusted = len(dependent) == count and min(sines(K, dependent), default=1.0) > SINE
+        valid = len(dependent) == count and min(column_sines(K, dependent), default=1.0) > SINE_TOL
     names = robot.qd_names
-    if not trusted:
+    if not valid:
         given = ", ".join(names[k] for k in independent)
         raise ModelError(
-            f"{robot.name}: {robot.nv - count} independent speeds determine its motion in the reference configuration, and "
-            f"{given or 'none'} do not. Name others as `speeds`, or none to have them chosen."
+            f"{robot.name}: {given or 'none'} are not independent velocities at the reference configuration, which has "
+            f"{robot.nv - count} degrees of freedom. Give others as `independent_velocities`, or none to have them chosen."
         )
-    return replace(bare, speeds=tuple(names[k] for k in independent), reference=tuple(map(float, reference)))
+    return replace(
+        bare,
+        independent_velocities=tuple(names[k] for k in independent),
+        reference_configuration=tuple(map(float, reference)),
+    )
 
 
 def _reference(bare: ClosedLoopRobot, q: ArrayLike | None) -> np.ndarray:
-    """A closed configuration near the given one; where that fails, near others that are drawn around it."""
-    start = bare.open_tree.neutral_configuration() if q is None else np.array(q, dtype=float)
-    found = bare.close(start)
+    """A closed configuration near the given one; if that fails, near random ones around it."""
+    start = bare.spanning_tree.neutral_configuration() if q is None else np.array(q, dtype=float)
+    solution = bare.solve_loop_closure(start)
     rng = np.random.default_rng(0)
-    for _ in range(TRIES):
-        if found.closed:
+    for _ in range(MAX_RESTARTS):
+        if solution.closed:
             break
-        again = bare.close(bare.open_tree.integrate(start, rng.uniform(-1.0, 1.0, bare.open_tree.nv)))
-        found = again if again.closed else found
-    return found.q
+        retry = bare.solve_loop_closure(
+            bare.spanning_tree.integrate(start, rng.uniform(-1.0, 1.0, bare.spanning_tree.nv))
+        )
+        solution = retry if retry.closed else solution
+    return solution.q
 
 
 def _regular(bare: ClosedLoopRobot, q: np.ndarray) -> np.ndarray:
-    """The same configuration, or a closed one beside it where closures are more: in a singular one some say the same."""
+    """The configuration itself, or a closed one nearby in which the closures have a higher rank."""
     K = jacobian_at(bare.system, q)
     free = np.linalg.svd(K)[2][rank(K) :].sum(axis=0)
-    for step in (NEARBY, -NEARBY):
-        near = bare.close(bare.open_tree.integrate(q, step * free))
+    for step in (PROBE_STEP, -PROBE_STEP):
+        near = bare.solve_loop_closure(bare.spanning_tree.integrate(q, step * free))
         if near.closed and rank(jacobian_at(bare.system, near.q)) > rank(K):
             return near.q
     return q

@@ -1,7 +1,7 @@
-"""The Gibbs-Appell equations of a robot with closed loops, in independent speeds u.
+"""The Gibbs-Appell equations of a robot with closed loops, in independent velocities u.
 
-With v = G u the speeds of the tree, the gradient of the Gibbs function in u̇ is G^T times its gradient in v̇, which is the
-inverse dynamics f(q, v, v̇) of the tree; forces of closures do no work and drop out:
+With v = G u the velocities of the tree, the gradient of the Gibbs function in u̇ is G^T times its gradient in v̇, which is the
+inverse dynamics f(q, v, v̇) of the tree; closure forces do no work and vanish:
     G^T f(q, G u, G u̇ + Ġ u) = J_a^T τ          M_u = G^T M G          C_u = G^T (M Ġ + C G),
 where J_a are the rows of G of the actuated joints. Ṁ_u - 2 C_u = G^T (Ṁ - 2C) G + Ġ^T M G - G^T M Ġ is skew.
 """
@@ -31,14 +31,14 @@ Scalars = Sequence[Scalar]
 
 
 def inverse_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
-    """Actuator forces τ of the motion: the only ones, or the shortest where actuators are redundant.  [N m, N]"""
-    refuse_few_actuators(system)
+    """Actuator forces τ of the motion, of minimum norm if actuators are redundant.  [N m, N]"""
+    require_full_actuation(system)
     J = _actuator_columns(system, Reduction.at(system, q).columns())
     return Elimination.of(J).solve_transposed(generalized_forces(system, q, qd, qdd))
 
 
-def refuse_few_actuators(system: LoopSystem) -> None:
-    """Raise for robots that have fewer actuators than degrees of freedom."""
+def require_full_actuation(system: LoopSystem) -> None:
+    """Raise if there are fewer actuators than degrees of freedom."""
     actuated, freedom = system.actuated, len(system.independent)
     if len(actuated) >= freedom:
         return
@@ -47,20 +47,20 @@ def refuse_few_actuators(system: LoopSystem) -> None:
     ]
     raise ModelError(
         f"{len(actuated)} actuators ({', '.join(names) or 'none'}) cannot give any motion of {freedom} degrees of freedom. "
-        "Name more joints as `actuated`, or ask for `generalized_forces` or `generalized_regressor`."
+        "Add joints to `actuated`, or use `generalized_forces` or `generalized_regressor`."
     )
 
 
 def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
-    """M_u u̇ + bias_u, the forces on the independent speeds.  [N m, N]"""
+    """M_u u̇ + bias_u, the generalized forces.  [N m, N]"""
     reduction = Reduction.at(system, q)
-    v = reduction.speeds(qd)
-    return reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
+    v = reduction.velocities(qd)
+    return reduction.project_forces(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
 
 
 def regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """K_a = J_a^-T G^T K with τ = K_a Φ for the parameters Φ of the tree, by the map of `inverse_dynamics`."""
-    refuse_few_actuators(system)
+    require_full_actuation(system)
     reduction = Reduction.at(system, q)
     G = reduction.columns()
     J = Elimination.of(_actuator_columns(system, G))
@@ -77,20 +77,20 @@ def generalized_regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scal
 def gibbs_function(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalar:
     """S of the tree at v = G u and v̇ = G u̇ + Ġ u: ∂S/∂u̇ = M_u u̇ + bias_u, ∂²S/∂u̇² = M_u.  [J/s²]"""
     reduction = Reduction.at(system, q)
-    v = reduction.speeds(qd)
+    v = reduction.velocities(qd)
     return tree_gibbs(system.tree, q, v, reduction.accelerations(v, qdd))
 
 
 def bias(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """Forces on the independent speeds at u̇ = 0."""
+    """Generalized forces at u̇ = 0."""
     return generalized_forces(system, q, qd, [0.0] * len(qd))
 
 
 def gravity(system: LoopSystem, q: Scalars) -> list[Scalar]:
-    """Forces on the independent speeds that hold the robot still."""
+    """Generalized forces that balance gravity at rest."""
     reduction = Reduction.at(system, q)
     zero = [0.0] * system.tree.nv
-    return reduction.projected(tree_forces(system.lumped, q, zero, zero))
+    return reduction.project_forces(tree_forces(system.lumped, q, zero, zero))
 
 
 def mass_matrix(system: LoopSystem, q: Scalars) -> Matrix:
@@ -101,40 +101,41 @@ def mass_matrix(system: LoopSystem, q: Scalars) -> Matrix:
 def coriolis_matrix(system: LoopSystem, q: Scalars, qd: Scalars) -> Matrix:
     """C_u = G^T (M Ġ + C G)."""
     reduction = Reduction.at(system, q)
-    v, G = reduction.speeds(qd), reduction.columns()
+    v, G = reduction.velocities(qd), reduction.columns()
     M, C = tree_mass(system.lumped, q), tree_coriolis(system.lumped, q, v)
     rates = reduction.column_rates(v, G)
     forces = [
-        [a + b for a, b in zip(times(M, Gd), _product(C, g), strict=True)] for g, Gd in zip(G, rates, strict=True)
+        [a + b for a, b in zip(times(M, Gd), (dot(row, g) for row in C), strict=True)]
+        for g, Gd in zip(G, rates, strict=True)
     ]
     return [[dot(g, force) for force in forces] for g in G]
 
 
-def forward_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> list[Scalar]:
+def forward_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
     """u̇ under actuator forces."""
     G = Reduction.at(system, q).columns()
-    return accelerations(system, q, qd, [dot(column, torques) for column in _actuator_columns(system, G)])
+    return accelerations(system, q, qd, [dot(column, tau) for column in _actuator_columns(system, G)])
 
 
 def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) -> list[Scalar]:
-    """u̇ under forces on the independent speeds."""
+    """u̇ under generalized forces."""
     reduction = Reduction.at(system, q)
     G = reduction.columns()
     v = times(G, qd)
-    bias = reduction.projected(tree_forces(system.lumped, q, v, reduction.accelerations(v, [0.0] * len(qd))))
+    bias = reduction.project_forces(tree_forces(system.lumped, q, v, reduction.accelerations(v, [0.0] * len(qd))))
     right = [a - b for a, b in zip(forces, bias, strict=True)]
     return solve(_reduced_mass(system, q, G), right, range(len(G)))
 
 
-def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, torques: Scalars) -> Matrix:
+def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> Matrix:
     """Wrench of every closure on its second body under actuator forces: K^T λ = f(q, v, v̇) - S^T τ."""
     reduction = Reduction.at(system, q)
-    v = reduction.speeds(qd)
-    vd = reduction.accelerations(v, forward_dynamics(system, q, qd, torques))
-    lacking = tree_forces(system.lumped, q, v, vd)
-    for k, torque in zip(system.actuated, torques, strict=True):
-        lacking[k] = lacking[k] - torque
-    return constraints.wrenches(system, q, reduction.multipliers(lacking))
+    v = reduction.velocities(qd)
+    vd = reduction.accelerations(v, forward_dynamics(system, q, qd, tau))
+    unbalanced = tree_forces(system.lumped, q, v, vd)
+    for k, force in zip(system.actuated, tau, strict=True):
+        unbalanced[k] = unbalanced[k] - force
+    return constraints.closure_wrenches(system, q, reduction.multipliers(unbalanced))
 
 
 def _reduced_mass(system: LoopSystem, q: Scalars, G: Matrix) -> Matrix:
@@ -154,16 +155,11 @@ def _actuator_columns(system: LoopSystem, G: Matrix) -> Matrix:
 
 def _tree_columns(system: LoopSystem, reduction: Reduction, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """The tree's regressor K by columns, at v = G u and v̇ = G u̇ + Ġ u."""
-    v = reduction.speeds(qd)
+    v = reduction.velocities(qd)
     K = tree_regressor(system.tree, q, v, reduction.accelerations(v, qdd))
     return [[row[k] for row in K] for k in range(len(K[0]))]
 
 
 def _times_columns(rows: Iterable[Scalars], columns: Matrix) -> Matrix:
-    """A product of a matrix by rows and a matrix by columns."""
+    """Product of a matrix by rows and a matrix by columns."""
     return [[dot(row, column) for column in columns] for row in rows]
-
-
-def _product(A: Matrix, x: Scalars) -> list[Scalar]:
-    """A x for A by rows."""
-    return [dot(row, x) for row in A]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.closed_loop.actuated import ActuatedFunctions
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.robot.functions import direct
 
 if TYPE_CHECKING:
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 class LoopDynamics(ActuatedFunctions):
     """Functions of the state of a robot with closed loops.
 
-    The state is q, the coordinates of **all** joints (..., nq), which must close the loops (`close` finds such), and qd, the
+    The state is q, the coordinates of **all** joints (..., nq), which must close the loops (`solve_loop_closure`), and qd, the
     **independent** speeds (..., nv) that `qd_names` lists. Leading dimensions are a batch. Options are those of a plain
     robot: `gravity`, `external_forces`, `parameters`, `out`, `check` (`appell.robot.functions.Dynamics`). Where the
-    loops are open by more than 1e-4, or the configuration is singular, `check=True` raises a `ClosureError` that names it;
+    loops are open by more than 1e-4, or the configuration is singular, `check=True` raises a `LoopClosureError` that names it;
     with `check=False` the result is not finite there.
     """
 
@@ -40,38 +41,37 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.inverse_dynamics(robot.reference, [0.0], [0.0]).shape
+            >>> robot.inverse_dynamics(robot.reference_configuration, [0.0], [0.0]).shape
             (1,)
         """
         return self.functions["inverse_dynamics", None]((q, qd, qdd), gravity, external_forces, parameters, out, check)
 
     @direct
+    @renamed_arguments(torques="tau")
     def forward_dynamics(
-        self, q, qd, torques, *, gravity=None, external_forces=None, parameters=None, out=None, check=True
+        self, q, qd, tau, *, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Accelerations of the independent speeds under forces (..., actuators) of the actuators, (..., nv).
 
         Example:
             >>> import appell
             >>> robot = appell.load("five_bar")
-            >>> torques = robot.inverse_dynamics(robot.reference, [0.3, 0.1], [1.0, 2.0])
-            >>> robot.forward_dynamics(robot.reference, [0.3, 0.1], torques).round(9).tolist()
+            >>> tau = robot.inverse_dynamics(robot.reference_configuration, [0.3, 0.1], [1.0, 2.0])
+            >>> robot.forward_dynamics(robot.reference_configuration, [0.3, 0.1], tau).round(9).tolist()
             [1.0, 2.0]
         """
-        return self.functions["forward_dynamics", None](
-            (q, qd, torques), gravity, external_forces, parameters, out, check
-        )
+        return self.functions["forward_dynamics", None]((q, qd, tau), gravity, external_forces, parameters, out, check)
 
     @direct
     def generalized_forces(
         self, q, qd, qdd, *, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
-        """Forces on the independent speeds, M qdd + bias = J_a^T torques, (..., nv). [N m, N]
+        """Forces on the independent speeds, M qdd + bias = J_a^T tau, (..., nv). [N m, N]
 
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.generalized_forces(robot.reference, [0.0], [0.0]).shape
+            >>> robot.generalized_forces(robot.reference_configuration, [0.0], [0.0]).shape
             (1,)
         """
         return self.functions["generalized_forces", None](
@@ -85,7 +85,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("delta")
-            >>> robot.mass_matrix(robot.reference).shape
+            >>> robot.mass_matrix(robot.reference_configuration).shape
             (3, 3)
         """
         return self.functions["mass_matrix", None]((q,), None, None, parameters, out, check)
@@ -97,7 +97,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.bias(robot.reference, [1.0]).shape
+            >>> robot.bias(robot.reference_configuration, [1.0]).shape
             (1,)
         """
         return self.functions["bias", None]((q, qd), gravity, external_forces, parameters, out, check)
@@ -109,7 +109,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> abs(robot.gravity(robot.reference, gravity=(0, 0, 0))).max().item()
+            >>> abs(robot.gravity(robot.reference_configuration, gravity=(0, 0, 0))).max().item()
             0.0
         """
         return self.functions["gravity", None]((q,), gravity, None, parameters, out, check)
@@ -121,7 +121,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("five_bar")
-            >>> robot.coriolis_matrix(robot.reference, [0.0, 0.0]).any().item()
+            >>> robot.coriolis_matrix(robot.reference_configuration, [0.0, 0.0]).any().item()
             False
         """
         return self.functions["coriolis_matrix", None]((q, qd), None, None, parameters, out, check)
@@ -133,34 +133,34 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("delta")
-            >>> bool(abs(robot.center_of_mass(robot.reference)[:2]).max() < 1e-12)
+            >>> bool(abs(robot.center_of_mass(robot.reference_configuration)[:2]).max() < 1e-12)
             True
         """
         return self.functions["center_of_mass", None]((q,), None, None, parameters, out, check)
 
     @direct
-    def speed_map(self, q, *, out=None, check=True) -> np.ndarray:
+    def joint_velocity_jacobian(self, q, *, out=None, check=True) -> np.ndarray:
         """G(q): speeds of all joints are G qd, (..., joints' speeds, nv).
 
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.speed_map(robot.reference)[0].tolist()
+            >>> robot.joint_velocity_jacobian(robot.reference_configuration)[0].tolist()
             [1.0]
         """
-        return self.functions["speed_map", None]((q,), None, None, None, out, check)
+        return self.functions["joint_velocity_jacobian", None]((q,), None, None, None, out, check)
 
     @direct
-    def joint_speeds(self, q, qd, *, out=None, check=True) -> np.ndarray:
+    def joint_velocities(self, q, qd, *, out=None, check=True) -> np.ndarray:
         """Speeds of all joints, G qd, in the order of the tree. [rad/s, m/s]
 
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.joint_speeds(robot.reference, [2.0]).shape
+            >>> robot.joint_velocities(robot.reference_configuration, [2.0]).shape
             (3,)
         """
-        return self.functions["joint_speeds", None]((q, qd), None, None, None, out, check)
+        return self.functions["joint_velocities", None]((q, qd), None, None, None, out, check)
 
     @direct
     def joint_accelerations(self, q, qd, qdd, *, out=None, check=True) -> np.ndarray:
@@ -169,7 +169,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.joint_accelerations(robot.reference, [2.0], [1.0])[0].item()
+            >>> robot.joint_accelerations(robot.reference_configuration, [2.0], [1.0])[0].item()
             1.0
         """
         return self.functions["joint_accelerations", None]((q, qd, qdd), None, None, None, out, check)
@@ -181,7 +181,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.closure_jacobian(robot.reference).shape
+            >>> robot.closure_jacobian(robot.reference_configuration).shape
             (5, 3)
         """
         return self.functions["closure_jacobian", None]((q,), None, None, None, out, check)
@@ -192,13 +192,14 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("delta")
-            >>> bool(robot.closure_error(robot.reference) < 1e-12)
+            >>> bool(robot.closure_error(robot.reference_configuration) < 1e-12)
             True
         """
-        return np.abs(self.functions["residual", None]((q,), None, None, None, None, True)).max(axis=-1)
+        return np.abs(self.functions["closure_residual", None]((q,), None, None, None, None, True)).max(axis=-1)
 
+    @renamed_arguments(torques="tau")
     def constraint_forces(
-        self, q, qd, torques, *, gravity=None, external_forces=None, parameters=None, check=True
+        self, q, qd, tau, *, gravity=None, external_forces=None, parameters=None, check=True
     ) -> Mapping[str, np.ndarray]:
         """Wrench of every closure on its second body while actuators exert these forces: name, (..., 6). [N, N m]
 
@@ -208,11 +209,11 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.constraint_forces(robot.reference, [0.0], [0.0])["knee"].shape
+            >>> robot.constraint_forces(robot.reference_configuration, [0.0], [0.0])["knee"].shape
             (6,)
         """
         found = self.functions["constraint_forces", None](
-            (q, qd, torques), gravity, external_forces, parameters, None, check
+            (q, qd, tau), gravity, external_forces, parameters, None, check
         )
         return {name: found[..., i, :] for i, name in enumerate(self._closure_names)}
 
@@ -222,7 +223,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("five_bar")
-            >>> robot.actuator_null_space(robot.reference).shape
+            >>> robot.actuator_null_space(robot.reference_configuration).shape
             (2, 0)
         """
         J = self.actuator_jacobian(q)
@@ -235,7 +236,7 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("delta")
-            >>> robot.pose(robot.reference, "platform").shape
+            >>> robot.pose(robot.reference_configuration, "platform").shape
             (4, 4)
         """
         return self.functions["pose", None, frame, "LOCAL_WORLD_ALIGNED"]((q,), None, None, None, out, check)
@@ -248,7 +249,10 @@ class LoopDynamics(ActuatedFunctions):
         Example:
             >>> import appell
             >>> robot = appell.load("five_bar")
-            >>> robot.jacobian(robot.reference, "tip").shape
+            >>> robot.jacobian(robot.reference_configuration, "tip").shape
             (6, 2)
         """
         return self.functions["jacobian", None, frame, reference_frame]((q,), None, None, None, out, check)
+
+    joint_speeds = renamed_attribute("joint_speeds", "joint_velocities")
+    speed_map = renamed_attribute("speed_map", "joint_velocity_jacobian")

@@ -1,4 +1,4 @@
-"""Speeds, actuator rates, frames and energies of a robot with closed loops, from those of its tree."""
+"""Velocities, actuator Jacobian, frames and energies of a robot with closed loops, from those of its tree."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ Scalars = Sequence[Scalar]
 
 
 def closure_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
-    """K(q): K v is the rate of the closures' residual, v the speeds of all joints."""
-    return transposed(constraints.columns(system, q))
+    """K(q): K v is the rate of the closure residual at the velocities v of all joints."""
+    return transposed(constraints.jacobian_columns(system, q))
 
 
-def speed_map(system: LoopSystem, q: Scalars) -> Matrix:
+def joint_velocity_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
     """G(q)."""
     return transposed(Reduction.at(system, q).columns())
 
 
-def joint_speeds(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
+def joint_velocities(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
     """v = G u."""
-    return Reduction.at(system, q).speeds(qd)
+    return Reduction.at(system, q).velocities(qd)
 
 
 def joint_accelerations(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """v̇ = G u̇ + Ġ u."""
     reduction = Reduction.at(system, q)
-    return reduction.accelerations(reduction.speeds(qd), qdd)
+    return reduction.accelerations(reduction.velocities(qd), qdd)
 
 
 def actuator_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
-    """J_a(q): rates of the actuated joints are J_a u."""
+    """J_a(q): velocities of the actuated joints are J_a u."""
     G = Reduction.at(system, q).columns()
     return [[column[k] for column in G] for k in system.actuated]
 
 
 def kinetic_energy(system: LoopSystem, q: Scalars, qd: Scalars) -> Scalar:
     """T of the tree at v = G u."""
-    return energy.kinetic_energy(system.lumped, q, joint_speeds(system, q, qd))
+    return energy.kinetic_energy(system.lumped, q, joint_velocities(system, q, qd))
 
 
 def potential_energy(system: LoopSystem, q: Scalars) -> Scalar:
@@ -67,7 +67,7 @@ def pose(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix
 
 
 def jacobian(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
-    """J G: the twist of a frame for the independent speeds."""
+    """J G: the twist of a frame per independent velocity."""
     G = Reduction.at(system, q).columns()
     return [[dot(row, column) for column in G] for row in kinematics.jacobian(system.tree, q, frame, reference)]
 

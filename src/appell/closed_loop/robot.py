@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.closed_loop.closure import Closure
+from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.functions import LoopDynamics
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joints import KINDS
@@ -20,9 +20,9 @@ from appell.robot.compiled import MAIN, Compiled
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.closed_loop.closing import Closing
     from appell.closed_loop.simulation_model import LoopSimulationModel
-    from appell.closed_loop.singular import Singularity
+    from appell.closed_loop.position_closure import ClosureSolution
+    from appell.closed_loop.singularity import Singularity
     from appell.closed_loop.system import LoopSystem
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
@@ -38,23 +38,23 @@ class ClosedLoopRobot(LoopDynamics):
     tree's own (`qd_names`); forces are those of the actuated joints (`actuator_names`).
 
     Attributes:
-        open_tree: the tree, all joints free.
+        spanning_tree: the tree without the loop closures.
         closures: what closes its loops.
         actuated: names of the joints that have an actuator; the others are passive.
-        speeds: names of the independent speeds, `joint` or `joint[k]`.
-        reference: a closed configuration, at which the speeds were chosen, (nq,).
+        independent_velocities: names of the entries of qd, `joint` or `joint[k]`.
+        reference_configuration: a closed configuration, at which the independent velocities were chosen, (nq,).
 
     Example:
         >>> import appell
         >>> appell.load("four_bar")
-        ClosedLoopRobot('four_bar', 5 bodies, nq=3, nv=1, speeds: crank; actuators: crank; closures: knee)
+        ClosedLoopRobot('four_bar', 5 bodies, nq=3, nv=1, independent velocities: crank; actuators: crank; closures: knee)
     """
 
-    open_tree: Robot
-    closures: tuple[Closure, ...]
+    spanning_tree: Robot
+    closures: tuple[LoopClosure, ...]
     actuated: tuple[str, ...]
-    speeds: tuple[str, ...]
-    reference: tuple[float, ...]
+    independent_velocities: tuple[str, ...]
+    reference_configuration: tuple[float, ...]
 
     # --- what it is -------------------------------------------------------------------------------------------------
 
@@ -67,58 +67,58 @@ class ClosedLoopRobot(LoopDynamics):
 
     @property
     def name(self) -> str:
-        return self.open_tree.name
+        return self.spanning_tree.name
 
     @property
     def nq(self) -> int:
         """Number of coordinates, of all joints."""
-        return self.open_tree.nq
+        return self.spanning_tree.nq
 
     @property
     def nv(self) -> int:
         """Degrees of freedom: number of independent speeds."""
-        return len(self.speeds)
+        return len(self.independent_velocities)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of all joints that carry coordinates, in the order of q."""
-        return self.open_tree.joint_names
+        return self.spanning_tree.joint_names
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """A name for every coordinate: the joint's, with a number where it has several."""
-        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.open_tree.moving_joints])
+        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.spanning_tree.moving_joints])
 
     @property
     def qd_names(self) -> tuple[str, ...]:
         """Names of the independent speeds, in the order of qd."""
-        return self.speeds
+        return self.independent_velocities
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
         """Names of the actuators, in the order of their forces."""
-        names = self.open_tree.qd_names
+        names = self.spanning_tree.qd_names
         return tuple(names[k] for k in self.system.actuated)
 
     @property
     def body_names(self) -> tuple[str, ...]:
         """Names of all bodies, which are also the names of the frames."""
-        return self.open_tree.body_names
+        return self.spanning_tree.body_names
 
     @property
     def gravity_vector(self) -> Triple:
         """Acceleration of free fall in the world. [m/s²]"""
-        return self.open_tree.gravity_vector
+        return self.spanning_tree.gravity_vector
 
     @property
     def source(self) -> str:
         """Where the tree's description comes from."""
-        return self.open_tree.source
+        return self.spanning_tree.source
 
     @property
     def initial_state(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The reference configuration at rest."""
-        return self.reference, (0.0,) * self.nv
+        return self.reference_configuration, (0.0,) * self.nv
 
     @property
     def parameters(self) -> np.ndarray:
@@ -128,60 +128,70 @@ class ClosedLoopRobot(LoopDynamics):
     @property
     def rotors(self) -> int:
         """Links of the tree with a rotor; the last ones of `parameters` are theirs."""
-        return self.open_tree.rotors
+        return self.spanning_tree.rotors
 
     def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
         """The same robot under another gravity vector [m/s²]."""
-        return replace(self, open_tree=self.open_tree.with_gravity(gravity))
+        return replace(self, spanning_tree=self.spanning_tree.with_gravity(gravity))
+
+    close = renamed_attribute("close", "solve_loop_closure")
+    coordinate_names = renamed_attribute("coordinate_names", "q_names")
+    open_tree = renamed_attribute("open_tree", "spanning_tree")
+    reference = renamed_attribute("reference", "reference_configuration")
+    speed_names = renamed_attribute("speed_names", "qd_names")
+    speeds = renamed_attribute("speeds", "independent_velocities")
 
     tree = renamed_attribute("tree", "system")
 
     # --- configurations -----------------------------------------------------------------------------------------------
 
-    def close(
+    @renamed_arguments(hold="fixed_joints", near="q0")
+    def solve_loop_closure(
         self,
         q: ArrayLike | Mapping[str, ArrayLike] | None = None,
         *,
-        hold: Sequence[str] = (),
-        near: ArrayLike | None = None,
-    ) -> Closing:
+        fixed_joints: Sequence[str] = (),
+        q0: ArrayLike | None = None,
+    ) -> ClosureSolution:
         """Coordinates that close all loops, by Newton's method.
 
         Args:
-            q: where to start, (..., nq), or coordinates of some joints by name: these joints are led there from `near` in
-                small steps, and the others follow, so that the mechanism keeps its assembly.
+            q: where to start, (..., nq), or coordinates of some joints by name: these joints are moved there from `near` in
+                small steps, and the others follow, so that the mechanism keeps its assembly mode.
             hold: names of joints that must not move.
             near: (nq,), the reference configuration by default.
 
         Returns:
-            A `Closing`, with `status`, `error` and the coordinates `q`. Reading `q` raises a `ClosureError` where the loops
-            do not close.
+            A `ClosureSolution` with `status`, `error` and the closed configuration `q`; reading `q` raises a
+            `LoopClosureError` if the loops do not close.
 
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> found = robot.close({"crank": 1.0})
+            >>> found = robot.solve_loop_closure({"crank": 1.0})
             >>> found.status, found.q[0].item()
             ('closed', 1.0)
-            >>> robot.close({"crank": 0.3}, near=found.q).closed.item()
+            >>> robot.solve_loop_closure({"crank": 0.3}, q0=found.q).closed.item()
             True
         """
-        from appell.closed_loop.closing import close, lead
+        from appell.closed_loop.position_closure import continuation, newton_closure
 
-        start = np.array(self.reference if near is None else near, dtype=float)
+        start = np.array(self.reference_configuration if q0 is None else q0, dtype=float)
         if q is not None and not isinstance(q, Mapping):
             start = np.asarray(q, dtype=float)
         if start.shape[-1:] != (self.nq,):
             raise ArgumentError(f"q has shape {start.shape}, expected (..., {self.nq}).")
         if isinstance(q, Mapping):
-            return lead(self, start, self._with_joints(start, q), velocity_indices(self.open_tree, [*hold, *q]))
-        return close(self, start, velocity_indices(self.open_tree, hold))
+            return continuation(
+                self, start, self._with_joints(start, q), velocity_indices(self.spanning_tree, [*fixed_joints, *q])
+            )
+        return newton_closure(self, start, velocity_indices(self.spanning_tree, fixed_joints))
 
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():
             if name not in self.joint_names:
                 raise ArgumentError(unknown_name_message("joint", name, self.joint_names))
-            first, count = self.open_tree.first_coordinates[name][0], KINDS[self.open_tree.joint(name).kind].nq
+            first, count = self.spanning_tree.first_coordinates[name][0], KINDS[self.spanning_tree.joint(name).kind].nq
             array = np.asarray(values, dtype=float)
             array = array[..., None] if count == 1 and array.shape[-1:] != (1,) else array
             if array.shape[-1:] != (count,):
@@ -196,10 +206,10 @@ class ClosedLoopRobot(LoopDynamics):
         Example:
             >>> import appell
             >>> robot = appell.load("five_bar")
-            >>> robot.singularity(robot.reference) is None
+            >>> robot.singularity(robot.reference_configuration) is None
             True
         """
-        from appell.closed_loop.singular import singularity_at
+        from appell.closed_loop.singularity import singularity_at
 
         return singularity_at(self.system, np.asarray(q, dtype=float))
 
@@ -212,13 +222,13 @@ class ClosedLoopRobot(LoopDynamics):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> robot.passive_forces(robot.reference, [1.0]).shape
+            >>> robot.passive_forces(robot.reference_configuration, [1.0]).shape
             (1,)
         """
         from appell.model.joint_friction import joint_friction
 
-        felt = joint_friction(self.open_tree).forces(self.joint_speeds(q, qd))
-        return np.einsum("...ji,...j->...i", self.speed_map(q), felt)
+        felt = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
+        return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), felt)
 
     # --- how its functions are evaluated (they are documented in LoopDynamics) ------------------------------------------
 
@@ -247,8 +257,8 @@ class ClosedLoopRobot(LoopDynamics):
 
     def __repr__(self) -> str:
         return (
-            f"ClosedLoopRobot({self.name!r}, {len(self.open_tree.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
-            f"speeds: {_listed(self.speeds)}; actuators: {_listed(self.actuator_names)}; "
+            f"ClosedLoopRobot({self.name!r}, {len(self.spanning_tree.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
+            f"independent velocities: {_listed(self.independent_velocities)}; actuators: {_listed(self.actuator_names)}; "
             f"closures: {', '.join(closure.name for closure in self.closures)})"
         )
 
@@ -266,7 +276,7 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
     def main(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         driven = len(self.robot.system.actuated) >= self.robot.nv
         kept = MAIN if driven else tuple(name for name in MAIN if name != "inverse_dynamics")
-        return (*kept, "generalized_forces", "actuator_jacobian", "joint_speeds", "residual")
+        return (*kept, "generalized_forces", "actuator_jacobian", "joint_velocities", "closure_residual")
 
     @property
     def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]

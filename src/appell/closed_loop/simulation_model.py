@@ -1,7 +1,7 @@
-"""A robot with closed loops as `appell.simulate` sees it: all coordinates, independent speeds, drives at actuated joints.
+"""Simulation model of a robot with closed loops: all coordinates, independent velocities, actuators at actuated joints.
 
-The coordinates follow q̇ = N(q) G(q) u, which keeps the loops closed but for the error of the integrator; what that leaves
-open is closed by Newton's method, with the shortest step of all joints, whenever it is more than the simulation allows.
+The coordinates follow q̇ = N(q) G(q) u, which keeps the loops closed up to the integration error. That error is removed by
+Newton's method with minimum-norm steps whenever it exceeds the tolerance of the simulation.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr
 
-from appell.closed_loop.closing import EXACT, RCOND
-from appell.closed_loop.singular import in_words, singularity_at
+from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
+from appell.closed_loop.singularity import describe_singularity, singularity_at
 from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
 from appell.model.joint_friction import JointFriction, joint_friction
@@ -22,8 +22,8 @@ from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSi
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
 
-STEPS = 8
-"""Steps of Newton's method: from the error of an integrator two or three do."""
+MAX_ITERATIONS = 8
+"""Of Newton's method; two or three suffice for integration errors."""
 
 
 class LoopSimulationModel(CompiledFunctions):
@@ -31,7 +31,7 @@ class LoopSimulationModel(CompiledFunctions):
 
     def __init__(self, robot: ClosedLoopRobot) -> None:
         self.robot, self.dynamics = robot, native(robot)
-        tree, system = TreeSimulationModel(robot.open_tree), robot.system
+        tree, system = TreeSimulationModel(robot.spanning_tree), robot.system
         self.coordinates, self.contact_tree = tree.coordinates, None
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.q_names, self.qd_names, self.actuator_names = tree.q_names, robot.qd_names, robot.actuator_names
@@ -46,51 +46,51 @@ class LoopSimulationModel(CompiledFunctions):
 
     def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """-G^T D G u with the damping D of all joints of the tree."""
-        G = self.dynamics.speed_map(q, check=False)
+        G = self.dynamics.joint_velocity_jacobian(q, check=False)
         return -(G.T @ (self.damping * (G @ qd)))
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 
     def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.coordinates.rates(q, self.dynamics.joint_speeds(q, qd, check=False))
+        return self.coordinates.rates(q, self.dynamics.joint_velocities(q, qd, check=False))
 
     def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return self._closed(self.coordinates.integrate(q, self.dynamics.joint_speeds(q, step, check=False)))
+        return self._closed(self.coordinates.integrate(q, self.dynamics.joint_velocities(q, step, check=False)))
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._closed(self.coordinates.normalize_quaternions(q)), qd
 
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
-        """How far the state is off. Asked after every step, so that a step over a singular configuration is seen here.
+        """Constraint error of a state. Called after every step, so that a step across a singular configuration is detected here.
 
         Raises:
             SimulationError: the determinant of the dependent columns has changed its sign since the last step.
         """
         now = self.dynamics.closure_jacobian(q, check=False)[:, list(self.robot.system.dependent)]
         before, self._before = self._before, now
-        if before is not None and _turned_over(before, now):
+        if before is not None and _determinant_changed_sign(before, now):
             raise SimulationError(
                 f"the motion of {self.name!r} has passed a singular configuration in one step: with "
-                f"{', '.join(self.qd_names)} held, it could move there. Choose other `speeds`, or ask for a smaller tolerance. "
-                f"q = {np.array2string(q, precision=6)}.",
+                f"{', '.join(self.qd_names)} held, it could move there. Choose other `independent_velocities`, or a smaller "
+                f"tolerance. q = {np.array2string(q, precision=6)}.",
                 state=np.concatenate([q, qd]), quantity="singular speeds",
             )  # fmt: skip
         return max(float(np.abs(self._residual(q)).max()), self.coordinates.quaternion_error(q))
 
     def nonfinite_reason(self, q: np.ndarray) -> str:
         found = singularity_at(self.robot.system, q, actuators=False)
-        return "" if found is None else in_words(self.robot.system, found)
+        return "" if found is None else describe_singularity(self.robot.system, found)
 
     def _residual(self, q: np.ndarray) -> np.ndarray:
-        return self.dynamics.functions["residual", None]((q,), check=False)
+        return self.dynamics.functions["closure_residual", None]((q,), check=False)
 
     def _closed(self, q: np.ndarray) -> np.ndarray:
-        """The same configuration with closed loops; unchanged where it cannot be improved."""
+        """The configuration with closed loops; unchanged if it cannot be improved."""
         left = self._residual(q)
-        for _ in range(STEPS):
+        for _ in range(MAX_ITERATIONS):
             size = np.abs(left).max()
-            if not size > EXACT:
+            if not size > RESIDUAL_TOL:
                 break
             step = -np.linalg.pinv(self.dynamics.closure_jacobian(q, check=False), rcond=RCOND) @ left
             nearer = self.coordinates.integrate(q, step)
@@ -101,8 +101,8 @@ class LoopSimulationModel(CompiledFunctions):
         return q
 
 
-def _turned_over(before: np.ndarray, now: np.ndarray) -> bool:
-    """Whether columns have become dependent in between: their determinant, of rows that say most before, has another sign."""
+def _determinant_changed_sign(before: np.ndarray, now: np.ndarray) -> bool:
+    """Whether the determinant of the columns, over the pivot rows before, has changed its sign."""
     if not (np.isfinite(before).all() and np.isfinite(now).all()):
         return False
     rows = qr(before.T, mode="r", pivoting=True)[-1][: before.shape[1]]
@@ -111,18 +111,19 @@ def _turned_over(before: np.ndarray, now: np.ndarray) -> bool:
 
 @lru_cache(maxsize=16)
 def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
-    """The robot's functions as native code. One state a call needs no threads."""
+    """The robot's functions as native code; single-threaded, for one state per call."""
     return robot.compiled(Options(threads=1))
 
 
 def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:
-    """Damping of all joints, felt at the speeds in the reference configuration, and friction of independent speeds."""
-    all_, names, own = joint_friction(robot.open_tree), robot.open_tree.qd_names, list(robot.system.independent)
+    """Damping of all joints, reduced to qd at the reference configuration, and friction of the independent velocities."""
+    tree_friction, names, own = joint_friction(robot.spanning_tree), robot.spanning_tree.qd_names, list(robot.system.independent)
     for k in robot.system.dependent:
-        if all_.friction[k]:
+        if tree_friction.friction[k]:
             raise ModelError(
-                f"{robot.name}: joint {names[k]} has Coulomb friction and no speed of its own. A simulation knows friction of "
-                f"independent speeds only ({', '.join(robot.qd_names)}): name it in `speeds`, or set its friction to 0."
+                f"{robot.name}: joint {names[k]} has Coulomb friction but its velocity is not independent. Simulations support "
+                f"friction at independent velocities only ({', '.join(robot.qd_names)}): add it to `independent_velocities`, or "
+                "set its friction to 0."
             )
-    felt = robot.speed_map(robot.reference).T ** 2 @ np.array(all_.damping)
-    return JointFriction(tuple(felt.tolist()), tuple(all_.friction[k] for k in own))
+    damping = robot.joint_velocity_jacobian(robot.reference_configuration).T ** 2 @ np.array(tree_friction.damping)
+    return JointFriction(tuple(damping.tolist()), tuple(tree_friction.friction[k] for k in own))

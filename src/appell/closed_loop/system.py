@@ -14,10 +14,10 @@ from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocit
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import System, given
 from appell.closed_loop import constraints, dynamics, kinematics
-from appell.closed_loop.choice import elimination_order
 from appell.closed_loop.closure import loops_of
+from appell.closed_loop.independent_velocities import elimination_order
+from appell.closed_loop.loop_path import KinematicLoop
 from appell.closed_loop.robot import ClosedLoopRobot
-from appell.closed_loop.way import Loop
 from appell.model.description import velocity_indices
 from appell.model.lumping import lumped
 from appell.model.parameters import parameter_count, parameters
@@ -45,9 +45,9 @@ QUANTITIES = {
     for quantity in (
         _quantity(dynamics.inverse_dynamics, "q qd qdd", "a", forces=True),
         _quantity(dynamics.generalized_forces, "q qd qdd", "v", forces=True),
-        _quantity(dynamics.forward_dynamics, "q qd torques", "v", forces=True),
+        _quantity(dynamics.forward_dynamics, "q qd tau", "v", forces=True),
         _quantity(dynamics.accelerations, "q qd forces", "v", forces=True),
-        _quantity(dynamics.constraint_forces, "q qd torques", "loops", 6, forces=True),
+        _quantity(dynamics.constraint_forces, "q qd tau", "loops", 6, forces=True),
         _quantity(dynamics.regressor, "q qd qdd", "a", "p"),
         _quantity(dynamics.generalized_regressor, "q qd qdd", "v", "p"),
         _quantity(dynamics.gibbs_function, "q qd qdd"),
@@ -59,11 +59,11 @@ QUANTITIES = {
         _quantity(kinematics.potential_energy, "q"),
         _quantity(kinematics.center_of_mass, "q", 3, gravity=False),
         _quantity(kinematics.actuator_jacobian, "q", "a", "v", gravity=False),
-        _quantity(kinematics.speed_map, "q", "n", "v", gravity=False),
-        _quantity(kinematics.joint_speeds, "q qd", "n", gravity=False),
+        _quantity(kinematics.joint_velocity_jacobian, "q", "n", "v", gravity=False),
+        _quantity(kinematics.joint_velocities, "q qd", "n", gravity=False),
         _quantity(kinematics.joint_accelerations, "q qd qdd", "n", gravity=False),
         _quantity(kinematics.closure_jacobian, "q", "rows", "n", gravity=False),
-        _quantity(constraints.residual, "q", "rows", gravity=False),
+        _quantity(constraints.closure_residual, "q", "rows", gravity=False),
         _quantity(kinematics.pose, "q", 4, 4, gravity=False, frame=True),
         _quantity(kinematics.jacobian, "q", 6, "v", gravity=False, frame=True),
     )
@@ -84,7 +84,7 @@ class LoopSystem(System):
     """
 
     tree: Tree
-    loops: tuple[Loop, ...]
+    loops: tuple[KinematicLoop, ...]
     independent: tuple[int, ...] = ()
     dependent: tuple[int, ...] = ()
     actuated: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ class LoopSystem(System):
     @property
     def sizes(self) -> Mapping[str, int]:
         v, a = len(self.independent), len(self.actuated)
-        inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "forces": v, "torques": a}
+        inputs = {"q": self.tree.nq, "qd": v, "qdd": v, "forces": v, "tau": a}
         letters = {"v": v, "a": a, "n": self.tree.nv, "rows": self.rows, "loops": len(self.loops)}
         return {**inputs, **letters, "p": parameter_count(self.tree)}
 
@@ -140,16 +140,20 @@ class LoopSystem(System):
         return replace(self, tree=tree, lump=not request.parameters)
 
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
-        from appell.closed_loop.singular import refuse_singular
+        from appell.closed_loop.singularity import require_nonsingular
 
-        refuse_singular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
+        require_nonsingular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
 
 
 def system_of(robot: ClosedLoopRobot) -> LoopSystem:
     """The robot as the algorithms see it."""
-    tree = robot.open_tree.tree
-    bare = LoopSystem(tree, loops_of(robot.open_tree, robot.closures))
-    independent = velocity_indices(robot.open_tree, robot.speeds)
-    dependent = elimination_order(bare, [k for k in range(tree.nv) if k not in independent]) if robot.speeds else ()
-    actuated = velocity_indices(robot.open_tree, robot.actuated)
+    tree = robot.spanning_tree.tree
+    bare = LoopSystem(tree, loops_of(robot.spanning_tree, robot.closures))
+    independent = velocity_indices(robot.spanning_tree, robot.independent_velocities)
+    dependent = (
+        elimination_order(bare, [k for k in range(tree.nv) if k not in independent])
+        if robot.independent_velocities
+        else ()
+    )
+    actuated = velocity_indices(robot.spanning_tree, robot.actuated)
     return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))

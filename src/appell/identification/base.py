@@ -186,11 +186,11 @@ def random_configurations(robot: AnyRobot, count: int, rng: np.random.Generator)
 
 def closed_configurations(robot: ClosedLoopRobot, count: int, rng: np.random.Generator) -> np.ndarray:
     """Coordinates with closed loops, from starts around the reference configuration."""
-    reference, found = np.array(robot.reference), np.zeros((0, robot.nq))
+    reference, found = np.array(robot.reference_configuration), np.zeros((0, robot.nq))
     for _ in range(50):
-        steps = rng.uniform(-0.4, 0.4, (2 * count, robot.open_tree.nv))
-        closing = robot.close(robot.open_tree.integrate(reference, steps))
-        found = np.concatenate([found, closing.nearest[closing.closed]])
+        steps = rng.uniform(-0.4, 0.4, (2 * count, robot.spanning_tree.nv))
+        closing = robot.solve_loop_closure(robot.spanning_tree.integrate(reference, steps))
+        found = np.concatenate([found, closing.best_q[closing.closed]])
         if len(found) >= count:
             return found[:count]
     raise IdentificationError(

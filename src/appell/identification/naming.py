@@ -61,7 +61,7 @@ def bodies_and_axes(robot: AnyRobot) -> list[tuple[str, int]]:
 
     if isinstance(robot, SphericalRobot):
         return [(name, 2) for name in robot.body_names]
-    tree = robot.tree if isinstance(robot, Robot) else robot.open_tree.tree
+    tree = robot.tree if isinstance(robot, Robot) else robot.spanning_tree.tree
     return [(link.body, tree_axis(tree, link.body)) for link in tree.links]
 
 

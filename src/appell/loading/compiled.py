@@ -50,6 +50,17 @@ SYSTEMS = {
 }
 
 
+FORMER_NAMES = {
+    "joint_speeds": "joint_velocities", "speed_map": "joint_velocity_jacobian", "residual": "closure_residual",
+    "torques": "tau",
+}  # fmt: skip
+"""Names of functions and inputs in files of version 0.1, with their present names."""
+
+
+def present_name(name: str) -> str:
+    return FORMER_NAMES.get(name, name)
+
+
 def quantities(kind: str) -> Mapping[str, Quantity]:
     """The functions of robots of a kind."""
     return import_module(SYSTEMS[kind].quantities).QUANTITIES
@@ -68,7 +79,10 @@ def read_system(data: Any, nq: int, nv: int, parameters: int) -> SystemFacts | N
     require(kind in SYSTEMS, f"robots of the kind {kind!r} are unknown")
     given = field(data, "sizes")
     require(isinstance(given, dict) and len(given) <= 100, "sizes are no table of sensible length")
-    sizes = {text(name, "the name of a size"): whole(size, 0, MAX_SIZE, "a size") for name, size in given.items()}
+    sizes = {
+        present_name(text(name, "the name of a size")): whole(size, 0, MAX_SIZE, "a size")
+        for name, size in given.items()
+    }
     parts, actuators = (
         items(field(data, name), lambda entry: text(entry, "a name"), name, most=MAX_SIZE)
         for name in ("parts", "actuator_names")
@@ -198,7 +212,7 @@ def read_function(data: Any, facts: RobotFacts) -> Stored:
 
 def read_request(data: Any, facts: RobotFacts) -> tuple[Request, Signature]:
     """A request that this library could have made, and what it takes and gives."""
-    function = text(field(data, "function"), "the name of a function")
+    function = present_name(text(field(data, "function"), "the name of a function"))
     known = QUANTITIES if facts.system is None else quantities(facts.system.kind)
     require(function in known, f"the function {function!r} is unknown")
     quantity = known[function]

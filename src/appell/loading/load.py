@@ -108,7 +108,7 @@ def problems_of(reading: ParsedRobot) -> tuple[Problem, ...]:
     """What could not be read, and what is wrong with what could."""
     from appell.model.check import inspect
 
-    robot = getattr(reading.robot, "open_tree", reading.robot)  # of a mechanism with loops
+    robot = getattr(reading.robot, "spanning_tree", reading.robot)  # of a mechanism with loops
     return sorted_by_place((*reading.problems, *inspect(robot, reading.virtual)))
 
 

@@ -3,7 +3,7 @@
 The YAML file of `robot.urdf` is `robot.loops.yaml`:
 
     actuated: [crank]                # joints that have an actuator; `joint[k]` for one of several degrees of freedom
-    speeds: [crank]                  # independent speeds, chosen where left out
+    independent_velocities: [crank]  # entries of qd, chosen automatically if left out; `speeds` in files of version 0.1
     configuration: {crank: 1.0}      # near a closed configuration; joints left out are at rest
     closures:
       - name: knee
@@ -28,12 +28,12 @@ from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple
 
 if TYPE_CHECKING:
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.robot.robot import Robot
 
 SUFFIX = ".loops.yaml"
-TOP = ("closures", "actuated", "speeds", "configuration")
+TOP = ("closures", "actuated", "independent_velocities", "configuration", "speeds")
 ENTRY = ("name", "kind", "first", "second", "axis")
 FRAME = ("body", "xyz", "rpy")
 
@@ -43,14 +43,14 @@ class Loops:
     """What closes the loops of a tree, as a description says it.
 
     Attributes:
-        closures, actuated, speeds: as `appell.close_loops` takes them.
+        closures, actuated, independent_velocities: as `appell.close_loops` takes them.
         configuration: coordinates of joints by name, near a closed configuration.
         label: what messages call the description.
     """
 
-    closures: tuple[Closure, ...]
+    closures: tuple[LoopClosure, ...]
     actuated: tuple[str, ...] = ()
-    speeds: tuple[str, ...] | None = None
+    independent_velocities: tuple[str, ...] | None = None
     configuration: Mapping[str, tuple[float, ...]] | None = None
     label: str = ""
 
@@ -71,7 +71,9 @@ class Loops:
                 )
             q[first : first + count] = values
         try:
-            return close_loops(robot, self.closures, self.actuated, speeds=self.speeds, q=q)
+            return close_loops(
+                robot, self.closures, self.actuated, independent_velocities=self.independent_velocities, q=q
+            )
         except AppellError as error:
             place = f"{self.label}: " if self.label else ""
             raise ModelError(f"{place}{error} With loops='ignore' the tree alone is loaded.") from error
@@ -115,7 +117,7 @@ def from_file(path: Path) -> Loops:
 
 def from_mapping(content: Any, label: str) -> Loops:
     """Closures of nested data, with every word checked."""
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     _require_keys(content, TOP, ("closures", "actuated"), label)
     closures = []
@@ -124,16 +126,17 @@ def from_mapping(content: Any, label: str) -> Loops:
         _require_keys(entry, ENTRY, ("name", "kind", "first", "second"), where)
         bodies, poses = zip(*(_frame(entry[end], f"{where}.{end}") for end in ("first", "second")), strict=True)
         axis = _triple(entry.get("axis", (0.0, 0.0, 1.0)), f"{where}.axis")
-        closures.append(Closure(_text(entry["name"], where), _text(entry["kind"], where), *bodies, *poses, axis=axis))
+        closures.append(
+            LoopClosure(_text(entry["name"], where), _text(entry["kind"], where), *bodies, *poses, axis=axis)
+        )
     configuration = content.get("configuration") or {}
+    velocities = content.get("independent_velocities", content.get("speeds"))
     if not isinstance(configuration, Mapping):
         raise ModelError(f"{label}: configuration is a {type(configuration).__name__}, expected joint: value.")
     return Loops(
         tuple(closures),
         tuple(_text(name, label) for name in _sequence(content["actuated"], f"{label}: actuated")),
-        None
-        if content.get("speeds") is None
-        else tuple(_text(name, label) for name in _sequence(content["speeds"], label)),
+        None if velocities is None else tuple(_text(name, label) for name in _sequence(velocities, label)),
         {
             str(joint): _numbers(values, f"{label}: configuration of {joint!r}")
             for joint, values in configuration.items()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.closed_loop.closure import Closure
+from appell.closed_loop.closure import LoopClosure
 from appell.loading.loops import Loops
 from appell.loading.quaternion import rotation
 from appell.model.pose import Pose
@@ -32,7 +32,7 @@ def loops_of(model: Any, bodies: list[str], joints: list[str], label: str) -> Lo
     return Loops(closures, tuple(dict.fromkeys(joints[k] for k in driven)), None, configuration, label)
 
 
-def _closure(model: Any, e: int, bodies: list[str]) -> Closure:
+def _closure(model: Any, e: int, bodies: list[str]) -> LoopClosure:
     """The frames are MuJoCo's: anchors of both bodies, and of a weld their relative rotation."""
     first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
     data = np.array(model.eq_data[e])
@@ -44,7 +44,7 @@ def _closure(model: Any, e: int, bodies: list[str]) -> Closure:
         frames = [Pose.from_matrix(model.site_pos[i], rotation(model.site_quat[i])) for i in (first, second)]
         first, second = (int(model.site_bodyid[i]) for i in (first, second))
     name = model.eq(e).name or f"equality{e}"
-    return Closure(name, "weld" if weld else "point", bodies[first], bodies[second], frames[0], frames[1])
+    return LoopClosure(name, "weld" if weld else "point", bodies[first], bodies[second], frames[0], frames[1])
 
 
 def _coordinates(model: Any, k: int, qpos: np.ndarray) -> tuple[float, ...]:

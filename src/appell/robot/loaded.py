@@ -12,7 +12,7 @@ from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.request import describe
 from appell.compiler.archive.store import TARGETS, Store
 from appell.compiler.options import Options
-from appell.errors import ArgumentError, ClosureError
+from appell.errors import ArgumentError, LoopClosureError
 from appell.model.joint_friction import JointFriction
 from appell.robot.functions import Dynamics
 
@@ -146,7 +146,7 @@ class SystemFacts:
 
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         """Say what a result that is not finite means; which leg or closure it is, only the robot's description tells."""
-        raise ClosureError(
+        raise LoopClosureError(
             f"{function} is not finite: the configuration does not close the loops, is out of reach, or is singular. "
             "The robot from which the file was saved says which, at the same configuration.",
             status="singular", where="robot", value=float("nan"), index=(),

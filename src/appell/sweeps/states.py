@@ -40,7 +40,7 @@ class States:
 
 def require_tree(robot: Robot) -> None:
     """Refuse robots whose coordinates depend on each other."""
-    if hasattr(robot, "open_tree"):
+    if hasattr(robot, "spanning_tree"):
         raise ArgumentError(f"{robot.name} has closed loops; a sweep is of a tree. Call its functions with batches.")
 
 

@@ -87,7 +87,7 @@ def equations(robot: Robot, symbols: bool = False, *, force: bool = False) -> Eq
     tree = robot.system
     if isinstance(tree, System):
         raise ArgumentError(
-            f"{robot.name} has closed loops; closed equations are written for trees. Take its `open_tree`."
+            f"{robot.name} has closed loops; closed equations are written for trees. Take its `spanning_tree`."
         )
     if tree.nv > LARGEST and not force:
         raise ArgumentError(

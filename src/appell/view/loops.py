@@ -36,11 +36,11 @@ class LoopSubject(BaseSubject):
     @classmethod
     def from_robot(cls, robot: ClosedLoopRobot, folder: Path | None = None) -> LoopSubject:
         """The subject of a robot; its mesh files are looked for in the folder of its description."""
-        tree, start = robot.open_tree, np.array(robot.reference)
+        tree, start = robot.spanning_tree, np.array(robot.reference_configuration)
         size = robot_size(tree, start)
         visuals, notes = visual_shapes(tree, folder)
         shapes = (*visuals, *link_shapes(tree, size, _closure_points(robot)), *inertia_shapes(tree.bodies, size))
-        independent = tuple(velocity_indices(tree, robot.speeds))
+        independent = tuple(velocity_indices(tree, robot.independent_velocities))
         sliders = joint_sliders(tree, size)
         enough = len(robot.actuator_names) >= robot.nv
         return cls(
@@ -50,21 +50,21 @@ class LoopSubject(BaseSubject):
 
     def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Where the loops do not close with these values, the robot stays where it was."""
-        tree = self.robot.open_tree
+        tree = self.robot.spanning_tree
         full = slider_values(tree, near)
         full[list(self.independent)] = values
-        found = self.robot.close(configuration(tree, full), hold=self.robot.speeds)
-        return found.q if found.status == "closed" else near
+        solution = self.robot.solve_loop_closure(configuration(tree, full), fixed_joints=self.robot.independent_velocities)
+        return solution.q if solution.status == "closed" else near
 
     def slider_values(self, q: np.ndarray) -> np.ndarray:
-        return slider_values(self.robot.open_tree, q)[list(self.independent)]
+        return slider_values(self.robot.spanning_tree, q)[list(self.independent)]
 
     def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
-        tree = self.robot.open_tree
+        tree = self.robot.spanning_tree
         return tree.integrate(q0, fraction * tree.difference(q0, q1))
 
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        return body_poses(self.robot.open_tree, q)
+        return body_poses(self.robot.spanning_tree, q)
 
     def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         driven = self.actuator_names == self.robot.actuator_names
@@ -75,6 +75,6 @@ def _closure_points(robot: ClosedLoopRobot) -> Mapping[str, list[tuple[float, fl
     """Where each body is joined to another by a closure, in the body's frame. [m]"""
     points: dict[str, list[tuple[float, float, float]]] = {}
     for closure in robot.closures:
-        points.setdefault(closure.first, []).append(closure.first_pose.xyz)
-        points.setdefault(closure.second, []).append(closure.second_pose.xyz)
+        points.setdefault(closure.body1, []).append(closure.pose1.xyz)
+        points.setdefault(closure.body2, []).append(closure.pose2.xyz)
     return points

@@ -91,7 +91,7 @@ def test_leading_dimensions_are_a_batch():
         (lambda w: w.gravity([0.0] * 3, out=np.empty(4)), "out is"),
         (lambda w: w.gravity([0.0] * 3, method="mata2002"), "unknown method of gravity 'mata2002'"),
         (lambda w: w.pose([0.0] * 3, "hand"), "unknown frame 'hand'"),
-        (lambda w: w.singularities([0.0, np.inf, 0.0]), r"q\[1\] is inf"),
+        (lambda w: w.singularity([0.0, np.inf, 0.0]), r"q\[1\] is inf"),
         (lambda w: w.bias([0.0] * 3, [0.0] * 3, external_forces={"hand": [0.0] * 6}), "unknown frame 'hand'"),
     ],
 )
@@ -107,8 +107,8 @@ def two_guides() -> tuple[Leg, ...]:
 def test_descriptions_are_values():
     robot = wrist()
     assert robot == appell.robots.agile_wrist() == appell.load("agile_wrist") == pickle.loads(pickle.dumps(robot))
-    assert robot != robot.with_assembly("minus")
-    assert robot.with_assembly("minus").with_assembly("plus") == robot
+    assert robot != robot.with_working_modes("minus")
+    assert robot.with_working_modes("minus").with_working_modes("plus") == robot
     assert appell.compile(robot).robot is robot
     assert repr(appell.compile(robot, threads=1)) == "CompiledSphericalRobot('agile_wrist', nq=3, nv=3, threads=1)"
     assert robot.joint_names == ("yaw", "pitch", "roll")
@@ -122,13 +122,13 @@ def test_descriptions_are_values():
         (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), (body("b", np.random.default_rng(0)),)), "1 bodies for 2 arcs"),
         (lambda: Leg("a", Axis(0, 1), (1.0, 0.0), Axis(0, 1)), "arc 2 is 0 rad"),
         (lambda: Leg("a", Axis(0, np.inf), (1.0, 1.0), Axis(0, 1)), "finite"),
-        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), assembly="left"), "unknown assembly 'left'"),
+        (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), working_mode="left"), "unknown assembly 'left'"),
         (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(3,)), "no joint 3"),
         (lambda: Leg("a", Axis(0, 1), (1.0, 1.0), Axis(0, 1), actuated=(0, 0)), "twice"),
         (lambda: SphericalRobot("r", (wrist().legs[0],) * 2, wrist().platform), "two bodies are named 'leg1_link1'"),
         (lambda: SphericalRobot("r", two_guides(), wrist().platform), "one leg may guide"),
-        (lambda: wrist().with_assembly(("plus",)), "1 assemblies for 3 legs"),
-        (lambda: wrist().with_assembly("left"), "unknown assembly"),
+        (lambda: wrist().with_working_modes(("plus",)), "1 assemblies for 3 legs"),
+        (lambda: wrist().with_working_modes("left"), "unknown assembly"),
         (lambda: appell.robots.agile_wrist(arc_radius=0.0), "arc_radius"),
         (lambda: appell.robots.agile_wrist(platform_com=(0.0, np.nan, 0.0)), "platform_com"),
         (lambda: appell.robots.agile_wrist(platform_com="abc"), "platform_com is 'abc', expected three finite numbers"),

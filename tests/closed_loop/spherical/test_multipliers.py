@@ -22,7 +22,7 @@ class Loops:
 
     def __init__(self, robot: SphericalRobot) -> None:
         peer = pytest.importorskip("helpers.pinocchio_peer")
-        self.robot, self.tree = robot, robot.open_tree
+        self.robot, self.tree = robot, robot.spanning_tree
         self.peer = peer.Peer(self.tree, peer.model_of_robot(self.tree))
         self.actuated = [self.tree.joint_names.index(name) for name in robot.actuator_names]
 

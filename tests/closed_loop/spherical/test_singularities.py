@@ -9,7 +9,7 @@ from helpers.spherical_robots import EIGHT, ROBOTS, regular_states, wrist
 
 import appell
 from appell.closed_loop.spherical.forward_kinematics import euler_angles, rotation
-from appell.closed_loop.spherical.rates import SMALLEST_H
+from appell.closed_loop.spherical.rates import MIN_H
 
 OUT = np.array([0.0, 0.0, -1.5])
 """Leg 1 of the wrist does not reach here."""
@@ -38,11 +38,13 @@ def zero_of_det(robot, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def test_a_pose_out_of_reach_names_the_leg_and_the_negative_value(function):
     robot, count = wrist(), {"inverse_dynamics": 3, "forward_dynamics": 3}.get(function, 1)
     rest = [np.zeros(3)] * (count - 1)
-    with pytest.raises(appell.ClosureError, match=r"out of reach: leg 'leg1' has a² \+ b² - c² = -0\.0\d+") as caught:
+    with pytest.raises(
+        appell.LoopClosureError, match=r"out of reach: leg 'leg1' has a² \+ b² - c² = -0\.0\d+"
+    ) as caught:
         getattr(robot, function)(OUT, *rest)
     error = caught.value
     assert (error.status, error.where, error.index) == ("unreachable", "leg1", ())
-    assert error.value == pytest.approx(robot.singularities(OUT).discriminant.min())
+    assert error.value == pytest.approx(robot.singularity(OUT).discriminant.min())
     assert error.value < 0.0
 
 
@@ -51,10 +53,12 @@ def test_in_a_batch_the_index_is_named(compiled):
     robot = appell.compile(wrist()) if compiled else wrist()
     q = np.zeros((7, 3))
     q[4] = OUT
-    with pytest.raises(appell.ClosureError, match=r"q\[4\] = \(0, 0, -1\.5\) is out of reach: leg 'leg1'") as caught:
+    with pytest.raises(
+        appell.LoopClosureError, match=r"q\[4\] = \(0, 0, -1\.5\) is out of reach: leg 'leg1'"
+    ) as caught:
         robot.inverse_dynamics(q, 0 * q, 0 * q)
     assert caught.value.index == (4,)
-    with pytest.raises(appell.ClosureError, match=r"q\[1, 3\] = \(0, 0, -1\.5\)") as caught:
+    with pytest.raises(appell.LoopClosureError, match=r"q\[1, 3\] = \(0, 0, -1\.5\)") as caught:
         robot.bias(np.stack([0 * q, np.roll(q, -1, axis=0)]), 0 * q)
     assert caught.value.index == (1, 3)
     tau = robot.inverse_dynamics(q, 0 * q, 0 * q, check=False)
@@ -67,20 +71,20 @@ def test_every_leg_is_named_at_its_border(leg):
     """The wrist is the same after a third of a turn: leg k + 1 meets what leg k met."""
     robot, turn = wrist(), np.array([2.0 * np.pi / 3.0 * leg, 0.0, 0.0])
     turned = rotation(turn) @ rotation(OUT) @ rotation(turn).T
-    with pytest.raises(appell.ClosureError, match=f"leg 'leg{leg + 1}'"):
+    with pytest.raises(appell.LoopClosureError, match=f"leg 'leg{leg + 1}'"):
         robot.mass_matrix(euler_angles(turned))
 
 
 def test_at_the_border_the_leg_is_singular():
     robot = wrist()
     reached, beyond = border(robot, np.zeros(3), OUT)
-    with pytest.raises(appell.ClosureError, match="singularity of leg 'leg1', stretched or folded: h =") as caught:
+    with pytest.raises(appell.LoopClosureError, match="singularity of leg 'leg1', stretched or folded: h =") as caught:
         robot.inverse_dynamics(reached, np.zeros(3), np.zeros(3))
     assert caught.value.status == "leg singularity"
-    assert 0.0 <= caught.value.value < SMALLEST_H
+    assert 0.0 <= caught.value.value < MIN_H
     told = float(str(caught.value).split("h = ")[1].split(",")[0])
-    assert told < SMALLEST_H  # with digits enough to see that it is less
-    assert robot.singularities([reached, beyond, np.zeros(3)]).status.tolist() == [
+    assert told < MIN_H  # with digits enough to see that it is less
+    assert robot.singularity([reached, beyond, np.zeros(3)]).status.tolist() == [
         "leg singularity", "unreachable", "regular",
     ]  # fmt: skip
     assert np.isfinite(robot.joint_angles(reached)).all()  # angles have no trouble there
@@ -92,15 +96,15 @@ def test_near_the_border_results_are_finite_or_not_a_number_never_wild():
     for distance in 10.0 ** np.arange(-16, -1):
         q = reached + distance * (np.zeros(3) - OUT) / 1.5
         rates = robot.joint_velocities(q, [1.0, 1.0, 1.0], check=False)
-        assert np.isnan(rates[:3]).all() or np.abs(rates).max() < 10.0 / SMALLEST_H
+        assert np.isnan(rates[:3]).all() or np.abs(rates).max() < 10.0 / MIN_H
     assert np.isnan(robot.joint_velocities(beyond, [1.0, 1.0, 1.0], check=False)[:3]).all()
 
 
 def test_an_actuator_singularity_is_named_and_forward_dynamics_passes_it():
     robot = wrist()
     q = zero_of_det(robot, np.radians([0.0, 40.0, 0.0]), np.radians([0.0, 75.0, 0.0]))
-    assert abs(robot.singularities(q).det) < 1e-10
-    with pytest.raises(appell.ClosureError, match="singularity of the actuators: det Jact =") as caught:
+    assert abs(robot.singularity(q).det) < 1e-10
+    with pytest.raises(appell.LoopClosureError, match="singularity of the actuators: det Jact =") as caught:
         robot.inverse_dynamics(q, np.zeros(3), np.zeros(3))
     assert (caught.value.status, caught.value.where) == ("actuator singularity", "actuators")
     assert np.isnan(robot.inverse_dynamics(q, np.zeros(3), np.zeros(3), check=False)).all()
@@ -112,8 +116,8 @@ def test_gimbal_lock_stops_forward_dynamics_alone():
     robot = wrist()
     q = np.array([0.3, np.pi / 2, 0.1])
     state = q, np.array([0.4, 0.2, -0.3]), np.array([0.1, 0.5, 0.2])
-    assert robot.singularities(q).status.item() == "gimbal lock"
-    with pytest.raises(appell.ClosureError, match="gimbal lock: cos q2 =") as caught:
+    assert robot.singularity(q).status.item() == "gimbal lock"
+    with pytest.raises(appell.LoopClosureError, match="gimbal lock: cos q2 =") as caught:
         robot.forward_dynamics(*state)
     assert caught.value.status == "gimbal lock"
     near = robot.inverse_dynamics(q + 1e-7 * np.eye(3)[1], *state[1:])
@@ -124,7 +128,7 @@ def test_gimbal_lock_stops_forward_dynamics_alone():
 def test_h_is_the_root_of_eq_34_with_the_sign_of_the_assembly(assembly):
     robot = wrist(assembly)
     q = regular_states(robot, 10).q
-    found = robot.singularities(q)
+    found = robot.singularity(q)
     signs = np.array([leg.sign for leg in robot.legs])
     assert_close(found.h, signs * np.sqrt(found.discriminant), tolerance=1e-14)
     assert_close(found.det, np.linalg.det(robot.actuator_jacobian(q)), tolerance=1e-12)
@@ -132,8 +136,8 @@ def test_h_is_the_root_of_eq_34_with_the_sign_of_the_assembly(assembly):
 
 
 def test_redundant_and_guided_robots_have_margins():
-    assert ROBOTS["four legs"].singularities(np.zeros(3)).det.item() == 0.0  # Jact is not square
-    found = ROBOTS["five-bar"].singularities(regular_states(ROBOTS["five-bar"], 3).q)
+    assert ROBOTS["four legs"].singularity(np.zeros(3)).det.item() == 0.0  # Jact is not square
+    found = ROBOTS["five-bar"].singularity(regular_states(ROBOTS["five-bar"], 3).q)
     assert found.euler.tolist() == [1.0, 1.0, 1.0]
     assert found.status.tolist() == ["regular"] * 3
 
@@ -159,7 +163,7 @@ def test_a_map_of_the_workspace(tmp_path):
     assert found.status[0, 15] == "unreachable"  # roll = -1.5
     assert set(np.unique(found.status)) <= {"regular", "unreachable", "leg singularity", "actuator singularity"}
     q = np.array([0.0, found.x[20], found.y[12]])
-    assert_close(found.singularities.det[12, 20], wrist().singularities(q).det, tolerance=1e-13)
+    assert_close(found.singularities.det[12, 20], wrist().singularity(q).det, tolerance=1e-13)
     assert (found.reachable == (found.singularities.discriminant.min(axis=-1) >= 0.0)).all()
     pytest.importorskip("matplotlib")
     figure = found.plot(tmp_path / "map.png")
@@ -195,5 +199,5 @@ def test_what_is_not_a_number_by_rounding_is_explained_too(dtype):
     steps = np.linspace(-2.0, 2.0, 201) * (1e-8 if dtype == "float64" else 1e-6)
     for q in reached - (reached - OUT) * steps[:, None]:
         if np.isnan(dyn.gravity(q, check=False)).any():
-            with pytest.raises(appell.ClosureError, match="leg 'leg1'"):
+            with pytest.raises(appell.LoopClosureError, match="leg 'leg1'"):
                 dyn.gravity(q)

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import Scalar, sqrt
-from appell.closed_loop.spherical.rates import reciprocal
+from appell.closed_loop.spherical.rates import guarded_reciprocal
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import SphericalSystem
 
-SMALLEST_SINE = 1e-6
+MIN_SINE = 1e-6
 """Actuators are singular where a column of their Jacobian is nearer [rad] than this to the span of those before it."""
 
 
@@ -62,7 +62,7 @@ def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[C
             rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
             parts.append(part)
         left = dot(rest, rest)
-        scale = reciprocal(sqrt(left), left, length * SMALLEST_SINE**2)
+        scale = guarded_reciprocal(sqrt(left), left, length * MIN_SINE**2)
         found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
     return found
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.spherical.singularities import measured
+from appell.closed_loop.spherical.singularities import singularity_measures
 from appell.errors import ModelError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def random_configurations(robot: SphericalRobot, count: int, rng: np.random.Gene
     found = np.zeros((0, robot.nq))
     for _ in range(DRAWS):
         q = rng.uniform(-np.pi, np.pi, (BATCH, robot.nq))
-        at = measured(robot.system, q)
+        at = singularity_measures(robot.system, q)
         fit = (at.discriminant.min(axis=-1) > LEAST_DISCRIMINANT) & (np.abs(at.euler) > LEAST_COSINE)
         if len(robot.actuator_names) >= robot.nv:
             fit &= at.actuators > LEAST_SINE

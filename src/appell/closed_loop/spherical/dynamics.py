@@ -20,23 +20,23 @@ from appell.closed_loop.spherical.jacobians import (
     gravity,
     inertia_matrix,
     mass_matrix,
-    printed_coriolis_matrix,
+    paper_coriolis_matrix,
 )
-from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
+from appell.closed_loop.spherical.placements import LegPlacements, Placements, placements
 from appell.closed_loop.spherical.rates import (
-    Rates,
-    Speeds,
+    PlatformRates,
+    VelocityBasis,
     axis_rates,
-    coordinate_speeds,
+    coordinate_velocities,
     joint_motion,
     joint_rows,
     normals,
     platform_rates,
-    quasi_speeds,
+    quasi_velocities,
 )
 
 if TYPE_CHECKING:
-    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+    from appell.closed_loop.spherical.system import LegModel, SphericalSystem
 
 
 class BodyMotion(NamedTuple):
@@ -49,24 +49,24 @@ class BodyMotion(NamedTuple):
 
 def inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
     """Torques of the actuators that give qdd at (q, qd): (15) and (51) in quasi-velocities.  [N m]"""
-    placed = posture(system, q)
-    speeds = quasi_speeds(system, placed)
+    placed = placements(system, q)
+    speeds = quasi_velocities(system, placed)
     Q = gradient(system, placed, speeds, platform_rates(system, placed, qd, qdd))
     return actuator_torques(system, actuated_rows(system, placed, speeds), Q)
 
 
-def printed_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
+def paper_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
     """The same as the paper writes it: τ = Jact^-T (M q̈ + C q̇ + G), (19), (21) and (51).  [N m]"""
-    M, C, G = mass_matrix(system, q), printed_coriolis_matrix(system, q, qd), gravity(system, q)
+    M, C, G = mass_matrix(system, q), paper_coriolis_matrix(system, q, qd), gravity(system, q)
     Q = [dot(M[k], qdd) + dot(C[k], qd) + G[k] for k in range(system.nv)]
-    placed = posture(system, q)
-    return actuator_torques(system, actuated_rows(system, placed, coordinate_speeds(system, placed)), Q)
+    placed = placements(system, q)
+    return actuator_torques(system, actuated_rows(system, placed, coordinate_velocities(system, placed)), Q)
 
 
 def generalized_forces(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
     """Q = M q̈ + C q̇ + G on the coordinates, by (15).  [N m]"""
-    placed = posture(system, q)
-    return gradient(system, placed, coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd))
+    placed = placements(system, q)
+    return gradient(system, placed, coordinate_velocities(system, placed), platform_rates(system, placed, qd, qdd))
 
 
 def bias(system: SphericalSystem, q, qd) -> list[Scalar]:
@@ -76,32 +76,36 @@ def bias(system: SphericalSystem, q, qd) -> list[Scalar]:
 
 def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
     """Accelerations of the coordinates under torques of the actuators.  [rad/s²]"""
-    placed = posture(system, q)
-    Jact = actuated_rows(system, placed, quasi_speeds(system, placed))
-    return accelerated(system, placed, qd, [dot([row[k] for row in Jact], torques) for k in range(system.nv)])
+    placed = placements(system, q)
+    Jact = actuated_rows(system, placed, quasi_velocities(system, placed))
+    return accelerations_of_coordinates(
+        system, placed, qd, [dot([row[k] for row in Jact], torques) for k in range(system.nv)]
+    )
 
 
 def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:
     """Accelerations of the coordinates under forces on them, M(q)⁻¹ (Q - bias).  [rad/s²]"""
-    placed = posture(system, q)
+    placed = placements(system, q)
     if system.guide is not None:
-        return accelerated(system, placed, qd, forces)
+        return accelerations_of_coordinates(system, placed, qd, forces)
     moved = ZERO  # E^-T Q, the moment on the platform
     for p, force in zip(normals(euler_chain(placed)), forces[:3], strict=True):
         moved = moved + p * force
-    return accelerated(system, placed, qd, [*moved, *forces[3:]])
+    return accelerations_of_coordinates(system, placed, qd, [*moved, *forces[3:]])
 
 
-def accelerated(system: SphericalSystem, placed: Posture, qd: Sequence[Scalar], Q: Sequence[Scalar]) -> list[Scalar]:
+def accelerations_of_coordinates(
+    system: SphericalSystem, placed: Placements, qd: Sequence[Scalar], Q: Sequence[Scalar]
+) -> list[Scalar]:
     """Accelerations of the coordinates under forces on the quasi-velocities."""
-    speeds, rates = quasi_speeds(system, placed), platform_rates(system, placed, qd)
+    speeds, rates = quasi_velocities(system, placed), platform_rates(system, placed, qd)
     b = gradient(system, placed, speeds, rates if system.guide is not None else rates._replace(Omegad=ZERO))
     rest = [force - own for force, own in zip(Q, b, strict=True)]
     found = solve(inertia_matrix(system, placed, speeds), rest, range(system.nv))
     return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
 
 
-def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
+def euler_accelerations(placed: Placements, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
     """q̈ with E q̈ = Ω̇ - Ė q̇: eq. (38) for the three axes of the Euler angles."""
     rest = Omegad
     for direction, rate in zip(axis_rates(placed.axes, qd[:3]), qd[:3], strict=True):
@@ -109,14 +113,14 @@ def euler_accelerations(placed: Posture, qd: Sequence[Scalar], Omegad: Vec3) -> 
     return [p @ rest for p in normals(euler_chain(placed))]
 
 
-def euler_chain(placed: Posture) -> LegPosture:
+def euler_chain(placed: Placements) -> LegPlacements:
     """The axes of the Euler angles as if they were a leg: its h, cos q2, vanishes in gimbal lock."""
     first, second, third = placed.axes
     leaning = first @ third
-    return LegPosture(placed.axes, (), (), 1.0 - leaning * leaning, third.cross(second) @ first)
+    return LegPlacements(placed.axes, (), (), 1.0 - leaning * leaning, third.cross(second) @ first)
 
 
-def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[Scalar]:
+def gradient(system: SphericalSystem, placed: Placements, speeds: VelocityBasis, rates: PlatformRates) -> list[Scalar]:
     """∂S/∂q̈, eq. (15): forces on the speeds, from the moments of all bodies."""
     body = platform_motion(system, placed, rates)
     N = placed.R @ moment(system.platform, body, system.external.get(system.platform_place))
@@ -131,7 +135,7 @@ def gradient(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Ra
     return Q
 
 
-def platform_motion(system: SphericalSystem, placed: Posture, rates: Rates) -> BodyMotion:
+def platform_motion(system: SphericalSystem, placed: Placements, rates: PlatformRates) -> BodyMotion:
     """Motion of the platform, (44) and (45)."""
     R = placed.R.T
     return BodyMotion(R @ rates.Omega, R @ rates.Omegad, R @ system.gravity)
@@ -140,8 +144,8 @@ def platform_motion(system: SphericalSystem, placed: Posture, rates: Rates) -> B
 def leg_moments(
     system: SphericalSystem,
     number: int,
-    numbers: LegNumbers,
-    leg: LegPosture,
+    numbers: LegModel,
+    leg: LegPlacements,
     joints: Sequence[tuple[Scalar, Scalar]],
 ) -> list[Scalar]:
     """Moments about the joints of a leg that its own bodies need, by the two passes."""
@@ -155,7 +159,9 @@ def leg_moments(
     return about[::-1]
 
 
-def leg_motions(system: SphericalSystem, leg: LegPosture, joints: Sequence[tuple[Scalar, Scalar]]) -> list[BodyMotion]:
+def leg_motions(
+    system: SphericalSystem, leg: LegPlacements, joints: Sequence[tuple[Scalar, Scalar]]
+) -> list[BodyMotion]:
     """Motion of the bodies of a leg from the base to the platform, (42) to (45)."""
     motions = []
     omega, alpha, sigma = ZERO, ZERO, system.gravity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from appell.algebra import Inertia, Scalar
 from appell.closed_loop.spherical.dynamics import BodyMotion, leg_motions, platform_motion
-from appell.closed_loop.spherical.posture import posture
+from appell.closed_loop.spherical.placements import placements
 from appell.closed_loop.spherical.rates import joint_motion, platform_rates
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def kinetic_energy(system: SphericalSystem, q, qd) -> Scalar:
 
 def potential_energy(system: SphericalSystem, q) -> Scalar:
     """U = -Σ m ρ · σ, zero with all mass at the centre.  [J]"""
-    placed = posture(system, q)
+    placed = placements(system, q)
     total = -(system.platform.gamma @ (placed.R.T @ system.gravity))
     for numbers, leg in zip(system.legs, placed.legs, strict=True):
         sigma = system.gravity
@@ -44,7 +44,7 @@ def gibbs_function(system: SphericalSystem, q, qd, qdd) -> Scalar:
 
 def _total(system: SphericalSystem, q, qd, qdd, energy: Callable[[Inertia, BodyMotion], Scalar]) -> Scalar:
     """Σ energy(inertia, motion) over all bodies."""
-    placed = posture(system, q)
+    placed = placements(system, q)
     rates = platform_rates(system, placed, qd, qdd)
     total = energy(system.platform, platform_motion(system, placed, rates))
     for numbers, leg, given in zip(system.legs, placed.legs, rates.free, strict=True):

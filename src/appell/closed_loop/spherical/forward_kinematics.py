@@ -14,9 +14,10 @@ import numpy as np
 
 from appell.arrays import as_batch
 from appell.closed_loop.spherical.leg import Leg
-from appell.closed_loop.spherical.posture import CLOSED
+from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.quadrics import common_points
-from appell.errors import ArgumentError, ClosureError
+from appell.deprecation import renamed_attribute
+from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,46 +26,50 @@ if TYPE_CHECKING:
 
     from appell.closed_loop.spherical.robot import SphericalRobot
 
-RESIDUAL = 1e-12
+RESIDUAL_TOL = 1e-12
 """The largest |w · v - cos α2| of a solution."""
-REAL = 1e-4
+IMAGINARY_TOL = 1e-4
 """How large the imaginary part of a solution may be before it is polished."""
-APART = 1e-6
+DUPLICATE_TOL = 1e-6
 """Solutions whose quaternions are nearer than this are one."""
-STEPS = 50
+MAX_ITERATIONS = 50
 
 
 @dataclass(frozen=True)
-class Assemblies:
+class AssemblyModes:
     """All attitudes of the platform at given angles of the actuators.
 
     Attributes:
         q: Euler angles, (k, 3), ordered by the angle of turn from q = 0.
-        assembly: for each, the root of eq. (34) at which every leg stands, `"plus"` or `"minus"`.
+        working_modes: for each, the root of eq. (34) of every leg, `"plus"` or `"minus"`.
         residual: largest |w · v - cos α2| of each, (k,).
     """
 
     q: np.ndarray
-    assembly: tuple[tuple[str, ...], ...]
+    working_modes: tuple[tuple[str, ...], ...]
     residual: np.ndarray
+
+    assembly = renamed_attribute("assembly", "working_modes")
 
     def __len__(self) -> int:
         return len(self.q)
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, tuple[str, ...]]]:
-        return iter(zip(self.q, self.assembly, strict=True))
+        return iter(zip(self.q, self.working_modes, strict=True))
 
     def nearest(self, start: ArrayLike) -> np.ndarray:
         """The Euler angles of the attitude that is the smallest turn away from that of `start`, (3,)."""
         if not len(self):
-            raise ClosureError("no attitude of the platform fits these angles of the actuators.", status="unreachable")
+            raise LoopClosureError(
+                "no attitude of the platform fits these angles of the actuators.", status="unreachable"
+            )
         turned = np.einsum("ij,kij->k", rotation(np.asarray(start, dtype=float)), rotation(self.q))
         return self.q[int(np.argmax(turned))]
 
 
-def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
+def all_assembly_modes(robot: SphericalRobot, angles: ArrayLike) -> AssemblyModes:
     """Documented at `SphericalRobot.forward_kinematics`."""
-    if not _has_all_assemblies(robot):
+    if not _has_closed_form(robot):
         raise ArgumentError(
             f"all assemblies are known for three legs of three joints, each actuated at the base; {robot.name} is another robot. "
             "Use forward_kinematics_near with a start."
@@ -79,10 +84,10 @@ def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
     found: list[np.ndarray] = []
     for x in common_points(quadrics):
         x = x * np.exp(-1j * np.angle(x[np.argmax(np.abs(x))]))  # a real solution times any complex number is the same
-        if np.abs(x.imag).max() > REAL:
+        if np.abs(x.imag).max() > IMAGINARY_TOL:
             continue
         polished = polish(quadrics, x.real)
-        if polished is not None and all(1.0 - abs(polished @ other) > 0.5 * APART**2 for other in found):
+        if polished is not None and all(1.0 - abs(polished @ other) > 0.5 * DUPLICATE_TOL**2 for other in found):
             found.append(polished)
     found.sort(key=lambda x: -abs(x[0]))
     R = np.array([matrix(x) for x in found]).reshape(-1, 3, 3)
@@ -91,12 +96,12 @@ def all_assemblies(robot: SphericalRobot, angles: ArrayLike) -> Assemblies:
     residual = np.abs(np.einsum("kli,li->kl", moved, w) - c).max(axis=1, initial=0.0)
     h = np.einsum("kli,li->kl", np.cross(moved, w), u)  # (39); its sign is that of the root
     names = tuple(tuple("plus" if value >= 0.0 else "minus" for value in row) for row in h)
-    return Assemblies(euler_angles(R), names, residual)
+    return AssemblyModes(euler_angles(R), names, residual)
 
 
-def _has_all_assemblies(robot: SphericalRobot) -> bool:
+def _has_closed_form(robot: SphericalRobot) -> bool:
     """Whether the robot is three legs of three joints, each actuated at the base."""
-    return len(robot.legs) == 3 and all(leg.joints == CLOSED and leg.actuated == (0,) for leg in robot.legs)
+    return len(robot.legs) == 3 and all(leg.joints == DEPENDENT_JOINTS and leg.actuated == (0,) for leg in robot.legs)
 
 
 def middle_axis(leg: Leg, theta: float) -> np.ndarray:
@@ -119,7 +124,7 @@ def quadric(w: np.ndarray, v: np.ndarray, c: float) -> np.ndarray:
 def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
     """The common point near x by Newton's method on the sphere of quaternions; None where it does not settle."""
     x = x / np.linalg.norm(x)
-    for _ in range(STEPS):
+    for _ in range(MAX_ITERATIONS):
         gradients = quadrics @ x
         value = gradients @ x
         step = np.linalg.lstsq(np.vstack([2.0 * gradients, x]), np.append(-value, 0.0), rcond=None)[0]
@@ -127,10 +132,10 @@ def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
         x = x / np.linalg.norm(x)
         if np.abs(step).max() < 1e-15:
             break
-    return x if np.abs((quadrics @ x) @ x).max() <= RESIDUAL else None
+    return x if np.abs((quadrics @ x) @ x).max() <= RESIDUAL_TOL else None
 
 
-def nearest_assembly(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
+def solve_near(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
     """Documented at `SphericalRobot.forward_kinematics_near`."""
     named = [("angles", len(robot.actuator_names)), ("start", robot.nq)]
     (theta, q), lead = as_batch(named, [angles, start])
@@ -140,20 +145,20 @@ def nearest_assembly(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike)
         )
     q = q.copy()
     robot.joint_angles(q)  # a start out of reach is told as such
-    for _ in range(STEPS):
-        step = towards(robot, theta, q)
+    for _ in range(MAX_ITERATIONS):
+        step = newton_step(robot, theta, q)
         longest = np.abs(step).max(axis=1, keepdims=True, initial=0.0)
         q += step * np.minimum(1.0, 0.3 / np.maximum(longest, 0.3))
         if (longest < 1e-13).all():
             break
-    missed = np.abs(missing(robot, theta, q)).max(axis=1, initial=0.0)
+    missed = np.abs(actuator_residual(robot, theta, q)).max(axis=1, initial=0.0)
     if not (missed <= 1e-10).all():
         k = int(np.argmax(~(missed <= 1e-10)))
         index = tuple(int(i) for i in np.unravel_index(k, lead)) if lead else ()
         place = f"start[{', '.join(map(str, index))}]" if lead else "start"
         ended = f"still misses the angles by {missed[k]:.3g} rad" if np.isfinite(missed[k]) else "leaves the workspace"
-        others = "; forward_kinematics gives all solutions" if _has_all_assemblies(robot) else ""
-        raise ClosureError(
+        others = "; forward_kinematics gives all solutions" if _has_closed_form(robot) else ""
+        raise LoopClosureError(
             f"forward_kinematics_near: no solution was found near {place}: Newton's method {ended}. There may be none at these "
             f"angles, or none in this assembly. Start nearer to the solution{others}.",
             status="unreachable", where="actuators", value=float(missed[k]), index=index,
@@ -161,15 +166,15 @@ def nearest_assembly(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike)
     return q.reshape(*lead, robot.nq)
 
 
-def missing(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
+def actuator_residual(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
     """What the actuators miss at coordinates (N, nq), NaN out of reach. [rad]"""
     return angle_difference(theta, robot.joint_angles(q, check=False)[:, list(robot.actuated)])
 
 
-def towards(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
+def newton_step(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The step of Newton's method, (N, nq); NaN where there is none."""
     step = np.full_like(q, np.nan)
-    J, left = robot.actuator_jacobian(q, check=False), missing(robot, theta, q)
+    J, left = robot.actuator_jacobian(q, check=False), actuator_residual(robot, theta, q)
     fit = np.flatnonzero(np.isfinite(J).all(axis=(1, 2)) & np.isfinite(left).all(axis=1))
     fit = fit[np.linalg.det(J[fit]) != 0.0]
     step[fit] = np.linalg.solve(J[fit], left[fit][..., None])[..., 0]

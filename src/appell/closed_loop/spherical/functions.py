@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from appell.closed_loop.actuated import ActuatedFunctions
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.robot.functions import direct
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class SphericalFunctions(ActuatedFunctions):
       along the body's axes. The centre does not move, so only moments count. [N, N m]
     - `parameters`: other inertial parameters for this call, (..., 10 bodies), as `SphericalRobot.parameters` orders them.
     - `out`: array for the result. `check`: False skips the search for NaN and infinity: out of reach and at singularities
-      results are then NaN, otherwise `appell.ClosureError` says which leg and which number.
+      results are then NaN, otherwise `appell.LoopClosureError` says which leg and which number.
     """
 
     __slots__ = ()
@@ -54,8 +55,9 @@ class SphericalFunctions(ActuatedFunctions):
         )
 
     @direct
+    @renamed_arguments(torques="tau")
     def forward_dynamics(
-        self, q, qd, torques, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
+        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> np.ndarray:
         """Accelerations qdd of the coordinates under torques of the actuators, (..., nv). [rad/s²]
 
@@ -67,7 +69,7 @@ class SphericalFunctions(ActuatedFunctions):
             [0.3, 0.3, 0.3]
         """
         return self.functions["forward_dynamics", method](
-            (q, qd, torques), gravity, external_forces, parameters, out, check
+            (q, qd, tau), gravity, external_forces, parameters, out, check
         )
 
     @direct
@@ -193,12 +195,12 @@ class SphericalFunctions(ActuatedFunctions):
         """
         return self.functions["jacobian", None, frame, reference_frame]((q,), None, None, None, out, check)
 
-    def singularities(self, q) -> Singularities:
+    def singularity(self, q) -> Singularities:
         """How far configurations are from unreachable and singular ones, and the `status` of each.
 
         Example:
             >>> import appell
-            >>> found = appell.load("agile_wrist").singularities([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5]])
+            >>> found = appell.load("agile_wrist").singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5]])
             >>> found.status.tolist()
             ['regular', 'unreachable']
         """
@@ -210,3 +212,5 @@ class SphericalFunctions(ActuatedFunctions):
         require_finite("q", np.asarray(q, dtype=float))
         values = self.functions["margins", None]((q,), None, None, None, None, False)
         return split(values, self._leg_count)
+
+    singularities = renamed_attribute("singularities", "singularity")

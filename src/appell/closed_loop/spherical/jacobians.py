@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z
-from appell.closed_loop.spherical.posture import LegPosture, Posture, posture
+from appell.closed_loop.spherical.placements import LegPlacements, Placements, placements
 from appell.closed_loop.spherical.rates import (
-    Speeds,
-    coordinate_speeds,
+    VelocityBasis,
+    coordinate_velocities,
     joint_motion,
     joint_row_rates,
     joint_rows,
@@ -27,7 +27,7 @@ from appell.closed_loop.spherical.rates import (
 )
 
 if TYPE_CHECKING:
-    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+    from appell.closed_loop.spherical.system import LegModel, SphericalSystem
 
 Columns = list[Vec3]
 """A Jacobian: a vector for each speed."""
@@ -64,7 +64,7 @@ def halves(column: Vec3, rate: Scalar, omega: Vec3, entry: Scalar) -> Vec3:
     return (column.cross(Z) * rate + omega.cross(Z) * entry) * 0.5
 
 
-def still_jacobians(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Iterator[BodyJacobian]:
+def body_jacobians(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Iterator[BodyJacobian]:
     """Jacobians of all bodies, (44) and (46)."""
     R = placed.R.T
     yield BodyJacobian(system.platform, [R @ column for column in speeds.E], [], ZERO, R @ system.gravity)
@@ -77,10 +77,10 @@ def still_jacobians(system: SphericalSystem, placed: Posture, speeds: Speeds) ->
             yield BodyJacobian(inertia, J, [], ZERO, sigma)
 
 
-def moving_jacobians(system: SphericalSystem, q, qd, coupling: Coupling = true_rate) -> Iterator[BodyJacobian]:
+def body_jacobian_rates(system: SphericalSystem, q, qd, coupling: Coupling = true_rate) -> Iterator[BodyJacobian]:
     """Jacobians of all bodies and their rates in the coordinates, (44) to (48)."""
-    placed = posture(system, q)
-    speeds, rates = coordinate_speeds(system, placed, qd), platform_rates(system, placed, qd)
+    placed = placements(system, q)
+    speeds, rates = coordinate_velocities(system, placed, qd), platform_rates(system, placed, qd)
     R = placed.R.T
     J, omega = [R @ column for column in speeds.E], R @ rates.Omega
     Jd = [R @ column for column in speeds.Ed]  # (48)
@@ -96,8 +96,8 @@ def moving_jacobians(system: SphericalSystem, q, qd, coupling: Coupling = true_r
 
 
 def leg_jacobians(
-    numbers: LegNumbers,
-    leg: LegPosture,
+    numbers: LegModel,
+    leg: LegPlacements,
     rates: Sequence[Scalar],
     rows: Sequence[tuple[list[Scalar], list[Scalar]]],
     system: SphericalSystem,
@@ -118,14 +118,14 @@ def leg_jacobians(
 
 def mass_matrix(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
     """M(q) in the coordinates, (21).  [kg m²]"""
-    placed = posture(system, q)
-    return inertia_matrix(system, placed, coordinate_speeds(system, placed))
+    placed = placements(system, q)
+    return inertia_matrix(system, placed, coordinate_velocities(system, placed))
 
 
-def inertia_matrix(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
+def inertia_matrix(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Matrix:
     """Σ J^T I J over all bodies."""
     M: Matrix = [[0.0] * system.nv for _ in range(system.nv)]
-    for body in still_jacobians(system, placed, speeds):
+    for body in body_jacobians(system, placed, speeds):
         IJ = [body.inertia.at_origin @ column for column in body.J]
         for k, column in enumerate(body.J):
             for j in range(k, system.nv):
@@ -135,9 +135,9 @@ def inertia_matrix(system: SphericalSystem, placed: Posture, speeds: Speeds) -> 
 
 def gravity(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
     """G(q) in the coordinates, (21).  [N m]"""
-    placed = posture(system, q)
+    placed = placements(system, q)
     G = [0.0] * system.nv
-    for body in still_jacobians(system, placed, coordinate_speeds(system, placed)):
+    for body in body_jacobians(system, placed, coordinate_velocities(system, placed)):
         moment = body.inertia.gamma.cross(body.sigma)
         G = [total - column @ moment for total, column in zip(G, body.J, strict=True)]
     return G
@@ -147,16 +147,16 @@ def coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[S
     """C(q, qd) of the Christoffel symbols.  [N m s]"""
     return _sum(
         system,
-        moving_jacobians(system, q, qd),
+        body_jacobian_rates(system, q, qd),
         lambda body, column: (body.inertia.J @ body.omega).cross(column),
     )
 
 
-def printed_coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Matrix:
+def paper_coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Matrix:
     """C(q, qd) of the paper, (21) with (47) and (48): right in the product with qd, Ṁ - 2C is not skew.  [N m s]"""
     return _sum(
         system,
-        moving_jacobians(system, q, qd, halves),
+        body_jacobian_rates(system, q, qd, halves),
         lambda body, column: body.omega.cross(body.inertia.at_origin @ column),
     )
 
@@ -179,11 +179,11 @@ def _sum(
 
 def actuator_jacobian(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
     """Jact: rates of the actuated joints from those of the coordinates, (50)."""
-    placed = posture(system, q)
-    return actuated_rows(system, placed, coordinate_speeds(system, placed))
+    placed = placements(system, q)
+    return actuated_rows(system, placed, coordinate_velocities(system, placed))
 
 
-def actuated_rows(system: SphericalSystem, placed: Posture, speeds: Speeds) -> Matrix:
+def actuated_rows(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Matrix:
     """Rows of the actuated joints over any speeds."""
     rows: Matrix = []
     for numbers, leg, free in zip(system.legs, placed.legs, speeds.free, strict=True):

@@ -12,29 +12,29 @@ from appell.algebra import Rotation, Scalar, Vec3, X
 from appell.algebra.scalar import atan2
 from appell.closed_loop.spherical.actuation import orthogonal_columns
 from appell.closed_loop.spherical.dynamics import euler_chain
-from appell.closed_loop.spherical.jacobians import actuated_rows, still_jacobians
-from appell.closed_loop.spherical.posture import Posture, carried, posture
+from appell.closed_loop.spherical.jacobians import actuated_rows, body_jacobians
+from appell.closed_loop.spherical.placements import Placements, chain_rotation, placements
 from appell.closed_loop.spherical.rates import (
-    coordinate_speeds,
+    coordinate_velocities,
     joint_motion,
     platform_rates,
-    quasi_speeds,
+    quasi_velocities,
 )
 
 if TYPE_CHECKING:
-    from appell.closed_loop.spherical.system import Place, SphericalSystem
+    from appell.closed_loop.spherical.system import BodyIndex, SphericalSystem
 
 
 def joint_angles(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
     """Angles of all joints of all legs, from -π to π where they are not coordinates: (34), (36).  [rad]"""
-    placed = posture(system, q)
+    placed = placements(system, q)
     angles: list[Scalar] = []
     for numbers, leg, free in zip(system.legs, placed.legs, system.free_angles(q), strict=True):
         angles += free
         if len(free) == numbers.joints:
             continue
         angles += [atan2(turn.sin, turn.cos) for turn in leg.turns[-2:]]
-        last = carried(numbers, leg.turns).T @ (placed.R @ (numbers.tip @ X))
+        last = chain_rotation(numbers, leg.turns).T @ (placed.R @ (numbers.tip @ X))
         angles.append(atan2(last.y, last.x))
     return angles
 
@@ -50,23 +50,23 @@ def joint_accelerations(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
 
 
 def _motions(system: SphericalSystem, q, qd, qdd) -> list[tuple[Scalar, Scalar]]:
-    placed = posture(system, q)
+    placed = placements(system, q)
     rates = platform_rates(system, placed, qd, qdd)
     return [
         joint for leg, free in zip(placed.legs, rates.free, strict=True) for joint in joint_motion(leg, rates, free)
     ]
 
 
-def pose(system: SphericalSystem, q: Sequence[Scalar], place: Place, reference: str) -> list[list[Scalar]]:
+def pose(system: SphericalSystem, q: Sequence[Scalar], place: BodyIndex, reference: str) -> list[list[Scalar]]:
     """Homogeneous transformation of a body's frame, whose origin is the centre."""
-    R = attitude(posture(system, q), place)
+    R = attitude(placements(system, q), place)
     return [[*row, 0.0] for row in R.matrix().rows] + [[0.0, 0.0, 0.0, 1.0]]
 
 
-def jacobian(system: SphericalSystem, q: Sequence[Scalar], place: Place, reference: str) -> list[list[Scalar]]:
+def jacobian(system: SphericalSystem, q: Sequence[Scalar], place: BodyIndex, reference: str) -> list[list[Scalar]]:
     """Jacobian of a body's twist, (44) and (46); its linear rows are zero, as the frame's origin is the centre."""
-    placed = posture(system, q)
-    bodies = still_jacobians(system, placed, coordinate_speeds(system, placed))
+    placed = placements(system, q)
+    bodies = body_jacobians(system, placed, coordinate_velocities(system, placed))
     J = next(body.J for (_, at), body in zip(system.names, bodies, strict=True) if at == place)
     if reference != "LOCAL":
         R = attitude(placed, place)
@@ -74,7 +74,7 @@ def jacobian(system: SphericalSystem, q: Sequence[Scalar], place: Place, referen
     return [[0.0] * system.nv] * 3 + [[column[k] for column in map(tuple, J)] for k in range(3)]
 
 
-def attitude(placed: Posture, place: Place) -> Rotation:
+def attitude(placed: Placements, place: BodyIndex) -> Rotation:
     """Rotation of a body in the world."""
     number, body = place
     if number < 0:
@@ -91,9 +91,9 @@ def margins(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
     For each leg a² + b² - c² of (34), for each leg h of (39), det Jact of (50), -det E, and for each speed the squared sine of
     the angle between its column of Jact (over Ω, so that Euler angles do not matter) and the span of the columns before it.
     """
-    placed = posture(system, q)
-    Jact = actuated_rows(system, placed, coordinate_speeds(system, placed))
-    columns = orthogonal_columns(actuated_rows(system, placed, quasi_speeds(system, placed)), system.nv)
+    placed = placements(system, q)
+    Jact = actuated_rows(system, placed, coordinate_velocities(system, placed))
+    columns = orthogonal_columns(actuated_rows(system, placed, quasi_velocities(system, placed)), system.nv)
     return [
         *(leg.discriminant for leg in placed.legs),
         *(leg.h for leg in placed.legs),

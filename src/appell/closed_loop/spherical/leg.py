@@ -14,11 +14,12 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from appell.algebra import Angle, AxisRotation, Rotation
+from appell.algebra import Angle, Rotation, AxisRotation
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 
-ASSEMBLIES = {"plus": 1.0, "minus": -1.0}
+WORKING_MODES = {"plus": 1.0, "minus": -1.0}
 """The sign of the root in eq. (34)."""
 
 
@@ -56,7 +57,7 @@ class Leg:
         tip: the last axis, in the platform's frame.
         bodies: one for each arc; body j turns with joint j, its frame has z along that joint, and its arc leads from z
             towards -y to the next axis.
-        assembly: `"plus"` or `"minus"`, the root of eq. (34) at which the leg is assembled.
+        working_mode: `"plus"` or `"minus"`, the root of eq. (34): the branch of the leg's inverse kinematics.
         actuated: numbers of the joints with a motor, from 0 at the base.
 
     Example:
@@ -71,7 +72,7 @@ class Leg:
     arcs: tuple[float, ...]
     tip: Axis
     bodies: tuple[Body, ...] = ()
-    assembly: str = "plus"
+    working_mode: str = "plus"
     actuated: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
@@ -82,8 +83,8 @@ class Leg:
                 f"leg {self.name!r} has {len(self.bodies)} bodies for {len(self.arcs)} arcs, expected one body an arc: "
                 "the last joint carries the platform."
             )
-        if self.assembly not in ASSEMBLIES:
-            raise ModelError(f"leg {self.name!r}: {unknown_name_message('assembly', self.assembly, ASSEMBLIES)}")
+        if self.working_mode not in WORKING_MODES:
+            raise ModelError(f"leg {self.name!r}: {unknown_name_message('working mode', self.working_mode, WORKING_MODES)}")
         for number in (*self.base, *self.tip, *self.arcs):
             if not math.isfinite(number):
                 raise ModelError(f"leg {self.name!r} has the angle {number}, expected finite numbers [rad].")
@@ -100,6 +101,8 @@ class Leg:
         if len(set(self.actuated)) != len(self.actuated):
             raise ModelError(f"leg {self.name!r} lists an actuated joint twice: {self.actuated}.")
 
+    assembly = renamed_attribute("assembly", "working_mode")
+
     @property
     def joints(self) -> int:
         """Number of joints."""
@@ -113,7 +116,10 @@ class Leg:
     @property
     def sign(self) -> float:
         """+1 or -1: the root of eq. (34)."""
-        return ASSEMBLIES[self.assembly]
+        return WORKING_MODES[self.working_mode]
+
+
+Leg.__init__ = renamed_arguments(assembly="working_mode")(Leg.__init__)
 
 
 def turn(axis: int, angle: float) -> AxisRotation:

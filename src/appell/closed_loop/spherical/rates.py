@@ -14,16 +14,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import ZERO, Scalar, Vec3, X, Y, Z, sqrt
-from appell.closed_loop.spherical.posture import CLOSED, LegPosture, Posture
+from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS, LegPlacements, Placements
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import SphericalSystem
 
-SMALLEST_H = 1e-4
+MIN_H = 1e-4
 """Legs with a smaller |h| are singular: their joints turn 1e4 times faster than the platform, and half the digits are lost."""
 
 
-class Speeds(NamedTuple):
+class VelocityBasis(NamedTuple):
     """What the columns of the Jacobians belong to.
 
     Attributes:
@@ -37,7 +37,7 @@ class Speeds(NamedTuple):
     free: tuple[tuple[int, ...], ...]
 
 
-class Rates(NamedTuple):
+class PlatformRates(NamedTuple):
     """Angular velocity and acceleration of the platform in the world, and the rates of the legs' free joints."""
 
     Omega: Vec3
@@ -45,20 +45,22 @@ class Rates(NamedTuple):
     free: tuple[tuple[tuple[Scalar, Scalar], ...], ...]
 
 
-def coordinate_speeds(system: SphericalSystem, placed: Posture, qd: Sequence[Scalar] | None = None) -> Speeds:
+def coordinate_velocities(
+    system: SphericalSystem, placed: Placements, qd: Sequence[Scalar] | None = None
+) -> VelocityBasis:
     """The rates of the coordinates as speeds; E and its rate, zero without qd."""
     guided = len(placed.axes)
     rates = axis_rates(placed.axes, qd[:guided]) if qd is not None else (ZERO,) * guided
     rest = (ZERO,) * (system.nv - guided)
-    return Speeds((*placed.axes, *rest), (*rates, *rest), system.free_speeds)
+    return VelocityBasis((*placed.axes, *rest), (*rates, *rest), system.free_velocities)
 
 
-def quasi_speeds(system: SphericalSystem, placed: Posture) -> Speeds:
+def quasi_velocities(system: SphericalSystem, placed: Placements) -> VelocityBasis:
     """Ω along the world's axes as speeds, where Euler angles are the coordinates: no attitude of the platform is special."""
     if system.guide is not None:
-        return coordinate_speeds(system, placed)
+        return coordinate_velocities(system, placed)
     rest = (ZERO,) * (system.nv - 3)
-    return Speeds((X, Y, Z, *rest), (ZERO, ZERO, ZERO, *rest), system.free_speeds)
+    return VelocityBasis((X, Y, Z, *rest), (ZERO, ZERO, ZERO, *rest), system.free_velocities)
 
 
 def axis_rates(axes: Sequence[Vec3], rates: Sequence[Scalar]) -> tuple[Vec3, ...]:
@@ -71,8 +73,8 @@ def axis_rates(axes: Sequence[Vec3], rates: Sequence[Scalar]) -> tuple[Vec3, ...
 
 
 def platform_rates(
-    system: SphericalSystem, placed: Posture, qd: Sequence[Scalar], qdd: Sequence[Scalar] | None = None
-) -> Rates:
+    system: SphericalSystem, placed: Placements, qd: Sequence[Scalar], qdd: Sequence[Scalar] | None = None
+) -> PlatformRates:
     """Ω = E q̇ and Ω̇ = E q̈ + Ė q̇, (26); without q̈ the part of the velocities alone."""
     guided = len(placed.axes)
     qdd = [0.0] * system.nv if qdd is None else qdd
@@ -80,18 +82,18 @@ def platform_rates(
     for axis, rate, acceleration in zip(placed.axes, qd[:guided], qdd[:guided], strict=True):
         Omegad = Omegad + axis * acceleration + Omega.cross(axis) * rate
         Omega = Omega + axis * rate
-    free = tuple(tuple((qd[k], qdd[k]) for k in speeds) for speeds in system.free_speeds)
-    return Rates(Omega, Omegad, free)
+    free = tuple(tuple((qd[k], qdd[k]) for k in speeds) for speeds in system.free_velocities)
+    return PlatformRates(Omega, Omegad, free)
 
 
-def normals(leg: LegPosture) -> tuple[Vec3, Vec3, Vec3]:
+def normals(leg: LegPlacements) -> tuple[Vec3, Vec3, Vec3]:
     """p1 / h, p2 / h, p3 / h of (39): what the rates of the last three joints are products with."""
-    u, w, v = leg.axes[-CLOSED:]
-    share = reciprocal(leg.h, leg.discriminant, SMALLEST_H**2)
+    u, w, v = leg.axes[-DEPENDENT_JOINTS:]
+    share = guarded_reciprocal(leg.h, leg.discriminant, MIN_H**2)
     return v.cross(w) * share, u.cross(v) * share, w.cross(u) * share
 
 
-def reciprocal(value: Scalar, size: Scalar, least: Scalar) -> Scalar:
+def guarded_reciprocal(value: Scalar, size: Scalar, least: Scalar) -> Scalar:
     """1 / value; not a number where the size is less than it must be.
 
     The term that is added is 0, or 0 times the root of a negative number; its derivative is 0, too.
@@ -99,7 +101,9 @@ def reciprocal(value: Scalar, size: Scalar, least: Scalar) -> Scalar:
     return 1.0 / (value + (size - abs(size)) * sqrt(size - least))
 
 
-def joint_motion(leg: LegPosture, rates: Rates, free: Sequence[tuple[Scalar, Scalar]]) -> list[tuple[Scalar, Scalar]]:
+def joint_motion(
+    leg: LegPlacements, rates: PlatformRates, free: Sequence[tuple[Scalar, Scalar]]
+) -> list[tuple[Scalar, Scalar]]:
     """Rate and acceleration of every joint of a leg: (40) and (41) for those that are not free."""
     if len(free) == len(leg.axes):
         return list(free)
@@ -107,7 +111,7 @@ def joint_motion(leg: LegPosture, rates: Rates, free: Sequence[tuple[Scalar, Sca
     for axis, (rate, acceleration) in zip(leg.axes, free, strict=False):
         based = based + axis * acceleration + base.cross(axis) * rate
         base = base + axis * rate
-    u, w, v = leg.axes[-CLOSED:]
+    u, w, v = leg.axes[-DEPENDENT_JOINTS:]
     P = normals(leg)
     relative = rates.Omega - base
     theta, psi, xi = (p @ relative for p in P)  # (40)
@@ -116,14 +120,14 @@ def joint_motion(leg: LegPosture, rates: Rates, free: Sequence[tuple[Scalar, Sca
     return [*free, *((rate, p @ rest) for rate, p in zip((theta, psi, xi), P, strict=True))]  # (41)
 
 
-def joint_rows(leg: LegPosture, E: Sequence[Vec3], free: Sequence[int]) -> list[list[Scalar]]:
+def joint_rows(leg: LegPlacements, E: Sequence[Vec3], free: Sequence[int]) -> list[list[Scalar]]:
     """The rate of every joint as a row over the speeds that turn the platform by E: (50), for all joints."""
-    relative = seen_from_leg(leg, E, free)
-    return [*unit_rows(free, len(E)), *([p @ column for column in relative] for p in closing_normals(leg, free))]
+    relative = relative_to_leg(leg, E, free)
+    return [*unit_rows(free, len(E)), *([p @ column for column in relative] for p in dependent_normals(leg, free))]
 
 
 def joint_row_rates(
-    leg: LegPosture, speeds: Speeds, free: Sequence[int], motion: Sequence[tuple[Scalar, Scalar]], Omega: Vec3
+    leg: LegPlacements, speeds: VelocityBasis, free: Sequence[int], motion: Sequence[tuple[Scalar, Scalar]], Omega: Vec3
 ) -> list[list[Scalar]]:
     """Rates of these rows, `(p/h)^T Ė + ((h ṗ - ḣ p)/h²)^T E`."""
     constant = [[0.0] * len(speeds.E) for _ in free]
@@ -131,7 +135,7 @@ def joint_row_rates(
         return constant
     rates = [rate for rate, _ in motion[: len(leg.axes) - 1]]
     directions = axis_rates(leg.axes[:-1], rates)
-    relative = seen_from_leg(leg, speeds.E, free)
+    relative = relative_to_leg(leg, speeds.E, free)
     relatived = list(speeds.Ed)
     for direction, own in zip(directions, free, strict=False):
         relatived[own] = relatived[own] - direction
@@ -146,7 +150,7 @@ def joint_row_rates(
     return found
 
 
-def seen_from_leg(leg: LegPosture, E: Sequence[Vec3], free: Sequence[int]) -> list[Vec3]:
+def relative_to_leg(leg: LegPlacements, E: Sequence[Vec3], free: Sequence[int]) -> list[Vec3]:
     """Angular velocity of the platform relative to the last body of the leg that free joints move, for each speed."""
     relative = list(E)
     for axis, own in zip(leg.axes, free, strict=False):
@@ -154,7 +158,7 @@ def seen_from_leg(leg: LegPosture, E: Sequence[Vec3], free: Sequence[int]) -> li
     return relative
 
 
-def closing_normals(leg: LegPosture, free: Sequence[int]) -> tuple[Vec3, ...]:
+def dependent_normals(leg: LegPlacements, free: Sequence[int]) -> tuple[Vec3, ...]:
     """The normals of the joints that follow from the platform; none where all joints are free."""
     return () if len(free) == len(leg.axes) else normals(leg)
 

@@ -12,15 +12,15 @@ from appell.algebra import IDENTITY, Scalar, Vec3
 from appell.algorithms.regressor import UNITS
 from appell.closed_loop.spherical.actuation import actuator_torques
 from appell.closed_loop.spherical.dynamics import BodyMotion, leg_motions, moment, platform_motion
-from appell.closed_loop.spherical.jacobians import actuated_rows, still_jacobians
-from appell.closed_loop.spherical.posture import Posture, posture
+from appell.closed_loop.spherical.jacobians import actuated_rows, body_jacobians
+from appell.closed_loop.spherical.placements import Placements, placements
 from appell.closed_loop.spherical.rates import (
-    Rates,
-    Speeds,
-    coordinate_speeds,
+    PlatformRates,
+    VelocityBasis,
+    coordinate_velocities,
     joint_motion,
     platform_rates,
-    quasi_speeds,
+    quasi_velocities,
 )
 from appell.model.parameters import inertia_of
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
     """K with τ = K Φ for the torques of the actuators, by (51) column by column, in quasi-velocities."""
-    placed = posture(system, q)
-    speeds = quasi_speeds(system, placed)
+    placed = placements(system, q)
+    speeds = quasi_velocities(system, placed)
     K = of_speeds(system, placed, speeds, platform_rates(system, placed, qd, qdd))
     Jact = actuated_rows(system, placed, speeds)
     columns = [actuator_torques(system, Jact, column) for column in zip(*K, strict=True)]
@@ -40,11 +40,13 @@ def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
 
 def generalized_regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
     """K with Q = K Φ for the forces on the coordinates."""
-    placed = posture(system, q)
-    return of_speeds(system, placed, coordinate_speeds(system, placed), platform_rates(system, placed, qd, qdd))
+    placed = placements(system, q)
+    return of_speeds(system, placed, coordinate_velocities(system, placed), platform_rates(system, placed, qd, qdd))
 
 
-def of_speeds(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: Rates) -> list[list[Scalar]]:
+def of_speeds(
+    system: SphericalSystem, placed: Placements, speeds: VelocityBasis, rates: PlatformRates
+) -> list[list[Scalar]]:
     """K of the forces on some speeds, over the ten parameters of every body: (15) for bodies of one unit parameter each."""
     rows: list[list[Scalar]] = [[] for _ in range(system.nv)]
 
@@ -54,7 +56,7 @@ def of_speeds(system: SphericalSystem, placed: Posture, speeds: Speeds, rates: R
             for row, column in zip(rows, J, strict=True):
                 row.append(column @ N)
 
-    bodies = still_jacobians(system, placed, speeds)
+    bodies = body_jacobians(system, placed, speeds)
     add(platform_motion(system, placed, rates), next(bodies).J)
     for leg, given in zip(placed.legs, rates.free, strict=True):
         for body in leg_motions(system, leg, joint_motion(leg, rates, given)):

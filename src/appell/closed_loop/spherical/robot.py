@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from appell.closed_loop.spherical.functions import SphericalFunctions
-from appell.closed_loop.spherical.leg import ASSEMBLIES, Leg
-from appell.closed_loop.spherical.posture import CLOSED
-from appell.deprecation import renamed_attribute
+from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
+from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 from appell.model.pose import Triple
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
-    from appell.closed_loop.spherical.forward_kinematics import Assemblies
+    from appell.closed_loop.spherical.forward_kinematics import AssemblyModes
     from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
     from appell.closed_loop.spherical.system import SphericalSystem
     from appell.closed_loop.spherical.workspace import WorkspaceMap
@@ -76,7 +76,7 @@ class SphericalRobot(SphericalFunctions):
             for name in given:
                 if given.count(name) > 1:
                     raise ModelError(f"{self.name}: two {kind} are named {name!r}. Give each its own name.")
-        guides = [leg.name for leg in self.legs if leg.joints < CLOSED]
+        guides = [leg.name for leg in self.legs if leg.joints < DEPENDENT_JOINTS]
         if len(guides) > 1:
             raise ModelError(
                 f"{self.name}: legs {' and '.join(map(repr, guides))} have fewer than three joints; one leg may guide the "
@@ -88,7 +88,7 @@ class SphericalRobot(SphericalFunctions):
     @cached_property
     def guide(self) -> int | None:
         """Number of the leg that guides the platform, None where it turns freely."""
-        return next((i for i, leg in enumerate(self.legs) if leg.joints < CLOSED), None)
+        return next((i for i, leg in enumerate(self.legs) if leg.joints < DEPENDENT_JOINTS), None)
 
     tree = renamed_attribute("tree", "system")
 
@@ -117,7 +117,9 @@ class SphericalRobot(SphericalFunctions):
     def joint_names(self) -> tuple[str, ...]:
         """Names of the coordinates, in the order of q."""
         guided = EULER if self.guide is None else self.legs[self.guide].joint_names
-        free = [name for i, leg in enumerate(self.legs) if i != self.guide for name in leg.joint_names[:-CLOSED]]
+        free = [
+            name for i, leg in enumerate(self.legs) if i != self.guide for name in leg.joint_names[:-DEPENDENT_JOINTS]
+        ]
         return (*guided, *free)
 
     @cached_property
@@ -168,11 +170,11 @@ class SphericalRobot(SphericalFunctions):
         return tuple(joint for joint in self.joints if joint.name in self.joint_names)
 
     @cached_property
-    def open_tree(self) -> Robot:
+    def spanning_tree(self) -> Robot:
         """The same bodies with all loops cut open: legs without their last joints, the platform on its Euler angles."""
-        from appell.closed_loop.spherical.tree import open_tree
+        from appell.closed_loop.spherical.tree import spanning_tree
 
-        return open_tree(self)
+        return spanning_tree(self)
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -189,16 +191,17 @@ class SphericalRobot(SphericalFunctions):
         x, y, z = (float(value) for value in gravity)
         return replace(self, gravity_vector=(x, y, z))
 
-    def with_assembly(self, assembly: str | Sequence[str]) -> SphericalRobot:
+    @renamed_arguments(assembly="working_mode")
+    def with_working_modes(self, working_mode: str | Sequence[str]) -> SphericalRobot:
         """The same robot with legs at other roots of eq. (34): `"plus"` or `"minus"`, for all legs or for each.
 
         Example:
             >>> import appell
-            >>> wrist = appell.load("agile_wrist").with_assembly(("plus", "minus", "plus"))
-            >>> [leg.assembly for leg in wrist.legs]
+            >>> wrist = appell.load("agile_wrist").with_working_modes(("plus", "minus", "plus"))
+            >>> [leg.working_mode for leg in wrist.legs]
             ['plus', 'minus', 'plus']
         """
-        return replace(self, legs=with_assembly(self.legs, assembly))
+        return replace(self, legs=with_working_modes(self.legs, working_mode))
 
     # --- how its functions are evaluated (they are documented in SphericalFunctions) ----------------------------------
 
@@ -225,7 +228,7 @@ class SphericalRobot(SphericalFunctions):
 
     # --- the rest of the kinematics ------------------------------------------------------------------------------------
 
-    def forward_kinematics(self, angles: ArrayLike) -> Assemblies:
+    def forward_kinematics(self, angles: ArrayLike) -> AssemblyModes:
         """All attitudes of the platform at these angles of the actuated joints: of three legs of three joints, at most eight.
 
         Args:
@@ -239,15 +242,15 @@ class SphericalRobot(SphericalFunctions):
             >>> len(found), found.nearest([0.1, 0.2, 0.3]).round(9).tolist()
             (2, [0.1, 0.2, 0.3])
         """
-        from appell.closed_loop.spherical.forward_kinematics import all_assemblies
+        from appell.closed_loop.spherical.forward_kinematics import all_assembly_modes
 
-        return all_assemblies(self, angles)
+        return all_assembly_modes(self, angles)
 
     def forward_kinematics_near(self, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
         """The coordinates near `start` at these angles of the actuators, by Newton's method, (..., nq).
 
         Raises:
-            ClosureError: no solution was found from there.
+            LoopClosureError: no solution was found from there.
 
         Example:
             >>> import appell
@@ -256,9 +259,9 @@ class SphericalRobot(SphericalFunctions):
             >>> wrist.forward_kinematics_near(theta, start=[0.0, 0.0, 0.0]).round(9).tolist()
             [0.1, 0.2, 0.3]
         """
-        from appell.closed_loop.spherical.forward_kinematics import nearest_assembly
+        from appell.closed_loop.spherical.forward_kinematics import solve_near
 
-        return nearest_assembly(self, angles, start)
+        return solve_near(self, angles, start)
 
     def workspace_map(
         self,
@@ -288,7 +291,7 @@ class SphericalRobot(SphericalFunctions):
     # --- the same robot by the general machinery ---------------------------------------------------------------------
 
     def as_closed_loop(self, q: ArrayLike | None = None) -> ClosedLoopRobot:
-        """The same robot as a tree with loop closures: `open_tree`, and a hinge on the platform at the end of each leg.
+        """The same robot as a tree with loop closures: `spanning_tree`, and a hinge on the platform at the end of each leg.
 
         Its speeds are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
         (`closed_loop_configuration`).
@@ -314,8 +317,12 @@ class SphericalRobot(SphericalFunctions):
 
         return closed_loop_configuration(self, q)
 
+    with_assembly = renamed_attribute("with_assembly", "with_working_modes")
+    open_tree = renamed_attribute("open_tree", "spanning_tree")
+
+    @renamed_arguments(torques="tau")
     def constraint_forces(
-        self, q, qd, torques, *, gravity=None, external_forces=None, check=True
+        self, q, qd, tau, *, gravity=None, external_forces=None, check=True
     ) -> Mapping[str, np.ndarray]:
         """Wrench of the last joint of each leg on the platform under these torques of the actuators: name, (..., 6). [N, N m]
 
@@ -330,9 +337,7 @@ class SphericalRobot(SphericalFunctions):
             ['leg1_joint3', 'leg2_joint3', 'leg3_joint3']
         """
         x = self.closed_loop_configuration(q)
-        return self._loops.constraint_forces(
-            x, qd, torques, gravity=gravity, external_forces=external_forces, check=check
-        )
+        return self._loops.constraint_forces(x, qd, tau, gravity=gravity, external_forces=external_forces, check=check)
 
     @cached_property
     def _loops(self) -> ClosedLoopRobot:
@@ -350,12 +355,12 @@ class SphericalRobot(SphericalFunctions):
         )
 
 
-def with_assembly(legs: Sequence[Leg], assembly: str | Sequence[str]) -> tuple[Leg, ...]:
+def with_working_modes(legs: Sequence[Leg], working_mode: str | Sequence[str]) -> tuple[Leg, ...]:
     """The legs at the named roots of eq. (34)."""
-    each = (assembly,) * len(legs) if isinstance(assembly, str) else tuple(assembly)
+    each = (working_mode,) * len(legs) if isinstance(working_mode, str) else tuple(working_mode)
     if len(each) != len(legs):
-        raise ModelError(f"{len(each)} assemblies for {len(legs)} legs; give one name, or one for each leg.")
+        raise ModelError(f"got {len(each)} working modes for {len(legs)} legs. Give one name, or one per leg.")
     for name in each:
-        if name not in ASSEMBLIES:
-            raise ModelError(unknown_name_message("assembly", name, ASSEMBLIES))
-    return tuple(replace(leg, assembly=name) for leg, name in zip(legs, each, strict=True))
+        if name not in WORKING_MODES:
+            raise ModelError(unknown_name_message("working mode", name, WORKING_MODES))
+    return tuple(replace(leg, working_mode=name) for leg, name in zip(legs, each, strict=True))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.spherical.singularities import refuse
+from appell.closed_loop.spherical.singularities import require_regular
 from appell.compiler.options import Options
-from appell.errors import ClosureError
+from appell.errors import LoopClosureError
 from appell.model.joint_friction import JointFriction
 from appell.robot.simulation_model import CompiledFunctions, StateLimits
 
@@ -58,7 +58,7 @@ class SphericalSimulationModel(CompiledFunctions):
 
     def nonfinite_reason(self, q: np.ndarray) -> str:
         try:
-            refuse(self.robot.system, q, "forward_dynamics")
-        except ClosureError as error:
+            require_regular(self.robot.system, q, "forward_dynamics")
+        except LoopClosureError as error:
             return str(error)
         return ""

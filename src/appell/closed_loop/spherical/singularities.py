@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.closed_loop.spherical.actuation import SMALLEST_SINE
+from appell.closed_loop.spherical.actuation import MIN_SINE
 from appell.closed_loop.spherical.kinematics import margins
-from appell.closed_loop.spherical.rates import SMALLEST_H
-from appell.errors import ClosureError
+from appell.closed_loop.spherical.rates import MIN_H
+from appell.errors import LoopClosureError
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import SphericalSystem
@@ -48,9 +48,9 @@ class Singularities(NamedTuple):
         nearest = self.discriminant.min(axis=-1)
         faults = [
             nearest < 0.0,
-            nearest < SMALLEST_H**2 + rounding,
-            ~(self.actuators**2 >= SMALLEST_SINE**2 + rounding),
-            self.euler**2 < SMALLEST_H**2 + rounding,
+            nearest < MIN_H**2 + rounding,
+            ~(self.actuators**2 >= MIN_SINE**2 + rounding),
+            self.euler**2 < MIN_H**2 + rounding,
         ]
         return np.select(faults, STATUSES[1:], REGULAR)
 
@@ -64,7 +64,7 @@ def split(values: np.ndarray, legs: int) -> Singularities:
     )
 
 
-def measured(system: SphericalSystem, q: np.ndarray) -> Singularities:
+def singularity_measures(system: SphericalSystem, q: np.ndarray) -> Singularities:
     """Of configurations (..., nq), in plain arrays."""
     lanes = list(np.asarray(q, dtype=float).reshape(-1, q.shape[-1]).T)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -72,12 +72,12 @@ def measured(system: SphericalSystem, q: np.ndarray) -> Singularities:
     return split(np.stack(entries, axis=-1).reshape(*q.shape[:-1], -1), len(system.legs))
 
 
-def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
+def require_regular(system: SphericalSystem, q: np.ndarray, function: str) -> None:
     """Raise for the first of configurations (..., nq) that is not regular.
 
     Gimbal lock stops forward dynamics alone, an actuator singularity inverse dynamics.
     """
-    found = measured(system, q)
+    found = singularity_measures(system, q)
     status = found.named(rounding=64.0 * float(np.finfo(q.dtype).eps))
     if function != "forward_dynamics":
         status = np.where(status == GIMBAL, REGULAR, status)
@@ -92,7 +92,9 @@ def refuse(system: SphericalSystem, q: np.ndarray, function: str) -> None:
     raise _error(system, Singularities(*(part[index] for part in found)), str(status[index]), text, index)
 
 
-def _error(system: SphericalSystem, at: Singularities, status: str, text: str, index: tuple[int, ...]) -> ClosureError:
+def _error(
+    system: SphericalSystem, at: Singularities, status: str, text: str, index: tuple[int, ...]
+) -> LoopClosureError:
     """The error for one configuration."""
     leg = int(np.argmin(at.discriminant))
     name, value = system.leg_names[leg], float(at.discriminant[leg])
@@ -104,14 +106,14 @@ def _error(system: SphericalSystem, at: Singularities, status: str, text: str, i
     elif status == LEG:
         value = float(np.sqrt(value))
         message = (
-            f"{text} is a singularity of leg {name!r}, stretched or folded: h = {value:.9g}, expected at least {SMALLEST_H:g}. "
+            f"{text} is a singularity of leg {name!r}, stretched or folded: h = {value:.9g}, expected at least {MIN_H:g}. "
             "Its joint rates are not defined there."
         )
     elif status == ACTUATORS:
         name, value = "actuators", float(at.det)
         message = (
             f"{text} is a singularity of the actuators: det Jact = {value:.3g}, the sine of the angle between its columns "
-            f"{float(at.actuators):.9g}, expected at least {SMALLEST_SINE:g}. No torques can hold the platform there."
+            f"{float(at.actuators):.9g}, expected at least {MIN_SINE:g}. No torques can hold the platform there."
         )
     else:
         name, value = "euler angles", float(at.euler)
@@ -119,4 +121,4 @@ def _error(system: SphericalSystem, at: Singularities, status: str, text: str, i
             f"{text} is gimbal lock: cos q2 = {value:.3g}, so no rates of the Euler angles follow from the platform's angular "
             "velocity. Stay away from q2 = ±90 degrees."
         )
-    return ClosureError(message, status=status, where=name, value=value, index=index)
+    return LoopClosureError(message, status=status, where=name, value=value, index=index)

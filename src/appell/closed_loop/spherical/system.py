@@ -13,7 +13,7 @@ from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
 from appell.closed_loop.spherical import dynamics, energy, jacobians, kinematics, regressor
 from appell.closed_loop.spherical.leg import Leg, turn
-from appell.closed_loop.spherical.posture import CLOSED
+from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.model.parameters import PER_LINK, inertia_of
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot
     from appell.model.body import Body
 
-Place = tuple[int, int]
+BodyIndex = tuple[int, int]
 """A body: number of its leg and its number there; the platform is (-1, 0)."""
-PLATFORM: Place = (-1, 0)
+PLATFORM: BodyIndex = (-1, 0)
 
 
 @dataclass(frozen=True)
-class LegNumbers:
+class LegModel:
     """A leg: constant rotations, arcs, and the mass properties of its bodies about the centre."""
 
     base: Rotation
@@ -42,9 +42,16 @@ class LegNumbers:
         return len(self.arcs) + 1
 
     @classmethod
-    def of(cls, leg: Leg) -> LegNumbers:
+    def of(cls, leg: Leg) -> LegModel:
         arcs = tuple(turn(0, arc) for arc in leg.arcs)
-        return cls(leg.base.rotation, arcs, leg.tip.rotation, tuple(map(mass_of, leg.bodies)), leg.sign, leg.actuated)
+        return cls(
+            leg.base.rotation,
+            arcs,
+            leg.tip.rotation,
+            tuple(map(inertia_about_centre, leg.bodies)),
+            leg.sign,
+            leg.actuated,
+        )
 
 
 def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods) -> Quantity:
@@ -61,17 +68,17 @@ QUANTITIES = {
     for quantity in (
         _quantity(
             "inverse_dynamics", "q qd qdd", ("a",), True, True,
-            gibbs=dynamics.inverse_dynamics, abedloo2014=dynamics.printed_inverse_dynamics,
+            gibbs=dynamics.inverse_dynamics, abedloo2014=dynamics.paper_inverse_dynamics,
         ),
         _quantity("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
-        _quantity("forward_dynamics", "q qd torques", ("v",), True, True, gibbs=dynamics.forward_dynamics),
+        _quantity("forward_dynamics", "q qd tau", ("v",), True, True, gibbs=dynamics.forward_dynamics),
         _quantity("accelerations", "q qd forces", ("v",), True, True, gibbs=dynamics.accelerations),
         _quantity("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
         _quantity("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
         _quantity("gravity", "q", ("v",), gravity=True, abedloo2014=jacobians.gravity),
         _quantity(
             "coriolis_matrix", "q qd", ("v", "v"),
-            christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.printed_coriolis_matrix,
+            christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.paper_coriolis_matrix,
         ),
         _quantity("regressor", "q qd qdd", ("a", "p"), gravity=True, gibbs=regressor.regressor),
         _quantity("generalized_regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=regressor.generalized_regressor),
@@ -101,13 +108,13 @@ class SphericalSystem(System):
         external: moments that the world exerts on bodies, along their axes.
     """
 
-    legs: tuple[LegNumbers, ...]
+    legs: tuple[LegModel, ...]
     platform: Inertia
     gravity: Vec3
     guide: int | None
-    names: tuple[tuple[str, Place], ...]
+    names: tuple[tuple[str, BodyIndex], ...]
     leg_names: tuple[str, ...]
-    external: Mapping[Place, Vec3] = field(default_factory=dict)
+    external: Mapping[BodyIndex, Vec3] = field(default_factory=dict)
     platform_place = PLATFORM
     quantities = QUANTITIES
     kind = "spherical"
@@ -117,7 +124,7 @@ class SphericalSystem(System):
         names = [(robot.platform.name, PLATFORM)]
         names += [(body.name, (i, j)) for i, leg in enumerate(robot.legs) for j, body in enumerate(leg.bodies)]
         return cls(
-            tuple(map(LegNumbers.of, robot.legs)), mass_of(robot.platform), Vec3(*robot.gravity_vector), robot.guide,
+            tuple(map(LegModel.of, robot.legs)), inertia_about_centre(robot.platform), Vec3(*robot.gravity_vector), robot.guide,
             tuple(names), tuple(leg.name for leg in robot.legs),
         )  # fmt: skip
 
@@ -131,31 +138,31 @@ class SphericalSystem(System):
         return 3 if self.guide is None else self.legs[self.guide].joints
 
     @property
-    def free_speeds(self) -> tuple[tuple[int, ...], ...]:
+    def free_velocities(self) -> tuple[tuple[int, ...], ...]:
         """For each leg the numbers of the coordinates that are angles of its joints."""
         found, start = [], self.guided
         for i, leg in enumerate(self.legs):
             if i == self.guide:
                 found.append(tuple(range(leg.joints)))
             else:
-                found.append(tuple(range(start, start + leg.joints - CLOSED)))
-                start += leg.joints - CLOSED
+                found.append(tuple(range(start, start + leg.joints - DEPENDENT_JOINTS)))
+                start += leg.joints - DEPENDENT_JOINTS
         return tuple(found)
 
     @property
     def nv(self) -> int:
         """Degrees of freedom."""
-        return self.guided + sum(leg.joints - CLOSED for i, leg in enumerate(self.legs) if i != self.guide)
+        return self.guided + sum(leg.joints - DEPENDENT_JOINTS for i, leg in enumerate(self.legs) if i != self.guide)
 
     def free_angles(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
         """Angles of the free joints of each leg."""
-        return [[q[k] for k in speeds] for speeds in self.free_speeds]
+        return [[q[k] for k in speeds] for speeds in self.free_velocities]
 
     @property
     def sizes(self) -> dict[str, int]:
         nv, actuators = self.nv, sum(len(leg.actuated) for leg in self.legs)
         return {
-            "q": nv, "qd": nv, "qdd": nv, "forces": nv, "v": nv, "torques": actuators, "a": actuators,
+            "q": nv, "qd": nv, "qdd": nv, "forces": nv, "v": nv, "tau": actuators, "a": actuators,
             "j": sum(leg.joints for leg in self.legs), "m": 2 * len(self.legs) + 2 + nv,
             "p": PER_LINK * (1 + sum(len(leg.inertias) for leg in self.legs)),
         }  # fmt: skip
@@ -176,7 +183,7 @@ class SphericalSystem(System):
         if request.gravity:
             system = replace(system, gravity=Vec3(*entries["gravity"]))
         wrenches = entries.get("external_forces", ())
-        external: dict[Place, Vec3] = {}
+        external: dict[BodyIndex, Vec3] = {}
         for k, name in enumerate(request.forces):  # forces act at the centre, which does not move: their moments count
             place, moment = self.frames[name], Vec3(*wrenches[6 * k + 3 : 6 * k + 6])
             external[place] = external[place] + moment if place in external else moment
@@ -202,11 +209,11 @@ class SphericalSystem(System):
         return replace(self, platform=platform, legs=tuple(legs))
 
     def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
-        from appell.closed_loop.spherical.singularities import refuse
+        from appell.closed_loop.spherical.singularities import require_regular
 
-        refuse(self, inputs["q"], function)
+        require_regular(self, inputs["q"], function)
 
 
-def mass_of(body: Body) -> Inertia:
+def inertia_about_centre(body: Body) -> Inertia:
     """Mass properties about the centre."""
     return Inertia.at_center(body.mass, Vec3(*body.com), Sym3(*body.inertia))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.closed_loop.closure import Closure
+from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.spherical.leg import Axis, Leg
 from appell.errors import ModelError
 from appell.model.body import Body
@@ -36,7 +36,7 @@ def leg_joints(leg: Leg, platform: str) -> tuple[Joint, ...]:
     )
 
 
-def open_tree(robot: SphericalRobot) -> Robot:
+def spanning_tree(robot: SphericalRobot) -> Robot:
     """The legs without their last joints, and the platform on three joints of its Euler angles: all loops cut open.
 
     The platform's joints are `yaw`, `pitch`, `roll`, after those of the legs; where a leg guides the platform, it stays on it.
@@ -76,14 +76,14 @@ def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobo
     """Documented at `SphericalRobot.as_closed_loop`."""
     from appell.closed_loop.build import close_loops
 
-    tree = robot.open_tree
+    tree = robot.spanning_tree
     for name in robot.actuator_names:
         if name not in tree.joint_names:
             raise ModelError(
                 f"{robot.name}: actuator {name!r} is the joint at which its leg is cut open. Actuate another joint of the leg."
             )
     closures = [
-        Closure(
+        LoopClosure(
             leg.joint_names[-1],
             "revolute",
             leg.bodies[-1].name,
@@ -96,7 +96,7 @@ def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobo
     ]
     reference = np.zeros(robot.nq) if q is None else np.asarray(q, dtype=float)
     start = closed_loop_configuration(robot, reference)
-    return close_loops(tree, closures, robot.actuator_names, speeds=robot.joint_names, q=start)
+    return close_loops(tree, closures, robot.actuator_names, independent_velocities=robot.joint_names, q=start)
 
 
 def closed_loop_configuration(robot: SphericalRobot, q: ArrayLike) -> np.ndarray:
@@ -105,7 +105,7 @@ def closed_loop_configuration(robot: SphericalRobot, q: ArrayLike) -> np.ndarray
     angles = robot.joint_angles(coordinates)
     known = {name: angles[..., k] for k, name in enumerate(robot.leg_joint_names)}
     known |= {name: coordinates[..., k] for k, name in enumerate(robot.joint_names)}
-    return np.stack([known[name] for name in robot.open_tree.joint_names], axis=-1)
+    return np.stack([known[name] for name in robot.spanning_tree.joint_names], axis=-1)
 
 
 def _pose(axis: Axis) -> Pose:

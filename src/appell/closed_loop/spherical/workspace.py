@@ -85,7 +85,7 @@ def workspace_map(
         q[..., names.index(name)] = value
     q[..., names.index(over[0])] = grid[None, :]
     q[..., names.index(over[1])] = grid[:, None]
-    found = robot.singularities(q)
+    found = robot.singularity(q)
     middle = dict(zip(names, q[points // 2, points // 2].tolist(), strict=True))
     legs = tuple(leg.name for leg in robot.legs)
     return WorkspaceMap(robot.name, legs, (over[0], over[1]), middle, grid, grid, found, found.status)

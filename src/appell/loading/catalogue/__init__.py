@@ -54,7 +54,7 @@ def build(name: str) -> Any:
 
 def virtual_bodies(name: str) -> frozenset[str]:
     """Bodies of the built-in robot that rightly have no mass although they move: what its module lists in VIRTUAL."""
-    return getattr(_module(name), "VIRTUAL", frozenset())
+    return getattr(_module(name), "VIRTUAL_BODIES", frozenset())
 
 
 def _module(name: str):

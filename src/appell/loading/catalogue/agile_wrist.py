@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.checks import as_real
+from appell.deprecation import renamed_arguments
 from appell.errors import ModelError, ModelWarning
 from appell.model.body import Body
 
@@ -24,12 +25,15 @@ PLATFORM_MASS = 1.351
 PLATFORM_INERTIA = (38.29e-4, 38.29e-4, 4.5e-4)
 """Of the platform [kg, kg m²]; the paper does not say about which point, here it is the centre."""
 
-VIRTUAL = frozenset(("yaw_stage", "pitch_stage"))
+VIRTUAL_BODIES = frozenset(("yaw_stage", "pitch_stage"))
 """Bodies without mass that carry the Euler angles where the loops are cut open."""
 
 
+@renamed_arguments(assembly="working_mode")
 def agile_wrist(
-    assembly: str | Sequence[str] = "plus", arc_radius: float = 0.10, platform_com: Sequence[float] = (0.0, 0.0, 0.0)
+    working_mode: str | Sequence[str] = "plus",
+    arc_radius: float = 0.10,
+    platform_com: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> SphericalRobot:
     """Three legs of three joints with the numbers of Abedloo 2014, section IV.
 
@@ -39,12 +43,12 @@ def agile_wrist(
 
     Example:
         >>> import appell
-        >>> wrist = appell.robots.agile_wrist(assembly=("plus", "plus", "minus"), platform_com=(0, 0, 0.05))
+        >>> wrist = appell.robots.agile_wrist(working_mode=("plus", "plus", "minus"), platform_com=(0, 0, 0.05))
         >>> wrist.nv, round(sum(body.mass for body in wrist.bodies), 4)
         (3, 2.4333)
     """
     from appell.closed_loop.spherical import Axis, Leg, SphericalRobot
-    from appell.closed_loop.spherical.robot import with_assembly
+    from appell.closed_loop.spherical.robot import with_working_modes
 
     if not 0.0 < as_real(arc_radius) < math.inf:
         raise ModelError(f"arc_radius is {arc_radius!r}, expected a positive number [m].")
@@ -58,7 +62,7 @@ def agile_wrist(
         )
         for i in range(3)
     )
-    return SphericalRobot("agile_wrist", with_assembly(legs, assembly), platform(platform_com))
+    return SphericalRobot("agile_wrist", with_working_modes(legs, working_mode), platform(platform_com))
 
 
 def arc(name: str, angle: float, radius: float) -> Body:

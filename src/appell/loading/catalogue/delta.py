@@ -28,7 +28,7 @@ def delta() -> ClosedLoopRobot:
     and the platform has a translation joint. Speeds are the velocity of the platform: v_x, v_y, v_z.
     """
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     along, _, _, across, _, _ = bar_along_x(FOREARM_MASS, FOREARM, 0.0)
     apart = FOREARM_MASS * (SPACING / 2) ** 2  # the rods stand apart along x of the forearm, the arm's axis
@@ -57,7 +57,7 @@ def delta() -> ClosedLoopRobot:
             )
         )  # fmt: skip
         wrist, ball = Pose((0.0, 0.0, -FOREARM)), Pose((PLATFORM * x, PLATFORM * y, 0.0))
-        closures.append(Closure(f"wrist{i + 1}", "spherical", f"forearm{i + 1}", "platform", wrist, ball))
+        closures.append(LoopClosure(f"wrist{i + 1}", "spherical", f"forearm{i + 1}", "platform", wrist, ball))
         q += [0.3, 0.25, 0.0]
     motors = ["motor1", "motor2", "motor3"]
-    return close_loops(builder.build(), closures, actuated=motors, speeds=["position"], q=q)
+    return close_loops(builder.build(), closures, actuated=motors, independent_velocities=["position"], q=q)

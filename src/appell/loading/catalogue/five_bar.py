@@ -22,7 +22,7 @@ def five_bar() -> ClosedLoopRobot:
     The frame `tip` is at the hinge.
     """
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     builder = RobotBuilder("five_bar", gravity=(0.0, -9.81, 0.0)).body("base")
     for side, x in (("left", 0.0), ("right", BASE)):
@@ -34,5 +34,5 @@ def five_bar() -> ClosedLoopRobot:
         )
     tree = builder.fixed("tip_mark", parent="left_lower", child="tip", xyz=(LINK, 0.0, 0.0)).build()
     end = Pose((LINK, 0.0, 0.0))
-    hand = Closure("hand", "revolute", "left_lower", "right_lower", end, end)
+    hand = LoopClosure("hand", "revolute", "left_lower", "right_lower", end, end)
     return close_loops(tree, [hand], actuated=["left_motor", "right_motor"], q=[1.571, -0.715, 1.571, 0.715])

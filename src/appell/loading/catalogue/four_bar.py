@@ -33,7 +33,7 @@ def four_bar() -> ClosedLoopRobot:
     loop in space: of the five equations of its hinge two are independent.
     """
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     tree = (
         RobotBuilder("four_bar", gravity=(0.0, -9.81, 0.0))
@@ -48,5 +48,5 @@ def four_bar() -> ClosedLoopRobot:
         .build()
     )
     middle, end = Pose((COUPLER * UNIT, 0.0, 0.0)), Pose((ROCKER * UNIT, 0.0, 0.0))
-    knee = Closure("knee", "revolute", "coupler_link", "rocker_link", middle, end)
+    knee = LoopClosure("knee", "revolute", "coupler_link", "rocker_link", middle, end)
     return close_loops(tree, [knee], actuated=["crank"], q=[1.5, -0.5, 1.6])

@@ -26,7 +26,7 @@ def planar_3rrr() -> ClosedLoopRobot:
     Speeds are those of the platform, along its own axes, with its angular velocity: v_x, v_y, ω.
     """
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     across = MASS * PLATFORM**2 / 4
     builder = RobotBuilder("planar_3rrr", gravity=(0.0, -9.81, 0.0)).body("base")
@@ -43,8 +43,8 @@ def planar_3rrr() -> ClosedLoopRobot:
             .continuous(f"elbow{i + 1}", parent=f"upper{i + 1}", child=f"lower{i + 1}", xyz=(LINK, 0.0, 0.0))
         )
         end, hinge = Pose((LINK, 0.0, 0.0)), Pose((PLATFORM * x, PLATFORM * y, 0.0))
-        closures.append(Closure(f"hinge{i + 1}", "revolute", f"lower{i + 1}", "plate", end, hinge))
+        closures.append(LoopClosure(f"hinge{i + 1}", "revolute", f"lower{i + 1}", "plate", end, hinge))
         bend = math.acos((BASE - PLATFORM) / (2 * LINK))
         q += [angle + math.pi + bend, -2 * bend]
     motors = ["motor1", "motor2", "motor3"]
-    return close_loops(builder.build(), closures, actuated=motors, speeds=["platform"], q=q)
+    return close_loops(builder.build(), closures, actuated=motors, independent_velocities=["platform"], q=q)

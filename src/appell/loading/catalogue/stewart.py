@@ -29,7 +29,7 @@ def stewart() -> ClosedLoopRobot:
     first. In the source a leg ends in a universal joint and may turn in itself instead; the rest is the same.
     """
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import Closure
+    from appell.closed_loop.closure import LoopClosure
 
     feet, heads = _circle(BASE, BASE_OFFSET, 0.0), _circle(PLATFORM, PLATFORM_OFFSET, math.pi / 3)
     heads = np.roll(heads, 1, axis=0)  # neighbours on the base go to different pairs of the platform
@@ -53,10 +53,10 @@ def stewart() -> ClosedLoopRobot:
             .prismatic(f"leg{i}", parent=f"cylinder{i}", child=f"rod{i}", axis="z")
         )
         x, y, z = head.tolist()
-        closures.append(Closure(f"head{i}", "spherical", f"rod{i}", "plate", second_pose=Pose((x, y, z))))
+        closures.append(LoopClosure(f"head{i}", "spherical", f"rod{i}", "plate", pose2=Pose((x, y, z))))
         q += [0.0, 0.0, length]
     legs = [f"leg{i}" for i in range(1, 7)]
-    return close_loops(builder.build(), closures, actuated=legs, speeds=["platform"], q=q)
+    return close_loops(builder.build(), closures, actuated=legs, independent_velocities=["platform"], q=q)
 
 
 def _circle(radius: float, offset: float, turn: float) -> np.ndarray:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from appell.algebra import AxisRotation, Rotation, Scalar, Vec3, X, Y, Z, cos, sin, sqrt
 
 if TYPE_CHECKING:
-    from appell.closed_loop.spherical.system import LegNumbers, SphericalSystem
+    from appell.closed_loop.spherical.system import LegModel, SphericalSystem
 
-CLOSED = 3
+DEPENDENT_JOINTS = 3
 """Joints of a leg that follow from the platform's attitude; those before them are coordinates of their own."""
 
 
-class LegPosture(NamedTuple):
+class LegPlacements(NamedTuple):
     """A leg in the world.
 
     Attributes:
@@ -40,7 +40,7 @@ class LegPosture(NamedTuple):
     h: Scalar
 
 
-class Posture(NamedTuple):
+class Placements(NamedTuple):
     """The whole robot.
 
     Attributes:
@@ -51,26 +51,26 @@ class Posture(NamedTuple):
 
     R: Rotation
     axes: tuple[Vec3, ...]
-    legs: tuple[LegPosture, ...]
+    legs: tuple[LegPlacements, ...]
 
 
-def posture(system: SphericalSystem, q: Sequence[Scalar]) -> Posture:
+def placements(system: SphericalSystem, q: Sequence[Scalar]) -> Placements:
     """Every body from the coordinates: eqs (25) to (36)."""
-    R, axes = guided(system, q)
+    R, axes = platform_orientation(system, q)
     legs = tuple(
         (open_chain(leg, free) if len(free) == leg.joints else closed_chain(leg, R, free))
         for leg, free in zip(system.legs, system.free_angles(q), strict=True)
     )
-    return Posture(R, axes, legs)
+    return Placements(R, axes, legs)
 
 
-def guided(system: SphericalSystem, q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
+def platform_orientation(system: SphericalSystem, q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
     """Attitude of the platform and the axes of its coordinates: 321 Euler angles, or the joints of the leg that guides it."""
     if system.guide is None:
         return euler(q)
     leg = system.legs[system.guide]
     chain = open_chain(leg, q[: leg.joints])
-    return carried(leg, chain.turns) * Rotation(rotor(q[leg.joints - 1])) * leg.tip.T, chain.axes
+    return chain_rotation(leg, chain.turns) * Rotation(joint_rotation(q[leg.joints - 1])) * leg.tip.T, chain.axes
 
 
 def euler(q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
@@ -79,10 +79,10 @@ def euler(q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
     return Rotation(yaw, pitch, roll), (Z, yaw @ Y, yaw @ (pitch @ X))
 
 
-def closed_chain(leg: LegNumbers, R: Rotation, free: Sequence[Scalar]) -> LegPosture:
+def closed_chain(leg: LegModel, R: Rotation, free: Sequence[Scalar]) -> LegPlacements:
     """A leg whose last three joints follow from the platform's attitude R; the angles of those before are given."""
-    start = open_chain(leg, free) if free else LegPosture((), (), (), 1.0, 1.0)
-    B = carried(leg, start.turns)
+    start = open_chain(leg, free) if free else LegPlacements((), (), (), 1.0, 1.0)
+    B = chain_rotation(leg, start.turns)
     first, second = leg.arcs[-2:]
     u, v = B @ Z, R @ (leg.tip @ Z)  # (29)
     C = B.T @ v
@@ -97,25 +97,25 @@ def closed_chain(leg: LegNumbers, R: Rotation, free: Sequence[Scalar]) -> LegPos
     psi = AxisRotation(2, -(d.y * (1.0 / second.sin)), d.x * (1.0 / second.sin))  # (36)
     before = Rotation(leg.arcs[-3]) if free else leg.base
     steps = (before * Rotation(theta), Rotation(first, psi))
-    return LegPosture((*start.axes, u, w, v), (*start.turns, theta, psi), (*start.steps, *steps), discriminant, h)
+    return LegPlacements((*start.axes, u, w, v), (*start.turns, theta, psi), (*start.steps, *steps), discriminant, h)
 
 
-def open_chain(leg: LegNumbers, angles: Sequence[Scalar]) -> LegPosture:
+def open_chain(leg: LegModel, angles: Sequence[Scalar]) -> LegPlacements:
     """The first joints of a leg and the bodies that they carry, all angles given."""
     axes, turns, steps = [], [], []
     B = before = leg.base
     for k, angle in enumerate(angles):
         axes.append(B @ Z)
         if k < len(leg.arcs):
-            turn = rotor(angle)
+            turn = joint_rotation(angle)
             turns.append(turn)
             steps.append(before * Rotation(turn))
             before = Rotation(leg.arcs[k])
             B = B * Rotation(turn, leg.arcs[k])
-    return LegPosture(tuple(axes), tuple(turns), tuple(steps), 1.0, 1.0)
+    return LegPlacements(tuple(axes), tuple(turns), tuple(steps), 1.0, 1.0)
 
 
-def carried(leg: LegNumbers, turns: Sequence[AxisRotation]) -> Rotation:
+def chain_rotation(leg: LegModel, turns: Sequence[AxisRotation]) -> Rotation:
     """The frame of the axis that the first joints of a leg carry, in the world."""
     R = leg.base
     for turn, arc in zip(turns, leg.arcs, strict=False):
@@ -123,6 +123,6 @@ def carried(leg: LegNumbers, turns: Sequence[AxisRotation]) -> Rotation:
     return R
 
 
-def rotor(angle: Scalar) -> AxisRotation:
+def joint_rotation(angle: Scalar) -> AxisRotation:
     """The turn of a joint about its z axis."""
     return AxisRotation(2, cos(angle), sin(angle))

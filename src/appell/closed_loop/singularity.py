@@ -1,0 +1,95 @@
+"""Singular configurations: the independent velocities, or the actuators, no longer determine the motion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from appell.closed_loop.constraints import closure_residual
+from appell.closed_loop.elimination import SINE_TOL
+from appell.closed_loop.independent_velocities import column_sines, jacobian_at
+from appell.closed_loop.kinematics import actuator_jacobian
+from appell.closed_loop.reduction import CLOSURE_TOL
+from appell.errors import LoopClosureError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.system import LoopSystem
+
+VELOCITY_SINGULARITY, ACTUATOR_SINGULARITY = "singular speeds", "singular actuators"
+ACTUATOR_FUNCTIONS = {"inverse_dynamics"}
+"""Functions that solve for actuator forces."""
+
+
+class Singularity(NamedTuple):
+    """A singularity of a configuration.
+
+    Attributes:
+        status: `"singular speeds"`: the closures do not determine a joint from the independent velocities;
+            `"singular actuators"`: the actuators do not determine the motion, so that forces are unbounded.
+        where: name of the joint that is not determined.
+        sine: of the angle between the dependent columns; 0 at the singularity.
+    """
+
+    status: str
+    where: str
+    sine: float
+
+
+def singularity_at(system: LoopSystem, q: np.ndarray, actuators: bool = True) -> Singularity | None:
+    """The singularity of one configuration (nq,), None if it is regular."""
+    sines = column_sines(jacobian_at(system, q), system.dependent)
+    for k, sine in zip(system.dependent, sines, strict=True):
+        if sine <= SINE_TOL:
+            return Singularity(VELOCITY_SINGULARITY, _name(system, k), sine)
+    if actuators and len(system.actuated) >= len(system.independent):
+        J = np.array(actuator_jacobian(system, [float(x) for x in q]), dtype=float)
+        for k, sine in zip(system.independent, column_sines(J, range(J.shape[1])), strict=True):
+            if sine <= SINE_TOL:
+                return Singularity(ACTUATOR_SINGULARITY, _name(system, k), sine)
+    return None
+
+
+def require_nonsingular(system: LoopSystem, function: str, q: np.ndarray) -> None:
+    """Raise for the first configuration of (N, nq) that is open or singular."""
+    for i, state in enumerate(q):
+        _require_closed(system, function, state, (i,) if len(q) > 1 else ())
+        singularity = singularity_at(system, state, function in ACTUATOR_FUNCTIONS)
+        if singularity is not None:
+            at = f" of state {i}" if len(q) > 1 else ""
+            raise LoopClosureError(
+                f"{function}: {describe_singularity(system, singularity)} in the configuration{at} "
+                f"(sine {singularity.sine:.2g}, bound {SINE_TOL:g}).",
+                status=singularity.status, where=singularity.where, value=singularity.sine, index=(i,) if len(q) > 1 else (),
+            )  # fmt: skip
+
+
+def _require_closed(system: LoopSystem, function: str, q: np.ndarray, index: tuple[int, ...]) -> None:
+    residual = np.array(closure_residual(system, [float(x) for x in q]), dtype=float)
+    if float(np.linalg.norm(residual)) < CLOSURE_TOL:
+        return
+    names = [loop.name for loop in system.loops for _ in range(loop.kind.count)]
+    worst = int(np.argmax(np.abs(residual)))
+    raise LoopClosureError(
+        f"{function}: q{list(index) if index else ''} does not close the loops: closure {names[worst]!r} is open by "
+        f"{residual[worst]:.3g} m (rad). Take q from robot.solve_loop_closure(q).q.",
+        status="open", where=names[worst], value=float(residual[worst]), index=index,
+    )  # fmt: skip
+
+
+def describe_singularity(system: LoopSystem, singularity: Singularity) -> str:
+    """The part of an error message that describes a singularity."""
+    if singularity.status == ACTUATOR_SINGULARITY:
+        driven = ", ".join(_name(system, k) for k in system.actuated)
+        return f"singular actuators: with {driven} held, {singularity.where} can still move"
+    kept = ", ".join(_name(system, k) for k in system.independent) or "nothing"
+    return (
+        f"singular speeds: with {kept} held, {singularity.where} can still move; choose other `independent_velocities`"
+    )
+
+
+def _name(system: LoopSystem, k: int) -> str:
+    link = next(link for link in system.tree.links if link.is_independent and link.idx_v <= k < link.idx_v + link.kind.nv)
+    several = sum(other.kind.nv for other in system.tree.links if other.name == link.name) > 1
+    first = min(other.idx_v for other in system.tree.links if other.name == link.name)
+    return f"{link.name}[{k - first}]" if several else link.name
