@@ -20,8 +20,8 @@ from appell.robot.compiled import MAIN, Compiled
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from appell.closed_loop.simulation_model import LoopSimulationModel
     from appell.closed_loop.position_closure import ClosureSolution
+    from appell.closed_loop.simulation_model import LoopSimulationModel
     from appell.closed_loop.singularity import Singularity
     from appell.closed_loop.system import LoopSystem
     from appell.compiler.evaluate import Evaluator

@@ -84,7 +84,9 @@ class Leg:
                 "the last joint carries the platform."
             )
         if self.working_mode not in WORKING_MODES:
-            raise ModelError(f"leg {self.name!r}: {unknown_name_message('working mode', self.working_mode, WORKING_MODES)}")
+            raise ModelError(
+                f"leg {self.name!r}: {unknown_name_message('working mode', self.working_mode, WORKING_MODES)}"
+            )
         for number in (*self.base, *self.tip, *self.arcs):
             if not math.isfinite(number):
                 raise ModelError(f"leg {self.name!r} has the angle {number}, expected finite numbers [rad].")
