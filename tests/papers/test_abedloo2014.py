@@ -272,7 +272,7 @@ def test_eq_33_and_34_angles_of_the_actuators(case):
     assert_close(a * np.cos(case.theta) + b * np.sin(case.theta), c, tolerance=1e-14, scale=1.0)
     assert_close(case.robot.joint_angles(case.q)[[0, 3, 6]], case.theta, tolerance=1e-13)
     minus = np.arctan2(b, a) - np.arctan2(np.sqrt(a * a + b * b - c * c), c)
-    assert_close(case.robot.with_assembly("minus").joint_angles(case.q)[[0, 3, 6]], minus, tolerance=1e-13)
+    assert_close(case.robot.with_working_modes("minus").joint_angles(case.q)[[0, 3, 6]], minus, tolerance=1e-13)
     assert_close(a * a + b * b - c * c, case.h**2, tolerance=1e-13)  # the root is h of (39)
 
 

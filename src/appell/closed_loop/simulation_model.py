@@ -117,7 +117,11 @@ def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
 
 def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:
     """Damping of all joints, reduced to qd at the reference configuration, and friction of the independent velocities."""
-    tree_friction, names, own = joint_friction(robot.spanning_tree), robot.spanning_tree.qd_names, list(robot.system.independent)
+    tree_friction, names, own = (
+        joint_friction(robot.spanning_tree),
+        robot.spanning_tree.qd_names,
+        list(robot.system.independent),
+    )
     for k in robot.system.dependent:
         if tree_friction.friction[k]:
             raise ModelError(

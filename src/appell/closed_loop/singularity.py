@@ -89,7 +89,9 @@ def describe_singularity(system: LoopSystem, singularity: Singularity) -> str:
 
 
 def _name(system: LoopSystem, k: int) -> str:
-    link = next(link for link in system.tree.links if link.is_independent and link.idx_v <= k < link.idx_v + link.kind.nv)
+    link = next(
+        link for link in system.tree.links if link.is_independent and link.idx_v <= k < link.idx_v + link.kind.nv
+    )
     several = sum(other.kind.nv for other in system.tree.links if other.name == link.name) > 1
     first = min(other.idx_v for other in system.tree.links if other.name == link.name)
     return f"{link.name}[{k - first}]" if several else link.name

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from appell.algebra import Angle, Rotation, AxisRotation
+from appell.algebra import Angle, AxisRotation, Rotation
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
