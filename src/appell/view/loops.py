@@ -53,7 +53,9 @@ class LoopSubject(BaseSubject):
         tree = self.robot.spanning_tree
         full = slider_values(tree, near)
         full[list(self.independent)] = values
-        solution = self.robot.solve_loop_closure(configuration(tree, full), fixed_joints=self.robot.independent_velocities)
+        solution = self.robot.solve_loop_closure(
+            configuration(tree, full), fixed_joints=self.robot.independent_velocities
+        )
         return solution.q if solution.status == "closed" else near
 
     def slider_values(self, q: np.ndarray) -> np.ndarray:
