@@ -9,16 +9,19 @@ from pathlib import Path
 import appell
 
 GROUPS = {
-    "robots": ("Robots and their descriptions", ("model",)),
-    "dynamics": ("Compiling, counting, exporting", ("compiler", "exporters", "symbolic", "sweeps", "derivatives")),
-    "simulation": ("Simulation, walls and impacts", ("simulation", "rollouts", "impact")),
+    "robots": ("Robots and their descriptions", ("model", "robot", "loading")),
+    "dynamics": (
+        "Compiling, counting, exporting",
+        ("compiler", "robot.compiled", "loading.compiled", "exporters", "symbolic", "sweeps"),
+    ),
+    "simulation": ("Simulation, contact and impacts", ("simulation", "rollouts")),
     "loops": ("Closed loops", ("closed_loop",)),
-    "control": ("Control, trajectories and kinematics", ("control", "trajectories", "ik")),
-    "identification": ("Identification", ("identification", "identify")),
+    "control": ("Control, trajectories and kinematics", ("control", "kinematics")),
+    "identification": ("Identification", ("identification",)),
     "view": ("Viewer", ("view",)),
     "errors": ("Errors and warnings", ("errors",)),
 }
-"""Pages by file name: title, and the packages whose names stand there. Other names stand on a page `more`."""
+"""Pages by file name: title, and the modules and packages of their names. Other names are on a page `more`."""
 
 HEAD = """# {title}
 
@@ -52,7 +55,7 @@ MODULE = """## `appell.{name}`
 
 
 def write(folder: Path) -> None:
-    """Write one page for each group of public names; pages that have not changed are left alone."""
+    """Write one page per group of public names; unchanged pages are kept."""
     pages: dict[str, list[str]] = {}
     for name in appell.__all__:
         pages.setdefault(page_of(appell._HOME[name].rstrip(":")), []).append(name)
@@ -65,9 +68,10 @@ def write(folder: Path) -> None:
 
 
 def page_of(home: str) -> str:
-    """The page of a module."""
-    package = home.partition(".")[0]
-    return next((page for page, (_, packages) in GROUPS.items() if package in packages), "more")
+    """The page of a module: that of the longest entry of GROUPS that contains it."""
+    pages = {package: page for page, (_, packages) in GROUPS.items() for package in packages}
+    containing = [package for package in pages if home == package or home.startswith(f"{package}.")]
+    return pages[max(containing, key=len)] if containing else "more"
 
 
 def entry(name: str) -> str:
