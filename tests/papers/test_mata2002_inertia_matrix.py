@@ -251,7 +251,7 @@ def test_section_4_2_prismatic_joints(mixed: PaperChain) -> None:
 
 def test_section_4_2_as_implemented(case: PaperChain) -> None:
     """M, φ and ψ of the library's composite bodies, each in its own frame: they differ from the paper's by that frame."""
-    from appell.algorithms.mass_matrix.composite_body import composite_bodies
+    from appell.algorithms.mass_matrix.composite import composite_bodies
 
     tree = case.robot.tree
     for i, body in enumerate(composite_bodies(tree, tree.placements(case.q.tolist()))):

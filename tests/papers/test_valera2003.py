@@ -175,7 +175,7 @@ def test_eq_12_acceleration_of_the_mass_centre(case: PaperChain) -> None:
 def test_eq_09_to_12_as_implemented(case: PaperChain) -> None:
     """The library's motion, in its own link frames, turned into the description's."""
     from appell.algebra import Vec3
-    from appell.algorithms.inverse_dynamics.vector_motion import propagate_motion
+    from appell.algorithms.inverse_dynamics.valera2003 import propagate_motion
 
     tree = case.robot.tree
     found = propagate_motion(tree, tree.placements(case.q.tolist()), case.qd.tolist(), case.qdd.tolist())

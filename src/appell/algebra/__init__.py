@@ -4,6 +4,7 @@ from appell.algebra.angle import Angle
 from appell.algebra.inertia import NO_MASS, Inertia, euler_tensor
 from appell.algebra.rotation import AxisRotation, DirectionCosines, Rotation, rotation_from_quaternion
 from appell.algebra.scalar import Scalar, cos, is_zero, sin, sqrt
+from appell.algebra.spatial import Twist, Wrench
 from appell.algebra.vec3 import (
     IDENTITY,
     ZERO,
@@ -30,7 +31,9 @@ __all__ = [
     "Rotation",
     "Scalar",
     "Sym3",
+    "Twist",
     "Vec3",
+    "Wrench",
     "X",
     "Y",
     "Z",

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Vec3, is_zero
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Twist, Vec3, Wrench, is_zero
+from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.algorithms.registry import algorithm
-from appell.algorithms.world import WorldMotion, world_motion
 from appell.errors import ModelError
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Tree
 
 

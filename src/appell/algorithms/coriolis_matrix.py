@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Vec3, skew
-from appell.algebra.wrench import Wrench
+from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Twist, Vec3, Wrench, skew
+from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.algorithms.registry import algorithm
-from appell.algorithms.world import WorldMotion, world_motion
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Link, Tree
 
 

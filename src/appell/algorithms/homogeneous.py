@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from appell.algebra import Mat3, Rotation, Scalar, Vec3, skew
-from appell.model.joints import Twist
+from appell.algebra import Mat3, Rotation, Scalar, Twist, Vec3, skew
 
 
 class Matrix:

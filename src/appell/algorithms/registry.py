@@ -42,7 +42,7 @@ class Quantity:
     frame: bool = False
     methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
     lumpable: set[str] = field(default_factory=set, compare=False)
-    """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.lumping`)."""
+    """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.parameters`)."""
 
 
 QUANTITIES = {
@@ -80,7 +80,7 @@ _MODULES = (
 def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable[[Algorithm], Algorithm]:
     """Register the decorated function as a method of a quantity.
 
-    `lumpable` says that the result does not change when mass is lumped (`appell.model.lumping`) and that the method never
+    `lumpable` says that the result does not change when mass is lumped (`appell.model.parameters`) and that the method never
     divides by a mass: its kernels are then made from the lumped robot.
     """
 

@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from appell.algebra import Scalar
-from appell.algebra.wrench import Wrench
-from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion
+from appell.algebra import Scalar, Wrench
+from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion, step_inward
 from appell.algorithms.registry import algorithm
 from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
 from appell.model.tree import Link, Placement, Tree

@@ -37,13 +37,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from appell.algebra import Vec3
-from appell.algebra.wrench import Wrench
+from appell.algebra import Vec3, Wrench
 from appell.algorithms.registry import Algorithm, Quantity, find
 from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
 from appell.errors import ArgumentError, unknown_name_message
-from appell.model.lumping import lumped
-from appell.model.parameters import parameter_count, with_parameters
+from appell.model.parameters import lumped, parameter_count, with_parameters
 from appell.model.tree import BASE, Tree
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from appell.algebra import ZERO, Scalar, Vec3, X, Y, Z
+from appell.algebra import ZERO, Scalar, Twist, Vec3, X, Y, Z
 from appell.closed_loop.loop_path import KinematicLoop, LoopKinematics, PathJoint, loop_kinematics
-from appell.model.joints import Twist
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Scalar, Vec3
+from appell.algebra import ZERO, Mat3, Scalar, Twist, Vec3
 from appell.closed_loop.closures import ClosureModel
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Frame, Placement, Tree
 
 

@@ -19,8 +19,7 @@ from appell.closed_loop.independent_velocities import elimination_order
 from appell.closed_loop.loop_path import KinematicLoop
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.model.description import velocity_indices
-from appell.model.lumping import lumped
-from appell.model.parameters import parameter_count, parameters
+from appell.model.parameters import lumped, parameter_count, parameters
 from appell.model.tree import Frame, Tree
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class LoopSystem(System):
         independent: speeds of the tree that are the robot's own, in order.
         dependent: the others, in the order in which they are eliminated.
         actuated: speeds of the tree that have an actuator, in order.
-        lump: whether mass may be lumped (`appell.model.lumping`); run-time parameters forbid it.
+        lump: whether mass may be lumped (`appell.model.parameters`); run-time parameters forbid it.
     """
 
     tree: Tree

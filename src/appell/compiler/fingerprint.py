@@ -24,7 +24,6 @@ SOURCES = (
     "control/sampled.py",
     "model/joints",
     "model/tree.py",
-    "model/lumping.py",
     "model/parameters.py",
     "robot/state_rate.py",
     "rollouts",

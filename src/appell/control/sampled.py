@@ -17,7 +17,7 @@ from appell.algebra import Scalar
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System, find_for
-from appell.model.lumping import lumped
+from appell.model.parameters import lumped
 
 if TYPE_CHECKING:
     from appell.model.tree import Tree

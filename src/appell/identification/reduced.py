@@ -3,7 +3,7 @@
 All parameters that combine with others are set to zero and their share is given to the base parameters, so the equations
 of motion stay the same while most of the mass numbers vanish from the kernels. The choice is made among the numbers that
 the recursions read, m, γ and the entries of Euler's tensor J in the link's frame, and begins where lumping
-(`appell.model.lumping`) ends.
+(`appell.model.parameters`) ends.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
         >>> base.numbers
         17
     """
-    from appell.model.lumping import lumped
+    from appell.model.parameters import lumped
 
     start = lumped(robot.tree)
     T = to_parameters(start)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Vec3
-from appell.algebra.wrench import Wrench
+from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Vec3, Wrench
 from appell.model.joints import JointModel
 
 BASE = -1

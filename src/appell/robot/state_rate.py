@@ -19,8 +19,7 @@ from appell.compiler.fingerprint import digest, tree_digest
 from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
 from appell.model.joint_friction import JointFriction, joint_friction
-from appell.model.lumping import lumped
-from appell.model.parameters import parameter_count, with_parameters
+from appell.model.parameters import lumped, parameter_count, with_parameters
 from appell.model.tree import Tree
 
 if TYPE_CHECKING:

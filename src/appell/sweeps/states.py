@@ -11,7 +11,6 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
-from appell.model.turning import turns
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
@@ -151,7 +150,7 @@ def _ranges(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     ends = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
-        own = turns(joint)
+        own = kind.is_rotational(joint)
         for k in range(kind.nq):
             reach = np.pi if own[min(k, kind.nv - 1)] else 1.0
             low, high = (joint.limits.lower, joint.limits.upper) if kind.limited else (-np.inf, np.inf)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algebra import Mat3, Vec3
-from appell.algorithms.world import world_motion
+from appell.algorithms.kinematics import world_motion
 from appell.model.tree import BASE
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 
 from appell.model.joints import KINDS
 from appell.model.joints.quaternion import of_roll_pitch_yaw, roll_pitch_yaw
-from appell.model.turning import turns
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
@@ -51,7 +50,7 @@ def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
     sliders: list[Slider] = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
-        for k, turning in enumerate(turns(joint)):
+        for k, turning in enumerate(kind.is_rotational(joint)):
             reach, unit = (np.pi, "rad") if turning else (size, "m")
             limits = joint.limits
             lower, upper = (limits.lower, limits.upper) if kind.limited else (-np.inf, np.inf)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from appell.algebra import Scalar, Vec3
-from appell.algebra.wrench import Wrench
-from appell.algorithms.inverse_dynamics.inward import project_on_joints
-from appell.algorithms.inverse_dynamics.valera2003 import rotational_moment
-from appell.algorithms.inverse_dynamics.vector_motion import VectorMotion, propagate_motion
+from appell.algebra import Scalar, Vec3, Wrench
+from appell.algorithms.inverse_dynamics.mata2002 import project_on_joints
+from appell.algorithms.inverse_dynamics.valera2003 import VectorMotion, propagate_motion, rotational_moment
 from appell.compiler.count import Counts, count_graph
 from appell.loading.catalogue.random import random_chain
 from appell.model.tree import Tree

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import Scalar, Sym3, Vec3
-from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
+from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
 from appell.model.tree import BASE, Placement, Tree
 
 
@@ -67,4 +67,4 @@ def mass_matrix(tree: Tree, bodies: Sequence[CentralBody], q: Sequence[Scalar]) 
                 k = tree.links[k].parent
                 for column, value in enumerate(tree.links[k].kind.project(N, F)):
                     D.add(j, row, k, column, value)
-    return D.matrix()
+    return D.M

@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Vec3, is_zero, skew
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Twist, Vec3, Wrench, is_zero, skew
 from appell.algorithms.forward_dynamics.mimic_constraints import MimicConstraints
-from appell.algorithms.inverse_dynamics.inward import step_inward
-from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics
+from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics, step_inward
 from appell.algorithms.linear import reciprocal
 from appell.algorithms.registry import algorithm
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Link, Placement, Tree
 
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, Scalar, Twist, Wrench
 from appell.algorithms.inverse_dynamics.newton_euler import newton_euler
-from appell.algorithms.inverse_dynamics.vector_motion import propagate_motion
+from appell.algorithms.inverse_dynamics.valera2003 import propagate_motion
 from appell.algorithms.linear import elimination_order, solve
-from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
+from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
 from appell.algorithms.mass_matrix.gibbs_hessian import Ancestor, partial_velocities
 from appell.algorithms.registry import algorithm
-from appell.model.joints import Twist
 from appell.model.tree import Link, Placement, Tree
 
 
@@ -72,7 +70,7 @@ def inertia_matrix(tree: Tree, T: list[list[Column]]) -> list[list[Scalar]]:
     D = JointSpaceMatrix(tree)
     for key, value in sums.items():
         D.add(*key, value)
-    return D.matrix()
+    return D.M
 
 
 def momentum(link: Link, twist: Twist) -> Twist:

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, skew
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, Scalar, Wrench, skew
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Tree

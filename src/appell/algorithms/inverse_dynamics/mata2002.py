@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Scalar, Vec3, acceleration_tensor, moment_of_tensor
-from appell.algebra.wrench import Wrench
-from appell.algorithms.inverse_dynamics.inward import project_on_joints
+from appell.algebra import ZERO, Mat3, Scalar, Vec3, Wrench, acceleration_tensor, moment_of_tensor
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
 
@@ -82,3 +80,38 @@ def body_force(link: Link, motion: LinkMotion) -> Wrench:
     force = motion.sdd * m + motion.Omega @ gamma
     moment = gamma.cross(motion.sdd) + moment_of_tensor(motion.Omega, J)
     return Wrench(force, moment)
+
+
+def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
+    """Generalised forces from the wrenches of the bodies, (14)-(16), tips first.
+
+    Shared by all recursive methods: these are Valera 2003 (16), (17), (23), (25), (26) with α - β carried as one vector, and
+    the inward recursion of Luh, Walker and Paul.
+    """
+    totals = list(forces)
+    tau: list[Scalar] = [0.0] * tree.nv
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        if i in tree.external:
+            totals[i] = totals[i].minus(tree.external[i])
+        for k, force in enumerate(joint_forces(link, totals[i], qdd)):
+            tau[link.idx_v + k] = tau[link.idx_v + k] + force
+        if link.parent != BASE:
+            totals[link.parent] = totals[link.parent].plus(step_inward(places[i], totals[i]))
+    return tau
+
+
+def joint_forces(link: Link, total: Wrench, qdd) -> list[Scalar]:
+    """Forces of a joint under a wrench, (14), with those that accelerate its rotor, mapped to the leader of a mimic joint."""
+    forces = link.kind.project(total.moment, total.force)
+    return [
+        (force + acceleration * link.armature) * link.multiplier
+        for force, acceleration in zip(forces, link.velocities(qdd), strict=True)
+    ]
+
+
+def step_inward(place: Placement, total: Wrench) -> Wrench:
+    """What a link's wrench adds to its parent's: R (f + φ) of (16), and s~ φ + R χ of (15)."""
+    R, s = place
+    phi = R @ total.force
+    return Wrench(phi, s.cross(phi) + R @ total.moment)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import Scalar
-from appell.algebra.wrench import Wrench
-from appell.algorithms.inverse_dynamics.inward import project_on_joints
-from appell.algorithms.inverse_dynamics.vector_motion import VectorMotion, propagate_motion
+from appell.algebra import Scalar, Wrench
+from appell.algorithms.inverse_dynamics.mata2002 import project_on_joints
+from appell.algorithms.inverse_dynamics.valera2003 import VectorMotion, propagate_motion
 from appell.algorithms.registry import algorithm
 from appell.model.tree import Link, Tree
 

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Vec3
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, Scalar, Twist, Vec3, Wrench
 from appell.algorithms.branches import BranchInertia, BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, column, screw
 from appell.algorithms.registry import algorithm
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Tree
 
 

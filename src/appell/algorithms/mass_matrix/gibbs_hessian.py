@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Vec3
-from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
-from appell.algorithms.mass_matrix.composite_body import composite_bodies
+from appell.algebra import ZERO, Scalar, Twist, Vec3
+from appell.algorithms.mass_matrix.composite import JointSpaceMatrix, composite_bodies
 from appell.algorithms.registry import algorithm
-from appell.model.joints import Twist
 from appell.model.tree import BASE, Placement, Tree
 
 
@@ -46,7 +44,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
                 moment = N + s.cross(F)
                 for column, other in enumerate(units):
                     D.add(j, row, k, column, other.angular @ moment + other.linear @ F)
-    return D.matrix()
+    return D.M
 
 
 def partial_velocities(tree: Tree, places: list[Placement]) -> list[list[Ancestor]]:

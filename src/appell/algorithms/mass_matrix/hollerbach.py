@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from appell.algebra import Scalar
 from appell.algorithms.homogeneous import Matrix, screw, transformation
 from appell.algorithms.inverse_dynamics.hollerbach import pseudo_inertia
-from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
+from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Tree
 
@@ -32,7 +32,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
                 for degree, other in enumerate(dW[k][: row + 1] if k == j else dW[k]):
                     M.add(j, row, k, degree, momentum.trace(other.T))
             F = A[k] @ F
-    return M.matrix()
+    return M.M
 
 
 def composite_inertias(tree: Tree, A: list[Matrix]) -> list[Matrix]:

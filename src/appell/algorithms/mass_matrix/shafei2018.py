@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from appell.algebra import Mat3, Scalar
 from appell.algorithms.branches import BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import NULL, Matrix
-from appell.algorithms.mass_matrix.assemble import JointSpaceMatrix
+from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
 from appell.algorithms.registry import algorithm
 from appell.model.tree import Tree
 
@@ -33,7 +33,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     M = JointSpaceMatrix(tree)
     for element, value in sums.items():
         M.add(*element, value)
-    return M.matrix()
+    return M.M
 
 
 def branch_inertia(branch: list[BranchLink], places: list[LinkTransform]) -> Iterator[tuple[Element, Scalar]]:

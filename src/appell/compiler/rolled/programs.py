@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Sym3
-from appell.algebra.wrench import Wrench
+from appell.algebra import ZERO, Mat3, Sym3, Twist, Wrench
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
     EliminatedDof,
@@ -17,15 +16,13 @@ from appell.algorithms.forward_dynamics.articulated import (
     release,
     step_velocity,
 )
-from appell.algorithms.inverse_dynamics.inward import joint_forces, step_inward
-from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, step_outward
-from appell.algorithms.mass_matrix.composite_body import CompositeBody, moments_at, point_at
+from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joint_forces, step_inward, step_outward
+from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, point_at
 from appell.algorithms.request import Request
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
-from appell.model.joints import Twist
-from appell.model.lumping import lumped
+from appell.model.parameters import lumped
 from appell.model.tree import Tree
 
 NO_WRENCH = Wrench(ZERO, ZERO)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from appell.algebra.twist import Twist
 from appell.model.joints.continuous import Continuous
 from appell.model.joints.cylindrical import Cylindrical
 from appell.model.joints.fixed import Fixed
@@ -24,4 +23,4 @@ KINDS: dict[str, JointModel] = {
     )
 }  # fmt: skip
 
-__all__ = ["KINDS", "JointModel", "Twist"]
+__all__ = ["KINDS", "JointModel"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Vec3, Z
-from appell.algebra.twist import Twist
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, Z
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Vec3, X, Y, Z, rotation_from_quaternion
-from appell.algebra.twist import Twist
+from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Twist, Vec3, X, Y, Z, rotation_from_quaternion
 from appell.model.joints import quaternion as unit
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.spherical import quaternion_rate

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Vec3
-from appell.algebra.twist import Twist
+from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Twist, Vec3
 
 if TYPE_CHECKING:
     from appell.model.joint import Joint
@@ -60,6 +59,18 @@ class JointModel(ABC):
         for unit, speed in zip(self.motion_subspace(), speeds, strict=True):
             angular, linear = angular + unit.angular * speed, linear + unit.linear * speed
         return Twist(angular, linear)
+
+    def is_rotational(self, joint: Joint) -> tuple[bool, ...]:
+        """For each velocity, whether it is a rotation (rad/s) and not a translation (m/s).
+
+        Example:
+            >>> from appell.model.joint import Joint
+            >>> from appell.model.joints import KINDS
+            >>> KINDS["universal"].is_rotational(Joint("knee", "universal", "a", "b"))
+            (True, True)
+        """
+        twists = (twist for part, _ in self.parts(joint) for twist in part.motion_subspace())
+        return tuple(any(float(x) != 0.0 for x in twist.angular) for twist in twists)
 
     def project(self, moment: Vec3, force: Vec3) -> tuple[Scalar, ...]:
         """Generalised forces of a force at the child's origin and a moment, both in the child's frame."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3, X, Y, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, X, Y, Z
 from appell.algebra.angle import ZERO_ANGLE
-from appell.algebra.twist import Twist
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
 

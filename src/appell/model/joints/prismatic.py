@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Vec3, Z
-from appell.algebra.twist import Twist
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Twist, Vec3, Z
 from appell.model.joints.joint_model import JointModel
 
 

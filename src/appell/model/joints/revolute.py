@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3, Z, cos, sin
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, Z, cos, sin
 from appell.algebra.angle import nearest_quarters
-from appell.algebra.twist import Twist
 from appell.model.joints.joint_model import JointModel
 
 

@@ -14,13 +14,13 @@ from appell.algebra import (
     Rotation,
     Scalar,
     Sym3,
+    Twist,
     Vec3,
     X,
     Y,
     Z,
     rotation_from_quaternion,
 )
-from appell.algebra.twist import Twist
 from appell.model.joints import quaternion as unit
 from appell.model.joints.joint_model import JointModel
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Vec3, X, Y, Z
-from appell.algebra.twist import Twist
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Twist, Vec3, X, Y, Z
 from appell.model.joints.joint_model import JointModel
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from appell.algebra import Angle, Rotation, Scalar, Vec3
-from appell.algebra.twist import Twist
+from appell.algebra import Angle, Rotation, Scalar, Twist, Vec3
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import Revolute
 

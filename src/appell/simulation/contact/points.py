@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.algebra import ZERO, Scalar, Vec3
-from appell.algorithms.world import WorldMotion, world_motion
+from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.tree import BASE, Frame, Tree
 

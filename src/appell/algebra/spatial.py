@@ -1,10 +1,18 @@
-"""Spatial forces over scalars."""
+"""Spatial vectors over scalars: twists and wrenches."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from appell.algebra import Scalar, Vec3
+from appell.algebra.scalar import Scalar
+from appell.algebra.vec3 import Vec3
+
+
+class Twist(NamedTuple):
+    """Angular velocity and velocity of the origin (or their accelerations), in one frame."""
+
+    angular: Vec3
+    linear: Vec3
 
 
 class Wrench(NamedTuple):
