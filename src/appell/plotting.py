@@ -12,8 +12,8 @@ from appell.errors import AppellError, ArgumentError
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#44aa99", "#999933", "#555555")
 
 
-LEGEND = 12
-"""So many curves of a panel are told apart."""
+MAX_CURVES = 12
+"""Curves per panel with a colour of their own."""
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -22,14 +22,16 @@ def new_figure(width: float, height: float) -> Any:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise AppellError("pictures need matplotlib. Install it, for instance with: pip install appell[plot]") from None
+        raise AppellError(
+            "pictures need matplotlib. Install it, for instance with: pip install 'appell[plot]'"
+        ) from None
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
 
 def save_figure(figure: Any, path: str | PathLike | None) -> None:
-    """Write a figure to a file, its kind taken from the name; nothing where there is no path."""
+    """Write a figure to a file; its extension selects the format. Nothing without a path."""
     if path is None:
         return
     try:
@@ -39,9 +41,9 @@ def save_figure(figure: Any, path: str | PathLike | None) -> None:
 
 
 def lines(panel: Any, t: np.ndarray, values: dict[str, np.ndarray], label: str) -> None:
-    """Named curves over time, with a legend beside them; of many curves those that move most, the others in grey."""
-    busiest = sorted(values, key=lambda name: -float(np.ptp(values[name])))[:LEGEND]
-    named = [name for name in values if name in busiest]
+    """Named curves over time with a legend; of many curves those with the largest range, the others in grey."""
+    widest = sorted(values, key=lambda name: -float(np.ptp(values[name])))[:MAX_CURVES]
+    named = [name for name in values if name in widest]
     for name in values:
         if name not in named:
             panel.plot(t, values[name], color="0.8", linewidth=0.8)

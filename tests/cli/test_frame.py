@@ -14,7 +14,7 @@ import pytest
 import appell
 from appell.cli import COMMANDS, main, parser
 from appell.cli.common import add_dtype, add_renamed_option
-from appell.cli.completion import SCRIPTS, words_of
+from appell.cli.completion import SCRIPTS, completions
 from appell.cli.walls import parse_wall
 
 
@@ -105,8 +105,8 @@ def test_former_options_act_as_the_new_ones(words, values, capsys: pytest.Captur
 
 
 def test_former_options_are_not_completed() -> None:
-    assert "--dtype" in words_of(parser())["export"].options
-    assert "--float" not in words_of(parser())["export"].options
+    assert "--dtype" in completions(parser())["export"].options
+    assert "--float" not in completions(parser())["export"].options
 
 
 # --- walls ----------------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_wrong_walls_say_what_is_wrong(text: str, message: str) -> None:
 
 def completed(*words: str) -> list[str]:
     """What bash offers after these words."""
-    script = SCRIPTS["bash"](words_of(parser()))
+    script = SCRIPTS["bash"](completions(parser()))
     line = (
         f'{script}\nCOMP_WORDS=(appell {" ".join(words)}); COMP_CWORD={len(words)}; _appell; echo "${{COMPREPLY[@]}}"'
     )

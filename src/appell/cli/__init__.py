@@ -1,4 +1,4 @@
-"""The command `appell`. A command is a file here with a `COMMAND`, listed in COMMANDS."""
+"""The command `appell`. Every command is a module with a `COMMAND`, listed in COMMANDS."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from appell.cli import (
     view,
 )  # fmt: skip
 from appell.cli.common import FAILED
+from appell.errors import AppellError
 from appell.version import __version__
 
 COMMANDS = (
@@ -42,24 +43,24 @@ COMMANDS = (
 
 
 TRACEBACK = "APPELL_TRACEBACK"
-"""Environment variable that makes unexpected errors show where they arose."""
+"""Environment variable for tracebacks of unexpected errors."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; errors become one line on stderr.
+    """Run a command line; errors are printed as one line on stderr.
 
     Returns:
-        0 if all went well, 1 if the command failed or found errors, 2 for a wrong command line.
+        0 for success, 1 if the command failed or found errors, 2 for a wrong command line.
 
     Example:
         >>> main(["check", "planar2r"])
         planar2r: no defects found
         0
     """
-    _replace_what_the_terminal_cannot_show()
+    _replace_unencodable_characters()
     try:
         arguments = parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has said why
+    except SystemExit as stop:  # argparse has printed the reason
         return int(stop.code or 0)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -74,16 +75,14 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         own = commands.add_parser(command.name, help=command.help, description=command.help)
         command.add_arguments(own)
-        own.set_defaults(run=command.run)
+        own.set_defaults(run=command.run, parser=top)
     return top
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from appell.errors import AppellError
-
     try:
         return arguments.run(arguments)
-    except BrokenPipeError:  # the reader has seen enough, as in `appell info panda.urdf | head`
+    except BrokenPipeError:  # as in `appell info panda.urdf | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except AppellError as error:
@@ -92,10 +91,12 @@ def _run(arguments: argparse.Namespace) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror or error}.{_missing_folder(error)}")
     except KeyboardInterrupt:
         return _fail("interrupted.")
-    except Exception as error:  # a defect of this library: still one line, and how to see more
+    except Exception as error:  # a defect of this library
         if os.environ.get(TRACEBACK):
             raise
-        return _fail(f"{type(error).__name__}: {_one_line(error)} This is not your fault; {TRACEBACK}=1 shows where.")
+        return _fail(
+            f"{type(error).__name__}: {_one_line(error)} This is a defect of appell; {TRACEBACK}=1 prints the traceback."
+        )
 
 
 def _fail(message: str) -> int:
@@ -104,14 +105,14 @@ def _fail(message: str) -> int:
 
 
 def _missing_folder(error: OSError) -> str:
-    """What to do where the folder of a file is not there: none is made for single files."""
+    """A remedy if the folder of a file does not exist: folders are not created for single files."""
     folder = os.path.dirname(str(error.filename or ""))
     missing = isinstance(error, FileNotFoundError) and folder and not os.path.isdir(folder)
-    return f" There is no folder {folder}: make it first." if missing else ""
+    return f" There is no folder {folder}: create it first." if missing else ""
 
 
 def _one_line(error: Exception) -> str:
-    """The error's message; of several defects, the first and how to see the others."""
+    """The message in one line; of several defects, the first."""
     problems = getattr(error, "problems", ())
     errors = [problem for problem in problems if problem.severity == "error"]
     if len(errors) > 1:
@@ -125,8 +126,8 @@ def _show_warning(message, category, filename, lineno, file=None, line=None) -> 
     print(f"appell: warning: {first.rstrip(':')}{'.' if others else ''}{hint}", file=sys.stderr)
 
 
-def _replace_what_the_terminal_cannot_show() -> None:
-    """A terminal without ² or · shows a replacement character instead of stopping the command."""
+def _replace_unencodable_characters() -> None:
+    """Print a replacement character where the encoding of the terminal lacks one, such as ² or ·."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

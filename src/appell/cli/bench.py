@@ -1,4 +1,4 @@
-"""`appell bench`: appell and its peers, measured side by side on one core."""
+"""`appell bench`: speed of appell and of other libraries on one core."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from appell.cli.common import OK, Command, add_json, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cases", nargs="*", help="what to measure (default: everything; see --list)")
-    parser.add_argument("--list", action="store_true", help="show the cases and stop")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller work, for a first look")
+    parser.add_argument("cases", nargs="*", help="cases to measure (default: all; see --list)")
+    parser.add_argument("--list", action="store_true", help="list the cases")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller batches")
     parser.add_argument(
         "--robots", type=Path, default=Path("."), metavar="DIR",
-        help="folder with ur5.urdf and panda.urdf; without them only built-in robots are measured",
+        help="folder of ur5.urdf and panda.urdf; without them only built-in robots are measured",
     )  # fmt: skip
-    parser.add_argument("--docs", type=Path, metavar="FILE", help="also write the tables as a page of documentation")
+    parser.add_argument("--docs", type=Path, metavar="FILE", help="also write the tables as a Markdown page")
     add_json(parser)
 
 
@@ -38,4 +38,4 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-COMMAND = Command("bench", "measure speed and memory beside Pinocchio and MuJoCo", add_arguments, run)
+COMMAND = Command("bench", "measure speed and memory, compared with Pinocchio and MuJoCo", add_arguments, run)

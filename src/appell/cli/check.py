@@ -1,4 +1,4 @@
-"""`appell check FILE`: every defect of a robot description."""
+"""`appell check FILE`: all defects of a robot description."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from appell.cli.common import FAILED, OK, Command, add_json, print_result
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="URDF or MJCF file, or the name of a built-in robot")
-    parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest description without defects")
+    parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest consistent description")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report; fail if it holds errors that were not repaired."""
+    """Print the report; the exit code is 1 if errors remain."""
     import appell
 
     report = appell.check(arguments.file)
@@ -40,4 +40,4 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if report.errors and not arguments.fix else OK
 
 
-COMMAND = Command("check", "list every defect of a robot description, and repair it", add_arguments, run)
+COMMAND = Command("check", "list all defects of a robot description, or repair it", add_arguments, run)

@@ -1,4 +1,4 @@
-"""`appell completion SHELL`: a script with which bash, zsh or fish complete the commands, their options and robots."""
+"""`appell completion SHELL`: completion of commands, options and robots for bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from appell.cli.common import OK, Command
 
 
-class Words(NamedTuple):
-    """What may follow a command: options, those of them that take a value, words for a value, words for an argument."""
+class Completions(NamedTuple):
+    """Completions of one command: options, options with a value, their choices, words for positional arguments."""
 
     help: str
     options: tuple[str, ...]
@@ -20,25 +20,23 @@ class Words(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="whose script to print")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="shell of the script")
     parser.epilog = 'For bash, add to ~/.bashrc:  eval "$(appell completion bash)"'
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from appell.cli import parser
-
-    print(SCRIPTS[arguments.shell](words_of(parser())))
+    print(SCRIPTS[arguments.shell](completions(arguments.parser)))
     return OK
 
 
-def words_of(parser: argparse.ArgumentParser) -> dict[str, Words]:
-    """The words of every command."""
+def completions(parser: argparse.ArgumentParser) -> dict[str, Completions]:
+    """Completions of every command."""
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     helps = {action.dest: action.help or "" for action in commands._choices_actions}
-    return {name: _words(helps[name], own) for name, own in commands.choices.items()}
+    return {name: _completions(helps[name], own) for name, own in commands.choices.items()}
 
 
-def _words(text: str, parser: argparse.ArgumentParser) -> Words:
+def _completions(text: str, parser: argparse.ArgumentParser) -> Completions:
     options, valued, choices, arguments = [], [], {}, []
     for action in parser._actions:
         if action.help == argparse.SUPPRESS:
@@ -51,19 +49,19 @@ def _words(text: str, parser: argparse.ArgumentParser) -> Words:
         if action.nargs != 0:
             valued += action.option_strings
             choices.update(dict.fromkeys(action.option_strings, values))
-    return Words(text, tuple(options), tuple(valued), choices, tuple(arguments))
+    return Completions(text, tuple(options), tuple(valued), choices, tuple(arguments))
 
 
 def _named_arguments() -> dict[str, tuple[str, ...]]:
-    """Words for arguments by their name."""
+    """Words for positional arguments by their name."""
     from appell.loading.catalogue import names
     from appell_lab.reproduce import PAPERS
 
     return {"robot": names(), "file": names(), "paper": (*PAPERS, "all")}
 
 
-def bash(commands: dict[str, Words]) -> str:
-    """A completion function for bash. File names are offered wherever a path may stand."""
+def bash(commands: dict[str, Completions]) -> str:
+    """A completion function for bash; file names complete wherever a path is possible."""
     cases = []
     for name, words in commands.items():
         values = "".join(
@@ -88,12 +86,12 @@ def bash(commands: dict[str, Words]) -> str:
     )
 
 
-def zsh(commands: dict[str, Words]) -> str:
-    """The same for zsh, which understands functions for bash."""
+def zsh(commands: dict[str, Completions]) -> str:
+    """The same for zsh, which runs completion functions of bash."""
     return "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + bash(commands)
 
 
-def fish(commands: dict[str, Words]) -> str:
+def fish(commands: dict[str, Completions]) -> str:
     """Completions for fish."""
     lines = [
         "complete -c appell -n __fish_use_subcommand -l help",
@@ -115,6 +113,6 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SCRIPTS: dict[str, Callable[[dict[str, Words]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[dict[str, Completions]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
-COMMAND = Command("completion", "print a script that completes commands in your shell", add_arguments, run)
+COMMAND = Command("completion", "print a completion script for bash, zsh or fish", add_arguments, run)

@@ -1,4 +1,4 @@
-"""`appell demo`: the built-in PUMA, its numbers checked against themselves, its costs beside the paper's, a picture."""
+"""`appell demo`: torques, mass matrix, operation counts and a picture of the built-in PUMA."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.common import OK, Command, add_json, print_result
+from appell.errors import AppellError, ArgumentError
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 Q = (0.3, -0.6, 0.5, 0.2, 0.7, -0.4)
 QD = (0.5, -0.4, 0.3, 0.6, -0.5, 0.4)
 QDD = (1.0, 0.8, -0.6, 0.5, 0.4, -0.3)
-"""The state at which numbers are shown. [rad, rad/s, rad/s²]"""
+"""The state of the tables. [rad, rad/s, rad/s²]"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     import appell
 
     robot = appell.load("puma560")
-    tables = (torque_table(robot), inertia_table(robot), cost_table(robot))
+    tables = (torque_table(robot), mass_matrix_table(robot), cost_table(robot))
     picture = draw(robot, arguments.output)
     head = f"PUMA 560 of Valera et al. 2003: {robot.nv} joints, {sum(body.mass for body in robot.bodies):.6g} kg"
     data: dict[str, Any] = {"robot": robot.name, "tables": [table.as_dict() for table in tables], "picture": picture}
@@ -35,11 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def torque_table(robot: Robot) -> Table:
-    """Torques at one state, by two methods, and the way back."""
+    """Torques at one state by two methods, and the accelerations from these torques."""
     tau = robot.inverse_dynamics(Q, QD, QDD)
     other = robot.inverse_dynamics(Q, QD, QDD, method="newton_euler")
     back = robot.forward_dynamics(Q, QD, tau)
-    gravity = robot.gravity(Q).round(12).tolist()  # nothing but rounding is zero
+    gravity = robot.gravity(Q).round(12).tolist()  # rounding errors are shown as zero
     rows = tuple(zip(robot.joint_names, Q, QD, QDD, tau.tolist(), gravity, strict=True))
     notes = (
         f"Gibbs-Appell and Newton-Euler differ by {abs(tau - other).max():.1e} N m at most.",
@@ -49,14 +50,14 @@ def torque_table(robot: Robot) -> Table:
     return Table("Torques at one state", columns, rows, notes)
 
 
-def inertia_table(robot: Robot) -> Table:
-    """The inertia matrix at the same state."""
+def mass_matrix_table(robot: Robot) -> Table:
+    """The mass matrix at the same state."""
     rows = tuple((name, *row) for name, row in zip(robot.joint_names, robot.mass_matrix(Q).tolist(), strict=True))
-    return Table("Inertia matrix M(q) [kg m²]", ("", *robot.joint_names), rows)
+    return Table("Mass matrix M(q) [kg m²]", ("", *robot.joint_names), rows)
 
 
 def cost_table(robot: Robot) -> Table:
-    """Products and sums beside those of Mata et al. 2002."""
+    """Products and sums, compared with those of Mata et al. 2002."""
     from appell import count_operations
     from appell_lab.reproduce import mata2002
     from appell_lab.reproduce.cost import SIX, operations
@@ -77,19 +78,18 @@ def cost_table(robot: Robot) -> Table:
 
 
 def draw(robot: Robot, path: str) -> str:
-    """Write the picture and say where, or say what is missing."""
+    """Write the picture; returns a line with its path, or with the reason why there is none."""
     from appell.cli.demo_picture import draw_motion
-    from appell.errors import ArgumentError
 
     try:
         draw_motion(robot, path)
-    except ImportError:
-        return "No picture: matplotlib is not installed. Run: pip install 'appell[plot]'"
-    except ValueError as error:  # a kind of file that matplotlib does not write
-        raise ArgumentError(f"{path}: {error}. Name a .png, .svg or .pdf file.") from None
+    except ArgumentError:
+        raise
+    except AppellError as error:  # matplotlib is not installed
+        return f"No picture: {error}"
     return f"Picture: {path}"
 
 
 COMMAND = Command(
-    "demo", "the built-in PUMA: torques, inertia matrix, operation counts and a picture", add_arguments, run
+    "demo", "torques, mass matrix, operation counts and a picture of the built-in PUMA", add_arguments, run
 )

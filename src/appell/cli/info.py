@@ -1,4 +1,4 @@
-"""`appell info ROBOT`: what a robot is made of and what its dynamics cost."""
+"""`appell info ROBOT`: bodies, joints and operation counts of a robot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_result(arguments, table, table.as_dict())
         return OK
     robot = load_robot(arguments)
-    tree = tree_of(robot)
+    tree = spanning_tree(robot)
     first = getattr(robot, "first_coordinates", tree.first_coordinates)
     tables = (body_table(tree), joint_table(tree, first), *loop_tables(robot), count_table(robot))
     mass = sum(body.mass for body in tree.bodies)
@@ -51,25 +51,24 @@ def built_in_table() -> Table:
     rows = []
     for name in appell.robots.names():
         robot = appell.load(name)
-        kind = "closed loops" if tree_of(robot) is not robot else "tree"
-        rows.append((name, kind, robot.nq, robot.nv, len(tree_of(robot).bodies)))
+        kind = "closed loops" if spanning_tree(robot) is not robot else "tree"
+        rows.append((name, kind, robot.nq, robot.nv, len(spanning_tree(robot).bodies)))
     return Table("Built-in robots", ("name", "kind", "nq", "nv", "bodies"), tuple(rows))
 
 
-def tree_of(robot: Any) -> Robot:
-    """The tree of a robot; of one with closed loops, the tree with its loops cut open."""
+def spanning_tree(robot: Any) -> Robot:
+    """The robot, or the spanning tree of one with closed loops."""
     return getattr(robot, "spanning_tree", robot)
 
 
 def loop_tables(robot: Any) -> tuple[Table, ...]:
-    """Of a robot with closed loops: which speeds are independent, and which joints have an actuator."""
-    if tree_of(robot) is robot:
+    """Independent velocities, actuators and loop closures of a robot with closed loops."""
+    if spanning_tree(robot) is robot:
         return ()
-    speeds = robot.qd_names
-    rows = [("independent speeds", ", ".join(speeds)), ("actuators", ", ".join(robot.actuator_names))]
+    rows = [("independent velocities", ", ".join(robot.qd_names)), ("actuators", ", ".join(robot.actuator_names))]
     closures = getattr(robot, "closures", ())
-    rows += [(f"closure {each.name}", f"{each.kind}: {each.body1}, {each.body2}") for each in closures]
-    return (Table("Loops", ("what", "which"), tuple(rows)),)
+    rows += [(f"loop closure {c.name}", f"{c.kind}: {c.body1}, {c.body2}") for c in closures]
+    return (Table("Closed loops", ("", "names"), tuple(rows)),)
 
 
 def body_table(robot: Robot) -> Table:
@@ -78,12 +77,12 @@ def body_table(robot: Robot) -> Table:
         (body.name, body.mass, triple(body.com), triple((body.inertia[0], body.inertia[3], body.inertia[5])))
         for body in robot.bodies
     ]
-    columns = ("body", "mass [kg]", "mass centre [m]", "Ixx Iyy Izz about it [kg m²]")
+    columns = ("body", "mass [kg]", "centre of mass [m]", "Ixx Iyy Izz about it [kg m²]")
     return Table("Bodies", columns, tuple(rows))
 
 
 def joint_table(robot: Robot, first: Mapping[str, tuple[int, int]]) -> Table:
-    """Every joint, with where its coordinates begin; columns that no joint fills are left out."""
+    """All joints, with the index of their first coordinate; empty columns are left out."""
     columns = {
         "q": [first[joint.name][0] if joint.name in first else None for joint in robot.joints],
         "joint": [joint.name for joint in robot.joints],
@@ -91,8 +90,8 @@ def joint_table(robot: Robot, first: Mapping[str, tuple[int, int]]) -> Table:
         "parent -> child": [f"{joint.parent} -> {joint.child}" for joint in robot.joints],
         "axis": [triple(joint.axis) if joint.kind != "fixed" else None for joint in robot.joints],
         "range": [span(joint) for joint in robot.joints],
-        "speed": [known(joint.limits.velocity) for joint in robot.joints],
-        "effort": [known(joint.limits.effort) for joint in robot.joints],
+        "velocity": [finite(joint.limits.velocity) for joint in robot.joints],
+        "effort": [finite(joint.limits.effort) for joint in robot.joints],
         "damping": [joint.damping or None for joint in robot.joints],
         "friction": [joint.friction or None for joint in robot.joints],
         "armature": [joint.armature or None for joint in robot.joints],
@@ -104,7 +103,7 @@ def joint_table(robot: Robot, first: Mapping[str, tuple[int, int]]) -> Table:
 
 
 def count_table(robot: Any) -> Table:
-    """What one evaluation of the main functions costs, as they are compiled for this robot."""
+    """Operations of the main functions as compiled for this robot."""
     from appell import count_operations
 
     rows = [(function, *count_operations(robot, function, compiled=True)) for function in COUNTED]
@@ -117,23 +116,23 @@ def triple(values) -> str:
     return " ".join(f"{value:.4g}" for value in values)
 
 
-def known(limit: float) -> float | None:
-    """A limit, or nothing where there is none."""
+def finite(limit: float) -> float | None:
+    """The limit, None if it is infinite."""
     return limit if math.isfinite(limit) else None
 
 
 def span(joint: Joint) -> str | None:
-    """Range of the coordinate, or nothing where it is unlimited."""
+    """Range of the coordinate, None if it is unlimited."""
     lower, upper = joint.limits.lower, joint.limits.upper
     return None if math.isinf(lower) and math.isinf(upper) else f"{lower:.4g} .. {upper:.4g}"
 
 
 def mimic(joint: Joint) -> str | None:
-    """The relation to the joint it follows."""
+    """Multiplier, leader and offset of a mimic joint."""
     if joint.mimic is None:
         return None
     shift = f" {joint.mimic.offset:+.4g}" if joint.mimic.offset else ""
     return f"{joint.mimic.multiplier:.4g} {joint.mimic.joint}{shift}"
 
 
-COMMAND = Command("info", "show a robot's bodies, joints and operation counts", add_arguments, run)
+COMMAND = Command("info", "bodies, joints and operation counts of a robot, or the built-in robots", add_arguments, run)

@@ -1,4 +1,4 @@
-"""`appell reproduce PAPER`: a paper's tables, printed and computed side by side, and its figures."""
+"""`appell reproduce PAPER`: tables and figures of a paper, printed and computed side by side."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appell.cli.common import OK, Command, add_json, print_result
+from appell.errors import AppellError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("paper", help=f"{', '.join(PAPERS)}, or all")
     parser.add_argument(
-        "--html", metavar="OUT", help="write one self-contained page; for all papers, a folder with a page of each"
+        "--html", metavar="OUT", help="write a self-contained HTML page; for all papers, a folder with one page each"
     )
     parser.add_argument(
-        "--figures", metavar="FOLDER", default="appell_figures", help="where figures are written (default: %(default)s)"
+        "--figures", metavar="FOLDER", default="appell_figures", help="folder of the figures (default: %(default)s)"
     )
     add_json(parser)
 
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write(results: Iterable[Reproduction], paper: str, out: str) -> list[Path]:
-    """Pages of the results: one file, or a folder where all papers are wanted."""
+    """Pages of the results: one file, or a folder for all papers."""
     from appell_lab.reproduce.report import report_of, write_all
 
     if paper == ALL:
@@ -58,16 +59,14 @@ def write(results: Iterable[Reproduction], paper: str, out: str) -> list[Path]:
 
 
 def draw(result: Reproduction, folder: str) -> list[str]:
-    """Write the figures, one line for all of them; or say what is missing."""
-    from appell.errors import AppellError
-
+    """Write the figures; returns a line with their paths, or with the reason why there are none."""
     if not result.figures:
         return []
     try:
         paths = result.draw(folder)
-    except AppellError as error:  # matplotlib is not there
+    except AppellError as error:  # matplotlib is not installed
         return [f"No figures: {error}"]
     return [f"Figures: {', '.join(map(str, paths))}"]
 
 
-COMMAND = Command("reproduce", "regenerate the tables and figures of a paper", add_arguments, run)
+COMMAND = Command("reproduce", "tables and figures of a paper, printed and computed", add_arguments, run)

@@ -13,12 +13,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from appell.view.serve import LOCAL, PORT
 
     add_robot(parser)
-    parser.add_argument("--motion", metavar="FILE.npz", help="a motion to play, as `appell simulate --out` writes it")
+    parser.add_argument("--motion", metavar="FILE.npz", help="motion to play, from `appell simulate --out`")
     add_walls(parser)
-    parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, this computer only)")
-    parser.add_argument("--port", type=int, default=PORT, help="the next free one from here (default: %(default)s)")
-    parser.add_argument("--picture", metavar="FILE", help="draw it into a file instead; needs matplotlib, no browser")
-    parser.add_argument("--seconds", type=float, help="stop after this time instead of at Ctrl-C")
+    parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, local access only)")
+    parser.add_argument("--port", type=int, default=PORT, help="first port to try (default: %(default)s)")
+    parser.add_argument("--picture", metavar="FILE", help="draw a picture instead; needs matplotlib, no browser")
+    parser.add_argument("--seconds", type=float, help="stop after this time (default: at Ctrl-C)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,10 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def wait(seconds: float | None) -> None:
-    """Sleep for a time, or for ever."""
+    """Sleep for a time, or until interrupted."""
     end = None if seconds is None else time.monotonic() + seconds
     while end is None or time.monotonic() < end:
         time.sleep(0.2 if end is None else min(0.2, max(end - time.monotonic(), 0.0)))
 
 
-COMMAND = Command("view", "show a robot and its motion on a page in the browser", add_arguments, run)
+COMMAND = Command("view", "show a robot and its motion in the browser", add_arguments, run)
