@@ -1,6 +1,6 @@
 """Measure appell beside its peers: `python benchmarks/run.py [CASE ...] [--quick] [--json] [--docs]`.
 
-The cases live in `appell_lab.bench.cases`, one file each, so that an installed package has them too (`appell bench`). This
+The cases are in `appell_lab.bench.cases`, so that an installed package has them too (`appell bench`). This
 script adds what a checkout has: robot descriptions beside the repository and the page `docs/benchmarks.md`.
 """
 

@@ -1,4 +1,4 @@
-"""One piece of work, several contenders: timed in turns and written as rows of a table."""
+"""Several contenders for one piece of work: timed in turns, results as rows of a table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from appell.table import Table
 from appell_lab.bench.timing import ONE_CORE, ROUNDS, SAMPLE, Clock, Contender, race
 
 COLUMNS = (
-    "work", "contender", "ns a state", "quartiles", "appell is faster by", "quartiles of that", "goal",
+    "work", "contender", "ns per state", "quartiles", "appell is faster by", "quartiles of that", "goal",
     "difference from Pinocchio",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How long to measure, and where robot descriptions lie."""
+    """Length of the measurements, and the folder of robot descriptions."""
 
     robots: Path
     rounds: int = ROUNDS
@@ -30,7 +30,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Entry:
-    """A contender, the ratio that we want to reach against it, and how far its results are from Pinocchio's."""
+    """A contender, the speed ratio to reach, and the difference of its results from those of Pinocchio."""
 
     contender: Contender
     goal: float | None = None
@@ -58,18 +58,18 @@ def contest(
 
 
 def contest_table(
-    title: str, rows: Sequence[tuple[Any, ...]], *notes: str, unit: str = "ns a state", reference: str = "Pinocchio"
+    title: str, rows: Sequence[tuple[Any, ...]], *notes: str, unit: str = "ns per state", reference: str = "Pinocchio"
 ) -> Table:
-    """A table of contests; goals that were missed are named below it.
+    """A table of contests; missed goals are listed below it.
 
     Args:
-        unit: of the times, where a contender's `states` count something else.
-        reference: whose results the differences are from.
+        unit: of the times, if `states` of the contenders count something else.
+        reference: library of the reference results.
     """
     missed = [
         f"below the goal: {row[0]}, {row[1]}: {row[4]:.3g} of {row[6]:g}" for row in rows if row[6] and row[4] < row[6]
     ]
-    columns = [name.replace("ns a state", unit).replace("Pinocchio", reference) for name in COLUMNS]
+    columns = [name.replace("ns per state", unit).replace("Pinocchio", reference) for name in COLUMNS]
     return Table(title, tuple(columns), tuple(rows), (*notes, *missed))
 
 
@@ -84,10 +84,10 @@ def span(low: float, high: float) -> str:
 
 
 def rounded(number: float) -> float:
-    """Four significant digits, as a whole number where that is enough."""
+    """Rounded to an integer from 1000 on."""
     return round(number) if number >= 1000 else number
 
 
 def short(number: float) -> str:
-    """Three significant digits, never in powers of ten."""
+    """Three significant digits, without an exponent."""
     return f"{number:.0f}" if number >= 100 else f"{number:.3g}"

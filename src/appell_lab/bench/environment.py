@@ -1,4 +1,4 @@
-"""Where and with what the numbers were made."""
+"""Hardware and software of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = ("numpy", "casadi", "pin", "mujoco")
 def environment() -> dict[str, str]:
     """Date, processor, its load over 1, 5 and 15 minutes, system, versions, compiler and its options."""
     compiler = find_compiler()
-    found = {
+    settings = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "appell": appell.__version__,
         "processor": processor(),
@@ -28,4 +28,4 @@ def environment() -> dict[str, str]:
         "compiler": compiler_version(compiler.command) if compiler else "none",
         "options": " ".join((*compiler.flags, *instruction_set().flags)) if compiler else "none",
     }
-    return found | {name: installed for name in PACKAGES if (installed := package_version(name))}
+    return settings | {name: installed for name in PACKAGES if (installed := package_version(name))}

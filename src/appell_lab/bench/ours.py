@@ -1,4 +1,4 @@
-"""appell's own contenders."""
+"""Contenders of appell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of a run as text, as JSON and as a page of the documentation."""
+"""Results of a run as text, as JSON and as a page of the documentation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ turns, with its quartiles. Peers that are not installed are left out. GPUs have 
 
 
 @dataclass(frozen=True)
-class Report:
-    """Where, with what, and what came out."""
+class BenchReport:
+    """Environment and tables of a run."""
 
     environment: dict[str, str]
     tables: Sequence[Table]

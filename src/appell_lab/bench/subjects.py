@@ -1,4 +1,4 @@
-"""The robots that are measured, and random states of them."""
+"""The measured robots, and random states of them."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def humanoid(name: str, folder: Path) -> Robot | None:
 
 
 def arms(folder: Path) -> list[Robot]:
-    """The arms that can be had."""
+    """The available arms."""
     return [robot for robot in (puma(), ur5(folder), panda_arm(folder)) if robot is not None]
 
 
 def bare(robot: Robot) -> Robot:
-    """The same dynamics in terms that every library understands alike: no meshes, no friction, plain angles."""
+    """The same dynamics without features that libraries treat differently: meshes, friction, continuous joints."""
     bodies = tuple(replace(body, visuals=()) for body in robot.bodies)
     joints = tuple(
         replace(joint, damping=0.0, friction=0.0, kind="revolute" if joint.kind == "continuous" else joint.kind)

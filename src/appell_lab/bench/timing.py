@@ -1,8 +1,7 @@
-"""Fair timing: everybody runs in turns on one core, and ratios are taken within a turn.
+"""Timing of contenders in turns on one core, with ratios within a turn.
 
-Other work on a machine comes and goes; contenders that run one after the other within a tenth of a second see the same of
-it. So a ratio is the median of the ratios of all turns, with their quartiles beside it. On one core the clock is the
-processor time of this process, which stands still while other processes run.
+Contenders that run one after the other within a tenth of a second see the same load of the machine. So a ratio is the median
+of the ratios of all turns, with its quartiles. On one core the clock is the processor time of this process.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 SAMPLE = 0.02
-"""Seconds that a sample takes at least; a call that is shorter is repeated."""
+"""Minimal duration of a sample; shorter calls are repeated. [s]"""
 
 ROUNDS = 15
 
@@ -43,7 +42,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Contender:
-    """Something to be timed: a call, and how many states it works through."""
+    """A call to time, and the number of states that it evaluates."""
 
     name: str
     call: Callable[[], object]
@@ -52,7 +51,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Race:
-    """Times of all contenders, nanoseconds a state, one sample a round."""
+    """Times of all contenders, one sample per round. [ns per state]"""
 
     samples: dict[str, np.ndarray]
 
@@ -60,7 +59,7 @@ class Race:
         return Spread.of(self.samples[name])
 
     def ratio(self, faster: str, slower: str) -> Spread:
-        """How many times faster one is than the other, round by round."""
+        """Ratios of the times of two contenders, round by round."""
         return Spread.of(self.samples[slower] / self.samples[faster])
 
 
@@ -105,7 +104,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def on_cores(count: int) -> Iterator[None]:
-    """Run on the first so many cores of this process, where the system lets us choose them."""
+    """Run on the first `count` cores of this process, if the system supports it."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -118,11 +117,11 @@ def on_cores(count: int) -> Iterator[None]:
 
 
 def cores() -> int:
-    """How many cores this process may use now."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def busy() -> list[str]:
-    """A note for tables by the wall clock, where other processes want the cores too."""
+    """A note for wall-clock tables if other processes compete for the cores."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return [f"The machine was busy: load {load:.1f} on {cores()} cores."] if load > cores() else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,10 @@ import appell
 from appell.cli import main
 from appell.table import Table
 from appell_lab.bench import CASES, bench, run_case
-from appell_lab.bench.cases import single
+from appell_lab.bench.cases import calls
 from appell_lab.bench.contest import Entry, Settings, contest, contest_table
 from appell_lab.bench.peers.pinocchio import pinocchio
-from appell_lab.bench.report import Report, markdown_table
+from appell_lab.bench.report import BenchReport, markdown_table
 from appell_lab.bench.subjects import arms, bare, chain, humanoid, panda_arm, states
 from appell_lab.bench.timing import Contender, Race, race
 
@@ -48,9 +49,9 @@ def test_goals_that_were_missed_are_named():
     assert table.notes[-1].startswith("below the goal: sums, theirs")
 
 
-def test_every_case_is_a_module_that_runs():
-    for name in CASES:
-        assert callable(__import__(f"appell_lab.bench.cases.{name}", fromlist=["run"]).run)
+def test_every_case_is_a_function():
+    for name, module in CASES.items():
+        assert callable(getattr(import_module(f"appell_lab.bench.cases.{module}"), f"{name}_case"))
     with pytest.raises(appell.ArgumentError, match="unknown benchmark 'sped'"):
         bench(NOWHERE, ["sped"])
 
@@ -62,11 +63,13 @@ def test_a_case_in_numbers():
     }
     assert all(row[2] > 0 for row in table.rows)
     assert all(row[-1] < 1e-12 for row in table.rows if row[1] == "appell" and row[-1] is not None)
-    assert single.GOAL == 5.0
+    assert calls.SINGLE_GOAL == 5.0
 
 
 def test_a_report_as_text_json_and_page():
-    report = Report({"date": "today"}, [Table("Speed", ("work", "ns"), (("a | b", 1.5), ("c", None)), ("a note",))])
+    report = BenchReport(
+        {"date": "today"}, [Table("Speed", ("work", "ns"), (("a | b", 1.5), ("c", None)), ("a note",))]
+    )
     assert "Speed" in str(report)
     assert json.loads(json.dumps(report.as_dict()))["tables"][0]["rows"] == [["a | b", 1.5], ["c", None]]
     assert markdown_table(report.tables[0]).splitlines() == [
