@@ -8,7 +8,7 @@ from helpers.closeness import assert_close
 from helpers.spherical_robots import EIGHT, ROBOTS, regular_states, wrist
 
 import appell
-from appell.closed_loop.spherical.forward_kinematics import euler_angles, rotation
+from appell.closed_loop.spherical.forward_kinematics import orientation
 from appell.closed_loop.spherical.rates import MIN_H
 
 OUT = np.array([0.0, 0.0, -1.5])
@@ -20,17 +20,17 @@ def border(robot, inside: np.ndarray, outside: np.ndarray) -> tuple[np.ndarray, 
     low, high = 0.0, 1.0
     while high - low > 1e-15:
         middle = 0.5 * (low + high)
-        reached = robot.singularities(inside + middle * (outside - inside)).discriminant.min() >= 0.0
+        reached = robot.singularity(inside + middle * (outside - inside)).discriminant.min() >= 0.0
         low, high = (middle, high) if reached else (low, middle)
     return inside + low * (outside - inside), inside + high * (outside - inside)
 
 
 def zero_of_det(robot, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A configuration between two where det Jact changes sign."""
-    sign = np.sign(robot.singularities(a).det)
+    sign = np.sign(robot.singularity(a).det)
     for _ in range(60):
         middle = 0.5 * (a + b)
-        a, b = (middle, b) if np.sign(robot.singularities(middle).det) == sign else (a, middle)
+        a, b = (middle, b) if np.sign(robot.singularity(middle).det) == sign else (a, middle)
     return 0.5 * (a + b)
 
 
@@ -70,9 +70,9 @@ def test_in_a_batch_the_index_is_named(compiled):
 def test_every_leg_is_named_at_its_border(leg):
     """The wrist is the same after a third of a turn: leg k + 1 meets what leg k met."""
     robot, turn = wrist(), np.array([2.0 * np.pi / 3.0 * leg, 0.0, 0.0])
-    turned = rotation(turn) @ rotation(OUT) @ rotation(turn).T
+    turned = orientation(turn) * orientation(OUT) * orientation(turn).inv()
     with pytest.raises(appell.LoopClosureError, match=f"leg 'leg{leg + 1}'"):
-        robot.mass_matrix(euler_angles(turned))
+        robot.mass_matrix(turned.as_euler("ZYX"))
 
 
 def test_at_the_border_the_leg_is_singular():
@@ -177,7 +177,7 @@ def test_a_map_of_the_workspace(tmp_path):
         ({"over": ("yaw", "row")}, "unknown coordinate 'row'"),
         ({"over": ("yaw", "yaw")}, "two coordinates"),
         ({"span": (1.0, 0.0)}, "increasing"),
-        ({"points": 1}, "2 or more"),
+        ({"points": 1}, ">= 2"),
         ({"at": {"theta": 0.0}}, "unknown coordinate 'theta'"),
     ],
 )

@@ -1,8 +1,7 @@
-"""Torques of the actuators of a spherical parallel robot from the forces on its speeds: Abedloo 2014, eqs (49) to (51).
+"""Actuator torques of a spherical parallel robot from generalized forces: Abedloo 2014, eqs (49) to (51).
 
     (51)  Q = Jact^T τ
-Where there are more actuators than speeds, the torques of smallest norm: with the orthogonal columns Jact = U T, solve
-T^T y = Q, and τ = U y.
+With redundant actuators τ has minimum norm: with the orthogonal columns Jact = U T, T^T y = Q and τ = U y.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import Scalar, sqrt
+from appell.closed_loop.elimination import dot
 from appell.closed_loop.spherical.rates import guarded_reciprocal
 from appell.errors import ArgumentError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import SphericalSystem
 
 MIN_SINE = 1e-6
-"""Actuators are singular where a column of their Jacobian is nearer [rad] than this to the span of those before it."""
+"""Smallest sine between a column of the actuator Jacobian and the span of the columns before it."""
 
 
 def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], Q: Sequence[Scalar]) -> list[Scalar]:
-    """τ of smallest norm with Jact^T τ = Q, (51), by the orthogonal columns of Jact = U T."""
+    """Minimum-norm τ with Jact^T τ = Q, (51)."""
     if len(Jact) < system.nv:
         raise ArgumentError(
             f"{len(Jact)} actuators cannot give {system.nv} degrees of freedom any acceleration, so inverse_dynamics and "
@@ -39,9 +39,9 @@ def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], 
 
 
 class Column(NamedTuple):
-    """A column of a matrix by those before it: their `parts` times the earlier directions, the rest along a new one.
+    """A column as `parts` along the directions of the columns before it and a rest along its own `direction`.
 
-    `length` and `left` are the squared lengths of the column and of that rest, `scale` is 1/√left.
+    `length` and `left` are the squared lengths of the column and of the rest, `scale` is 1/√left.
     """
 
     direction: list[Scalar]
@@ -52,24 +52,16 @@ class Column(NamedTuple):
 
 
 def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[Column]:
-    """The columns by Gram and Schmidt's method; not a number from where they are dependent."""
-    found: list[Column] = []
+    """Gram-Schmidt orthogonalization of the columns; NaN where they are dependent."""
+    columns: list[Column] = []
     for k in range(count):
         rest = [row[k] for row in matrix]
         length, parts = dot(rest, rest), []
-        for column in found:
+        for column in columns:
             part = dot(column.direction, rest)
             rest = [entry - part * other for entry, other in zip(rest, column.direction, strict=True)]
             parts.append(part)
         left = dot(rest, rest)
         scale = guarded_reciprocal(sqrt(left), left, length * MIN_SINE**2)
-        found.append(Column([entry * scale for entry in rest], parts, length, left, scale))
-    return found
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The product of two rows."""
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
+        columns.append(Column([entry * scale for entry in rest], parts, length, left, scale))
+    return columns

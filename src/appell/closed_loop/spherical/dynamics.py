@@ -1,22 +1,25 @@
-"""Inverse and forward dynamics of a spherical parallel robot from the gradient of its Gibbs function.
+"""Inverse and forward dynamics, regressors and energies of a spherical parallel robot, from its Gibbs function.
 
 Source: Abedloo 2014, eqs (12) to (16), (49) and (51), with the corrections of docs/theory/abedloo2014.md.
     (15)  ∂S/∂q̈ = Σ J^T (I α + ω x I ω - m ρ x σ)        (51)  Q = Jact^T τ
-Equation (15) needs the angular accelerations alone: each leg is gone through outwards for ω, α and the moments of its bodies,
-and inwards for the moments about its joints. The platform's angular velocity Ω is taken as quasi-velocity, so that torques do
-not care where the Euler angles are singular.
+Equation (15) needs the angular accelerations alone: an outward pass over each leg gives ω, α and the moments of its bodies, an
+inward pass the moments about its joints. In the ten parameters of a body (m, m ρ, I about the centre) the moment is linear, which
+gives the regressor. The quasi-velocity Ω of the platform keeps torques regular where the Euler angles are singular.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algebra import ZERO, Inertia, Scalar, Vec3, Z
+from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z
 from appell.algorithms.linear import solve
-from appell.closed_loop.spherical.actuation import actuator_torques, dot
+from appell.algorithms.regressor import UNITS
+from appell.closed_loop.elimination import dot
+from appell.closed_loop.spherical.actuation import actuator_torques
 from appell.closed_loop.spherical.jacobians import (
     actuated_rows,
+    body_jacobians,
     gravity,
     inertia_matrix,
     mass_matrix,
@@ -34,6 +37,7 @@ from appell.closed_loop.spherical.rates import (
     platform_rates,
     quasi_velocities,
 )
+from appell.model.parameters import inertia_of
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegModel, SphericalSystem
@@ -48,11 +52,11 @@ class BodyMotion(NamedTuple):
 
 
 def inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
-    """Torques of the actuators that give qdd at (q, qd): (15) and (51) in quasi-velocities.  [N m]"""
+    """Actuator torques that give qdd at (q, qd): (15) and (51) in quasi-velocities.  [N m]"""
     placed = placements(system, q)
-    speeds = quasi_velocities(system, placed)
-    Q = gradient(system, placed, speeds, platform_rates(system, placed, qd, qdd))
-    return actuator_torques(system, actuated_rows(system, placed, speeds), Q)
+    basis = quasi_velocities(system, placed)
+    Q = gradient(system, placed, basis, platform_rates(system, placed, qd, qdd))
+    return actuator_torques(system, actuated_rows(system, placed, basis), Q)
 
 
 def paper_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
@@ -64,45 +68,43 @@ def paper_inverse_dynamics(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
 
 
 def generalized_forces(system: SphericalSystem, q, qd, qdd) -> list[Scalar]:
-    """Q = M q̈ + C q̇ + G on the coordinates, by (15).  [N m]"""
+    """Q = M q̈ + C q̇ + G in the coordinates, by (15).  [N m]"""
     placed = placements(system, q)
     return gradient(system, placed, coordinate_velocities(system, placed), platform_rates(system, placed, qd, qdd))
 
 
 def bias(system: SphericalSystem, q, qd) -> list[Scalar]:
-    """C(q, qd) qd + G(q), the forces on the coordinates at qdd = 0.  [N m]"""
+    """C(q, qd) qd + G(q), the generalized forces at qdd = 0.  [N m]"""
     return generalized_forces(system, q, qd, [0.0] * system.nv)
 
 
-def forward_dynamics(system: SphericalSystem, q, qd, torques) -> list[Scalar]:
-    """Accelerations of the coordinates under torques of the actuators.  [rad/s²]"""
+def forward_dynamics(system: SphericalSystem, q, qd, tau) -> list[Scalar]:
+    """Accelerations of the coordinates under actuator torques.  [rad/s²]"""
     placed = placements(system, q)
     Jact = actuated_rows(system, placed, quasi_velocities(system, placed))
-    return accelerations_of_coordinates(
-        system, placed, qd, [dot([row[k] for row in Jact], torques) for k in range(system.nv)]
-    )
+    return coordinate_accelerations(system, placed, qd, [dot([row[k] for row in Jact], tau) for k in range(system.nv)])
 
 
 def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:
-    """Accelerations of the coordinates under forces on them, M(q)⁻¹ (Q - bias).  [rad/s²]"""
+    """Accelerations of the coordinates under generalized forces, M(q)⁻¹ (Q - bias).  [rad/s²]"""
     placed = placements(system, q)
     if system.guide is not None:
-        return accelerations_of_coordinates(system, placed, qd, forces)
-    moved = ZERO  # E^-T Q, the moment on the platform
+        return coordinate_accelerations(system, placed, qd, forces)
+    platform_moment = ZERO  # E^-T Q
     for p, force in zip(normals(euler_chain(placed)), forces[:3], strict=True):
-        moved = moved + p * force
-    return accelerations_of_coordinates(system, placed, qd, [*moved, *forces[3:]])
+        platform_moment = platform_moment + p * force
+    return coordinate_accelerations(system, placed, qd, [*platform_moment, *forces[3:]])
 
 
-def accelerations_of_coordinates(
+def coordinate_accelerations(
     system: SphericalSystem, placed: Placements, qd: Sequence[Scalar], Q: Sequence[Scalar]
 ) -> list[Scalar]:
     """Accelerations of the coordinates under forces on the quasi-velocities."""
-    speeds, rates = quasi_velocities(system, placed), platform_rates(system, placed, qd)
-    b = gradient(system, placed, speeds, rates if system.guide is not None else rates._replace(Omegad=ZERO))
+    basis, rates = quasi_velocities(system, placed), platform_rates(system, placed, qd)
+    b = gradient(system, placed, basis, rates if system.guide is not None else rates._replace(Omegad=ZERO))
     rest = [force - own for force, own in zip(Q, b, strict=True)]
-    found = solve(inertia_matrix(system, placed, speeds), rest, range(system.nv))
-    return found if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*found[:3])), *found[3:]]
+    qdd = solve(inertia_matrix(system, placed, basis), rest, range(system.nv))
+    return qdd if system.guide is not None else [*euler_accelerations(placed, qd, Vec3(*qdd[:3])), *qdd[3:]]
 
 
 def euler_accelerations(placed: Placements, qd: Sequence[Scalar], Omegad: Vec3) -> list[Scalar]:
@@ -114,22 +116,22 @@ def euler_accelerations(placed: Placements, qd: Sequence[Scalar], Omegad: Vec3) 
 
 
 def euler_chain(placed: Placements) -> LegPlacements:
-    """The axes of the Euler angles as if they were a leg: its h, cos q2, vanishes in gimbal lock."""
+    """The axes of the Euler angles as a leg: its h, cos q2, is zero in gimbal lock."""
     first, second, third = placed.axes
-    leaning = first @ third
-    return LegPlacements(placed.axes, (), (), 1.0 - leaning * leaning, third.cross(second) @ first)
+    cosine = first @ third
+    return LegPlacements(placed.axes, (), (), 1.0 - cosine * cosine, third.cross(second) @ first)
 
 
-def gradient(system: SphericalSystem, placed: Placements, speeds: VelocityBasis, rates: PlatformRates) -> list[Scalar]:
-    """∂S/∂q̈, eq. (15): forces on the speeds, from the moments of all bodies."""
+def gradient(system: SphericalSystem, placed: Placements, basis: VelocityBasis, rates: PlatformRates) -> list[Scalar]:
+    """∂S/∂q̈, eq. (15): forces on the velocity basis, from the moments of all bodies."""
     body = platform_motion(system, placed, rates)
     N = placed.R @ moment(system.platform, body, system.external.get(system.platform_place))
-    Q = [N @ column for column in speeds.E]
-    for i, (numbers, leg, free, given) in enumerate(
-        zip(system.legs, placed.legs, speeds.free, rates.free, strict=True)
+    Q = [N @ column for column in basis.E]
+    for i, (model, leg, free, free_rates) in enumerate(
+        zip(system.legs, placed.legs, basis.free, rates.free, strict=True)
     ):
-        about_joints = leg_moments(system, i, numbers, leg, joint_motion(leg, rates, given))
-        rows = joint_rows(leg, speeds.E, free)
+        about_joints = leg_moments(system, i, model, leg, joint_motion(leg, rates, free_rates))
+        rows = joint_rows(leg, basis.E, free)
         for t, row in zip(about_joints, rows, strict=False):
             Q = [total + t * entry for total, entry in zip(Q, row, strict=True)]
     return Q
@@ -144,16 +146,16 @@ def platform_motion(system: SphericalSystem, placed: Placements, rates: Platform
 def leg_moments(
     system: SphericalSystem,
     number: int,
-    numbers: LegModel,
+    model: LegModel,
     leg: LegPlacements,
     joints: Sequence[tuple[Scalar, Scalar]],
 ) -> list[Scalar]:
-    """Moments about the joints of a leg that its own bodies need, by the two passes."""
+    """Moments about the joints of a leg from the inertia of its bodies, by the two passes."""
     motions = leg_motions(system, leg, joints)
     about: list[Scalar] = []
     carried = ZERO
     for j in reversed(range(len(motions))):
-        carried = moment(numbers.inertias[j], motions[j], system.external.get((number, j))) + carried
+        carried = moment(model.inertias[j], motions[j], system.external.get((number, j))) + carried
         about.append(carried.z)
         carried = leg.steps[j] @ carried
     return about[::-1]
@@ -174,7 +176,84 @@ def leg_motions(
 
 
 def moment(inertia: Inertia, body: BodyMotion, external: Vec3 | None) -> Vec3:
-    """I α + ω x I ω - m ρ x σ about the centre, less the moment that the world exerts."""
+    """I α + ω x I ω - m ρ x σ about the centre, minus the external moment."""
     about = inertia.at_origin
     N = about @ body.alpha + body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
     return N if external is None else N - external
+
+
+def regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
+    """K with τ = K Φ for the actuator torques, by (51) for each column, in quasi-velocities."""
+    placed = placements(system, q)
+    basis = quasi_velocities(system, placed)
+    K = regressor_of(system, placed, basis, platform_rates(system, placed, qd, qdd))
+    Jact = actuated_rows(system, placed, basis)
+    columns = [actuator_torques(system, Jact, column) for column in zip(*K, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def generalized_regressor(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
+    """K with Q = K Φ for the generalized forces."""
+    placed = placements(system, q)
+    return regressor_of(system, placed, coordinate_velocities(system, placed), platform_rates(system, placed, qd, qdd))
+
+
+def regressor_of(
+    system: SphericalSystem, placed: Placements, basis: VelocityBasis, rates: PlatformRates
+) -> list[list[Scalar]]:
+    """K of the forces on a velocity basis, over the ten parameters of every body: (15) for unit parameters."""
+    rows: list[list[Scalar]] = [[] for _ in range(system.nv)]
+    motions = body_motions(system, placed, rates)
+    for (_, motion), body in zip(motions, body_jacobians(system, placed, basis), strict=True):
+        for unit in UNITS:
+            N = moment(inertia_of(unit, IDENTITY), motion, None)
+            for row, column in zip(rows, body.J, strict=True):
+                row.append(column @ N)
+    return rows
+
+
+def kinetic_energy(system: SphericalSystem, q, qd) -> Scalar:
+    """T = Σ ω · I ω / 2.  [J]"""
+    return _total(system, q, qd, None, lambda inertia, body: body.omega @ (inertia.at_origin @ body.omega) * 0.5)
+
+
+def potential_energy(system: SphericalSystem, q) -> Scalar:
+    """U = -Σ m ρ · σ, zero with all mass at the centre.  [J]"""
+    placed = placements(system, q)
+    total = -(system.platform.gamma @ (placed.R.T @ system.gravity))
+    for model, leg in zip(system.legs, placed.legs, strict=True):
+        sigma = system.gravity
+        for inertia, step in zip(model.inertias, leg.steps, strict=True):
+            sigma = step.T @ sigma
+            total = total - inertia.gamma @ sigma
+    return total
+
+
+def gibbs_function(system: SphericalSystem, q, qd, qdd) -> Scalar:
+    """S of (3) with (12), without the terms independent of q̈: its gradient is Q, its Hessian M.  [J/s²]"""
+
+    def energy(inertia: Inertia, body: BodyMotion) -> Scalar:
+        about = inertia.at_origin
+        rest = body.omega.cross(about @ body.omega) - inertia.gamma.cross(body.sigma)
+        return body.alpha @ (about @ body.alpha * 0.5 + rest)
+
+    return _total(system, q, qd, qdd, energy)
+
+
+def _total(system: SphericalSystem, q, qd, qdd, energy: Callable[[Inertia, BodyMotion], Scalar]) -> Scalar:
+    """Σ energy(inertia, motion) over all bodies."""
+    placed = placements(system, q)
+    first, *others = body_motions(system, placed, platform_rates(system, placed, qd, qdd))
+    total = energy(*first)
+    for body in others:
+        total = total + energy(*body)
+    return total
+
+
+def body_motions(
+    system: SphericalSystem, placed: Placements, rates: PlatformRates
+) -> Iterator[tuple[Inertia, BodyMotion]]:
+    """Inertia and motion of all bodies: the platform, then those of the legs."""
+    yield system.platform, platform_motion(system, placed, rates)
+    for model, leg, free in zip(system.legs, placed.legs, rates.free, strict=True):
+        yield from zip(model.inertias, leg_motions(system, leg, joint_motion(leg, rates, free)), strict=True)

@@ -1,8 +1,8 @@
-"""Attitudes of the platform from the angles of the actuators.
+"""Forward kinematics: orientations of the platform from the angles of the actuators.
 
 With the actuators at θ_i the axes w_i are known, and eq. (30), w_i · R v_i* = cos α2, is a quadric in the quaternion of R. Three
-legs give three quadrics, which have at most eight common points: all assemblies. They are polished by Newton's method on the
-rotation and kept only if all three residuals vanish. For any other robot there is Newton's method from a start.
+legs give three quadrics with at most eight common points, the assembly modes. They are refined by Newton's method and kept if
+all residuals vanish. Other robots use Newton's method from an initial guess.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from appell.arrays import as_batch
 from appell.closed_loop.spherical.leg import Leg
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 RESIDUAL_TOL = 1e-12
-"""The largest |w · v - cos α2| of a solution."""
+"""Largest |w · v - cos α2| of a solution."""
 IMAGINARY_TOL = 1e-4
-"""How large the imaginary part of a solution may be before it is polished."""
+"""Largest imaginary part of a solution before refinement."""
 DUPLICATE_TOL = 1e-6
-"""Solutions whose quaternions are nearer than this are one."""
+"""Solutions whose quaternions are closer than this are equal."""
 MAX_ITERATIONS = 50
 
 
 @dataclass(frozen=True)
 class AssemblyModes:
-    """All attitudes of the platform at given angles of the actuators.
+    """All orientations of the platform at given angles of the actuators.
 
     Attributes:
-        q: Euler angles, (k, 3), ordered by the angle of turn from q = 0.
+        q: Euler angles, (k, 3), ordered by the rotation angle from q = 0.
         working_modes: for each, the root of eq. (34) of every leg, `"plus"` or `"minus"`.
         residual: largest |w · v - cos α2| of each, (k,).
     """
@@ -58,49 +59,50 @@ class AssemblyModes:
         return iter(zip(self.q, self.working_modes, strict=True))
 
     def nearest(self, start: ArrayLike) -> np.ndarray:
-        """The Euler angles of the attitude that is the smallest turn away from that of `start`, (3,)."""
+        """The Euler angles of the orientation with the smallest rotation angle from `start`, (3,)."""
         if not len(self):
             raise LoopClosureError(
-                "no attitude of the platform fits these angles of the actuators.", status="unreachable"
+                "no orientation of the platform is possible at these angles of the actuators.", status="unreachable"
             )
-        turned = np.einsum("ij,kij->k", rotation(np.asarray(start, dtype=float)), rotation(self.q))
-        return self.q[int(np.argmax(turned))]
+        return self.q[int(np.argmin((orientation(start).inv() * orientation(self.q)).magnitude()))]
 
 
 def all_assembly_modes(robot: SphericalRobot, angles: ArrayLike) -> AssemblyModes:
     """Documented at `SphericalRobot.forward_kinematics`."""
     if not _has_closed_form(robot):
         raise ArgumentError(
-            f"all assemblies are known for three legs of three joints, each actuated at the base; {robot.name} is another robot. "
+            f"all assembly modes are computed for three legs of three joints, each actuated at the base; {robot.name} differs. "
             "Use forward_kinematics_near with a start."
         )
-    (theta,), lead = as_batch([("angles", 3)], [angles])
-    if lead:
-        raise ArgumentError(f"angles has shape {np.shape(angles)}, expected (3,): one set of angles a call.")
+    (theta,), batch_shape = as_batch([("angles", 3)], [angles])
+    if batch_shape:
+        raise ArgumentError(f"angles has shape {np.shape(angles)}, expected (3,): one set of angles per call.")
     w = np.array([middle_axis(leg, angle) for leg, angle in zip(robot.legs, theta[0], strict=True)])
     v = np.array([leg.tip.direction for leg in robot.legs])
     c = np.cos([leg.arcs[1] for leg in robot.legs])
-    quadrics = np.array([quadric(*each) for each in zip(w, v, c, strict=True)])
-    found: list[np.ndarray] = []
+    quadrics = np.array([quadric(*leg) for leg in zip(w, v, c, strict=True)])
+    solutions: list[np.ndarray] = []
     for x in common_points(quadrics):
-        x = x * np.exp(-1j * np.angle(x[np.argmax(np.abs(x))]))  # a real solution times any complex number is the same
+        x = x * np.exp(-1j * np.angle(x[np.argmax(np.abs(x))]))  # projective: remove the complex phase
         if np.abs(x.imag).max() > IMAGINARY_TOL:
             continue
         polished = polish(quadrics, x.real)
-        if polished is not None and all(1.0 - abs(polished @ other) > 0.5 * DUPLICATE_TOL**2 for other in found):
-            found.append(polished)
-    found.sort(key=lambda x: -abs(x[0]))
-    R = np.array([matrix(x) for x in found]).reshape(-1, 3, 3)
+        if polished is not None and all(1.0 - abs(polished @ other) > 0.5 * DUPLICATE_TOL**2 for other in solutions):
+            solutions.append(polished)
+    solutions.sort(key=lambda x: -abs(x[0]))
+    if not solutions:
+        return AssemblyModes(np.zeros((0, 3)), (), np.zeros(0))
+    platform = Rotation.from_quat(np.roll(solutions, -1, axis=-1))  # scalar last
     u = np.array([leg.base.direction for leg in robot.legs])
-    moved = np.einsum("kij,lj->kli", R, v)
+    moved = np.einsum("kij,lj->kli", platform.as_matrix(), v)
     residual = np.abs(np.einsum("kli,li->kl", moved, w) - c).max(axis=1, initial=0.0)
     h = np.einsum("kli,li->kl", np.cross(moved, w), u)  # (39); its sign is that of the root
     names = tuple(tuple("plus" if value >= 0.0 else "minus" for value in row) for row in h)
-    return AssemblyModes(euler_angles(R), names, residual)
+    return AssemblyModes(platform.as_euler("ZYX"), names, residual)
 
 
 def _has_closed_form(robot: SphericalRobot) -> bool:
-    """Whether the robot is three legs of three joints, each actuated at the base."""
+    """Whether the robot has three legs of three joints, each actuated at the base."""
     return len(robot.legs) == 3 and all(leg.joints == DEPENDENT_JOINTS and leg.actuated == (0,) for leg in robot.legs)
 
 
@@ -122,7 +124,7 @@ def quadric(w: np.ndarray, v: np.ndarray, c: float) -> np.ndarray:
 
 
 def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-    """The common point near x by Newton's method on the sphere of quaternions; None where it does not settle."""
+    """The common point near x by Newton's method on the sphere of quaternions; None if it does not converge."""
     x = x / np.linalg.norm(x)
     for _ in range(MAX_ITERATIONS):
         gradients = quadrics @ x
@@ -138,41 +140,41 @@ def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
 def solve_near(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
     """Documented at `SphericalRobot.forward_kinematics_near`."""
     named = [("angles", len(robot.actuator_names)), ("start", robot.nq)]
-    (theta, q), lead = as_batch(named, [angles, start])
+    (theta, q), batch_shape = as_batch(named, [angles, start])
     if len(robot.actuator_names) != robot.nv:
         raise ArgumentError(
             f"{robot.name} has {robot.nv} degrees of freedom and {len(robot.actuator_names)} actuators."
         )
     q = q.copy()
-    robot.joint_angles(q)  # a start out of reach is told as such
+    robot.joint_angles(q)  # raises for a start out of reach
     for _ in range(MAX_ITERATIONS):
         step = newton_step(robot, theta, q)
         longest = np.abs(step).max(axis=1, keepdims=True, initial=0.0)
         q += step * np.minimum(1.0, 0.3 / np.maximum(longest, 0.3))
         if (longest < 1e-13).all():
             break
-    missed = np.abs(actuator_residual(robot, theta, q)).max(axis=1, initial=0.0)
-    if not (missed <= 1e-10).all():
-        k = int(np.argmax(~(missed <= 1e-10)))
-        index = tuple(int(i) for i in np.unravel_index(k, lead)) if lead else ()
-        place = f"start[{', '.join(map(str, index))}]" if lead else "start"
-        ended = f"still misses the angles by {missed[k]:.3g} rad" if np.isfinite(missed[k]) else "leaves the workspace"
+    error = np.abs(actuator_residual(robot, theta, q)).max(axis=1, initial=0.0)
+    if not (error <= 1e-10).all():
+        k = int(np.argmax(~(error <= 1e-10)))
+        index = tuple(int(i) for i in np.unravel_index(k, batch_shape)) if batch_shape else ()
+        place = f"start[{', '.join(map(str, index))}]" if index else "start"
+        ended = f"still misses the angles by {error[k]:.3g} rad" if np.isfinite(error[k]) else "leaves the workspace"
         others = "; forward_kinematics gives all solutions" if _has_closed_form(robot) else ""
         raise LoopClosureError(
             f"forward_kinematics_near: no solution was found near {place}: Newton's method {ended}. There may be none at these "
-            f"angles, or none in this assembly. Start nearer to the solution{others}.",
-            status="unreachable", where="actuators", value=float(missed[k]), index=index,
+            f"angles, or none in this assembly mode. Start nearer to the solution{others}.",
+            status="unreachable", where="actuators", value=float(error[k]), index=index,
         )  # fmt: skip
-    return q.reshape(*lead, robot.nq)
+    return q.reshape(*batch_shape, robot.nq)
 
 
 def actuator_residual(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """What the actuators miss at coordinates (N, nq), NaN out of reach. [rad]"""
+    """Errors of the actuator angles at coordinates (N, nq), NaN out of reach. [rad]"""
     return angle_difference(theta, robot.joint_angles(q, check=False)[:, list(robot.actuated)])
 
 
 def newton_step(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The step of Newton's method, (N, nq); NaN where there is none."""
+    """The step of Newton's method, (N, nq); NaN where it is undefined."""
     step = np.full_like(q, np.nan)
     J, left = robot.actuator_jacobian(q, check=False), actuator_residual(robot, theta, q)
     fit = np.flatnonzero(np.isfinite(J).all(axis=(1, 2)) & np.isfinite(left).all(axis=1))
@@ -182,29 +184,10 @@ def newton_step(robot: SphericalRobot, theta: np.ndarray, q: np.ndarray) -> np.n
 
 
 def angle_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a - b, brought to [-π, π]."""
+    """a - b, wrapped to [-π, π]."""
     return np.remainder(a - b + np.pi, 2 * np.pi) - np.pi
 
 
-def rotation(q: np.ndarray) -> np.ndarray:
-    """R_ee of (25) for Euler angles (..., 3), (..., 3, 3)."""
-    (c1, s1), (c2, s2), (c3, s3) = ((np.cos(q[..., k]), np.sin(q[..., k])) for k in range(3))
-    rows = [
-        [c1 * c2, c1 * s2 * s3 - s1 * c3, c1 * s2 * c3 + s1 * s3],
-        [s1 * c2, s1 * s2 * s3 + c1 * c3, s1 * s2 * c3 - c1 * s3],
-        [-s2, c2 * s3, c2 * c3],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def euler_angles(R: np.ndarray) -> np.ndarray:
-    """The 321 Euler angles of rotations (..., 3, 3), (..., 3)."""
-    pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 0, 0], R[..., 1, 0]))
-    return np.stack([np.arctan2(R[..., 1, 0], R[..., 0, 0]), pitch, np.arctan2(R[..., 2, 1], R[..., 2, 2])], axis=-1)
-
-
-def matrix(x: np.ndarray) -> np.ndarray:
-    """The rotation of a quaternion (scalar first), (3, 3)."""
-    s, a = x[0], x[1:]
-    skew = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
-    return (s * s - a @ a) * np.eye(3) + 2.0 * np.outer(a, a) + 2.0 * s * skew
+def orientation(q: ArrayLike) -> Rotation:
+    """R_ee of (25) for the 321 Euler angles (..., 3)."""
+    return Rotation.from_euler("ZYX", q)

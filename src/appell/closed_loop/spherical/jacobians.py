@@ -2,12 +2,12 @@
 
 Source: Abedloo 2014, eqs (17) to (24) and (44) to (48), with the corrections of docs/theory/abedloo2014.md. Over all bodies,
     (21)  M = Σ J^T I J        C = Σ J^T I J̇ + J^T ω~ I J        G = Σ m (ρ~ J)^T σ,    σ = R^T g
-with the Jacobian J of the body's angular velocity along its own axes, and I about the centre. The paper's C gives the right
-C q̇, but Ṁ - 2C is not skew. It is with the true rate J̇ and
+with the Jacobian J of the body's angular velocity along its own axes, and I about the centre. The paper's C gives the correct
+C q̇, but Ṁ - 2C is not skew. It is skew with the true rate J̇ and
 
     C = Σ J^T I J̇ + J^T (N ω)~ J,      N = trace(I)/2 1 - I,
 
-which are the Christoffel symbols: also C(q, a) b = C(q, b) a.
+the Christoffel symbols, with C(q, a) b = C(q, b) a.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegModel, SphericalSystem
 
 Columns = list[Vec3]
-"""A Jacobian: a vector for each speed."""
+"""A Jacobian: one vector per velocity."""
 Matrix = list[list[Scalar]]
 
 
@@ -38,7 +38,7 @@ class BodyJacobian(NamedTuple):
     """Jacobian of a body's angular velocity along its own axes, and gravity along them.
 
     Attributes:
-        Jd: its rate, or the paper's matrix with the same product with q̇; empty where it is not needed.
+        Jd: its rate, or the paper's matrix with the same product with q̇; empty if not needed.
         omega: angular velocity.
         sigma: acceleration of free fall.
     """
@@ -51,11 +51,11 @@ class BodyJacobian(NamedTuple):
 
 
 Coupling = Callable[[Vec3, Scalar, Vec3, Scalar], Vec3]
-"""What a joint adds to a column of J̇: from the column before it, the joint's rate, ω before it and its row's entry."""
+"""Term of a joint in a column of J̇, from the column before it, the joint's rate, ω before it and its row's entry."""
 
 
 def true_rate(column: Vec3, rate: Scalar, omega: Vec3, entry: Scalar) -> Vec3:
-    """The rate of J_j = R^T J_{j-1} + z row: the frame turns with θ̇ about z."""
+    """The rate of J_j = R^T J_{j-1} + z row: the frame rotates at θ̇ about z."""
     return column.cross(Z) * rate
 
 
@@ -64,14 +64,14 @@ def halves(column: Vec3, rate: Scalar, omega: Vec3, entry: Scalar) -> Vec3:
     return (column.cross(Z) * rate + omega.cross(Z) * entry) * 0.5
 
 
-def body_jacobians(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Iterator[BodyJacobian]:
+def body_jacobians(system: SphericalSystem, placed: Placements, basis: VelocityBasis) -> Iterator[BodyJacobian]:
     """Jacobians of all bodies, (44) and (46)."""
     R = placed.R.T
-    yield BodyJacobian(system.platform, [R @ column for column in speeds.E], [], ZERO, R @ system.gravity)
-    for numbers, leg, free in zip(system.legs, placed.legs, speeds.free, strict=True):
-        rows = joint_rows(leg, speeds.E, free)
+    yield BodyJacobian(system.platform, [R @ column for column in basis.E], [], ZERO, R @ system.gravity)
+    for model, leg, free in zip(system.legs, placed.legs, basis.free, strict=True):
+        rows = joint_rows(leg, basis.E, free)
         J, sigma = [ZERO] * system.nv, system.gravity
-        for inertia, step, row in zip(numbers.inertias, leg.steps, rows, strict=False):
+        for inertia, step, row in zip(model.inertias, leg.steps, rows, strict=False):
             J = [step.T @ column + Z * entry for column, entry in zip(J, row, strict=True)]
             sigma = step.T @ sigma
             yield BodyJacobian(inertia, J, [], ZERO, sigma)
@@ -80,23 +80,21 @@ def body_jacobians(system: SphericalSystem, placed: Placements, speeds: Velocity
 def body_jacobian_rates(system: SphericalSystem, q, qd, coupling: Coupling = true_rate) -> Iterator[BodyJacobian]:
     """Jacobians of all bodies and their rates in the coordinates, (44) to (48)."""
     placed = placements(system, q)
-    speeds, rates = coordinate_velocities(system, placed, qd), platform_rates(system, placed, qd)
+    basis, rates = coordinate_velocities(system, placed, qd), platform_rates(system, placed, qd)
     R = placed.R.T
-    J, omega = [R @ column for column in speeds.E], R @ rates.Omega
-    Jd = [R @ column for column in speeds.Ed]  # (48)
+    J, omega = [R @ column for column in basis.E], R @ rates.Omega
+    Jd = [R @ column for column in basis.Ed]  # (48)
     if coupling is true_rate:
         Jd = [column - omega.cross(other) for column, other in zip(Jd, J, strict=True)]
     yield BodyJacobian(system.platform, J, Jd, omega, R @ system.gravity)
-    for numbers, leg, free, given in zip(system.legs, placed.legs, speeds.free, rates.free, strict=True):
-        motion = joint_motion(leg, rates, given)
-        rows = zip(
-            joint_rows(leg, speeds.E, free), joint_row_rates(leg, speeds, free, motion, rates.Omega), strict=True
-        )
-        yield from leg_jacobians(numbers, leg, [rate for rate, _ in motion], list(rows), system, coupling)
+    for model, leg, free, free_rates in zip(system.legs, placed.legs, basis.free, rates.free, strict=True):
+        motion = joint_motion(leg, rates, free_rates)
+        rows = zip(joint_rows(leg, basis.E, free), joint_row_rates(leg, basis, free, motion, rates.Omega), strict=True)
+        yield from leg_jacobians(model, leg, [rate for rate, _ in motion], list(rows), system, coupling)
 
 
 def leg_jacobians(
-    numbers: LegModel,
+    model: LegModel,
     leg: LegPlacements,
     rates: Sequence[Scalar],
     rows: Sequence[tuple[list[Scalar], list[Scalar]]],
@@ -105,7 +103,7 @@ def leg_jacobians(
 ) -> Iterator[BodyJacobian]:
     """From the base to the last body of a leg."""
     J, Jd, omega, sigma = [ZERO] * system.nv, [ZERO] * system.nv, ZERO, system.gravity
-    for inertia, step, rate, (row, rowd) in zip(numbers.inertias, leg.steps, rates, rows, strict=False):
+    for inertia, step, rate, (row, rowd) in zip(model.inertias, leg.steps, rates, rows, strict=False):
         before, omega_before = [step.T @ column for column in J], step.T @ omega
         Jd = [
             step.T @ columnd + coupling(column, rate, omega_before, entry) + Z * entryd
@@ -122,10 +120,10 @@ def mass_matrix(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
     return inertia_matrix(system, placed, coordinate_velocities(system, placed))
 
 
-def inertia_matrix(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Matrix:
+def inertia_matrix(system: SphericalSystem, placed: Placements, basis: VelocityBasis) -> Matrix:
     """Σ J^T I J over all bodies."""
     M: Matrix = [[0.0] * system.nv for _ in range(system.nv)]
-    for body in body_jacobians(system, placed, speeds):
+    for body in body_jacobians(system, placed, basis):
         IJ = [body.inertia.at_origin @ column for column in body.J]
         for k, column in enumerate(body.J):
             for j in range(k, system.nv):
@@ -153,7 +151,7 @@ def coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[S
 
 
 def paper_coriolis_matrix(system: SphericalSystem, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Matrix:
-    """C(q, qd) of the paper, (21) with (47) and (48): right in the product with qd, Ṁ - 2C is not skew.  [N m s]"""
+    """C(q, qd) of the paper, (21) with (47) and (48): correct in the product with qd; Ṁ - 2C is not skew.  [N m s]"""
     return _sum(
         system,
         body_jacobian_rates(system, q, qd, halves),
@@ -183,10 +181,10 @@ def actuator_jacobian(system: SphericalSystem, q: Sequence[Scalar]) -> Matrix:
     return actuated_rows(system, placed, coordinate_velocities(system, placed))
 
 
-def actuated_rows(system: SphericalSystem, placed: Placements, speeds: VelocityBasis) -> Matrix:
-    """Rows of the actuated joints over any speeds."""
+def actuated_rows(system: SphericalSystem, placed: Placements, basis: VelocityBasis) -> Matrix:
+    """Rows of the actuated joints over a velocity basis."""
     rows: Matrix = []
-    for numbers, leg, free in zip(system.legs, placed.legs, speeds.free, strict=True):
-        own = joint_rows(leg, speeds.E, free)
-        rows += [own[k] for k in numbers.actuated]
+    for model, leg, free in zip(system.legs, placed.legs, basis.free, strict=True):
+        own = joint_rows(leg, basis.E, free)
+        rows += [own[k] for k in model.actuated]
     return rows

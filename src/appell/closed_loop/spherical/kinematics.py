@@ -1,4 +1,4 @@
-"""Joint angles of a spherical parallel robot with their rates and accelerations, poses, and how far it is from trouble.
+"""Joint angles of a spherical parallel robot with their rates and accelerations, poses, and distances from singularities.
 
 Source: Abedloo 2014, eqs (34), (36), (40), (41), with the corrections of docs/theory/abedloo2014.md.
 """
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 def joint_angles(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
-    """Angles of all joints of all legs, from -π to π where they are not coordinates: (34), (36).  [rad]"""
+    """Angles of all joints of all legs, from -π to π for the dependent ones: (34), (36).  [rad]"""
     placed = placements(system, q)
     angles: list[Scalar] = []
-    for numbers, leg, free in zip(system.legs, placed.legs, system.free_angles(q), strict=True):
+    for model, leg, free in zip(system.legs, placed.legs, system.free_angles(q), strict=True):
         angles += free
-        if len(free) == numbers.joints:
+        if len(free) == model.joints:
             continue
         angles += [atan2(turn.sin, turn.cos) for turn in leg.turns[-2:]]
-        last = chain_rotation(numbers, leg.turns).T @ (placed.R @ (numbers.tip @ X))
+        last = chain_rotation(model, leg.turns).T @ (placed.R @ (model.tip @ X))
         angles.append(atan2(last.y, last.x))
     return angles
 
@@ -57,26 +57,26 @@ def _motions(system: SphericalSystem, q, qd, qdd) -> list[tuple[Scalar, Scalar]]
     ]
 
 
-def pose(system: SphericalSystem, q: Sequence[Scalar], place: BodyIndex, reference: str) -> list[list[Scalar]]:
+def pose(system: SphericalSystem, q: Sequence[Scalar], body: BodyIndex, reference: str) -> list[list[Scalar]]:
     """Homogeneous transformation of a body's frame, whose origin is the centre."""
-    R = attitude(placements(system, q), place)
+    R = body_rotation(placements(system, q), body)
     return [[*row, 0.0] for row in R.matrix().rows] + [[0.0, 0.0, 0.0, 1.0]]
 
 
-def jacobian(system: SphericalSystem, q: Sequence[Scalar], place: BodyIndex, reference: str) -> list[list[Scalar]]:
-    """Jacobian of a body's twist, (44) and (46); its linear rows are zero, as the frame's origin is the centre."""
+def jacobian(system: SphericalSystem, q: Sequence[Scalar], body: BodyIndex, reference: str) -> list[list[Scalar]]:
+    """Jacobian of a body's twist, (44) and (46); its linear rows are zero, because the frame's origin is the centre."""
     placed = placements(system, q)
     bodies = body_jacobians(system, placed, coordinate_velocities(system, placed))
-    J = next(body.J for (_, at), body in zip(system.names, bodies, strict=True) if at == place)
+    J = next(own.J for (_, index), own in zip(system.names, bodies, strict=True) if index == body)
     if reference != "LOCAL":
-        R = attitude(placed, place)
+        R = body_rotation(placed, body)
         J = [R @ column for column in J]
     return [[0.0] * system.nv] * 3 + [[column[k] for column in map(tuple, J)] for k in range(3)]
 
 
-def attitude(placed: Placements, place: BodyIndex) -> Rotation:
+def body_rotation(placed: Placements, body: BodyIndex) -> Rotation:
     """Rotation of a body in the world."""
-    number, body = place
+    number, body = body
     if number < 0:
         return placed.R
     R = Rotation()
@@ -86,10 +86,10 @@ def attitude(placed: Placements, place: BodyIndex) -> Rotation:
 
 
 def margins(system: SphericalSystem, q: Sequence[Scalar]) -> list[Scalar]:
-    """How far the robot is from trouble.
+    """Distances from singularities.
 
-    For each leg a² + b² - c² of (34), for each leg h of (39), det Jact of (50), -det E, and for each speed the squared sine of
-    the angle between its column of Jact (over Ω, so that Euler angles do not matter) and the span of the columns before it.
+    For each leg a² + b² - c² of (34), for each leg h of (39), det Jact of (50), -det E, and for each quasi-velocity the squared
+    sine of the angle between its column of Jact and the span of the columns before it.
     """
     placed = placements(system, q)
     Jact = actuated_rows(system, placed, coordinate_velocities(system, placed))

@@ -4,8 +4,8 @@ Abedloo 2014, figure 3 and eqs (27) to (29). Frame j of a leg has its z axis alo
 
     R_1 = Rz(λ) Rx(tilt) Rz(θ_1)        R_{j+1} = R_j Rx(α_j) Rz(θ_{j+1})
 
-so two angles say where the first axis stands, one angle each (the arc of a body) leads to the next axis, and two angles say
-where the last axis is on the platform. Any chain of revolute axes through one point can be written so.
+so two angles give the direction of the first axis, one angle per body (its arc) leads to the next axis, and two angles give the
+direction of the last axis in the platform. Any chain of revolute axes through one point has this form.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Axis(NamedTuple):
     @property
     def rotation(self) -> Rotation:
         """Rz(azimuth) Rx(tilt)."""
-        return Rotation(turn(2, self.azimuth), turn(0, self.tilt))
+        return Rotation(axis_rotation(2, self.azimuth), axis_rotation(0, self.tilt))
 
     @property
     def direction(self) -> tuple[float, float, float]:
         """The unit vector along the axis."""
-        (sin_a, cos_a), (sin_t, cos_t) = (_sin_cos(angle) for angle in self)
+        (sin_a, cos_a), (sin_t, cos_t) = ((math.sin(angle), math.cos(angle)) for angle in self)
         return sin_a * sin_t, -cos_a * sin_t, cos_t
 
 
@@ -53,12 +53,12 @@ class Leg:
 
     Attributes:
         base: the first axis, in the world.
-        arcs: angles between consecutive axes, one for each body, α_1, α_2, ... [rad]
+        arcs: angles between consecutive axes, one per body, α_1, α_2, ... [rad]
         tip: the last axis, in the platform's frame.
-        bodies: one for each arc; body j turns with joint j, its frame has z along that joint, and its arc leads from z
-            towards -y to the next axis.
+        bodies: one per arc; body j rotates with joint j, its frame has z along that joint, and its arc leads from z towards
+            -y to the next axis.
         working_mode: `"plus"` or `"minus"`, the root of eq. (34): the branch of the leg's inverse kinematics.
-        actuated: numbers of the joints with a motor, from 0 at the base.
+        actuated: indices of the joints with a motor, from 0 at the base.
 
     Example:
         >>> from appell.closed_loop.spherical import Axis, Leg
@@ -80,7 +80,7 @@ class Leg:
             object.__setattr__(self, "bodies", tuple(Body(f"{self.name}_link{j + 1}") for j in range(len(self.arcs))))
         if len(self.bodies) != len(self.arcs):
             raise ModelError(
-                f"leg {self.name!r} has {len(self.bodies)} bodies for {len(self.arcs)} arcs, expected one body an arc: "
+                f"leg {self.name!r} has {len(self.bodies)} bodies for {len(self.arcs)} arcs, expected one body per arc: "
                 "the last joint carries the platform."
             )
         if self.working_mode not in WORKING_MODES:
@@ -112,7 +112,7 @@ class Leg:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """A name for each joint."""
+        """Names of the joints."""
         return tuple(f"{self.name}_joint{j + 1}" for j in range(self.joints))
 
     @property
@@ -124,11 +124,7 @@ class Leg:
 Leg.__init__ = renamed_arguments(assembly="working_mode")(Leg.__init__)
 
 
-def turn(axis: int, angle: float) -> AxisRotation:
-    """A constant turn about a coordinate axis, exact at right angles."""
+def axis_rotation(axis: int, angle: float) -> AxisRotation:
+    """A constant rotation about a coordinate axis, exact at right angles."""
     _, cos, sin = Angle.of(angle)
     return AxisRotation(axis, cos, sin)
-
-
-def _sin_cos(angle: float) -> tuple[float, float]:
-    return math.sin(angle), math.cos(angle)

@@ -1,11 +1,11 @@
-"""Where every body of a spherical parallel robot is: the closed-form inverse kinematics.
+"""Orientations of the bodies of a spherical parallel robot: the closed-form inverse kinematics.
 
 Source: Abedloo 2014, section III-A, with the corrections of docs/theory/abedloo2014.md.
     (25)  R_ee = Rz(q1) Ry(q2) Rx(q3)
     (27)  R_i1 = Rz(λ) Rx(γ - π) Rz(θ)        R_i2 = R_i1 Rx(α1) Rz(ψ)
     (33)  a cos θ + b sin θ = c               (34)  its two roots          (36)  ψ
-Instead of the angles of (34) and (36) their cosines and sines are computed: one square root and one division a leg, no
-trigonometric function. The root of (34) is also the h of (39), h = ±√(a² + b² - c²).
+The cosines and sines of the angles of (34) and (36) take one square root and one division per leg and no trigonometric
+function. The root of (34) is also the h of (39), h = ±√(a² + b² - c²).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import LegModel, SphericalSystem
 
 DEPENDENT_JOINTS = 3
-"""Joints of a leg that follow from the platform's attitude; those before them are coordinates of their own."""
+"""Number of joints at the end of a leg that depend on the platform's orientation; the joints before them are coordinates."""
 
 
 class LegPlacements(NamedTuple):
@@ -27,7 +27,7 @@ class LegPlacements(NamedTuple):
 
     Attributes:
         axes: directions of its joints, in the world; the last three are u, w, v of the paper.
-        turns: of the joints that carry the leg's bodies.
+        turns: rotations of the joints that carry the leg's bodies.
         steps: rotation of each body in the frame before it, the first in the world.
         discriminant: a² + b² - c², negative where the leg does not reach; the square of h.
         h: (v x w) · u of eq. (39).
@@ -41,11 +41,11 @@ class LegPlacements(NamedTuple):
 
 
 class Placements(NamedTuple):
-    """The whole robot.
+    """Orientations of all bodies.
 
     Attributes:
-        R: attitude of the platform, R_ee.
-        axes: the directions about which the coordinates turn the platform, in the world: the columns of E in (26).
+        R: orientation of the platform, R_ee.
+        axes: rotation axes of the platform's coordinates, in the world: the columns of E in (26).
         legs: in order.
     """
 
@@ -55,7 +55,7 @@ class Placements(NamedTuple):
 
 
 def placements(system: SphericalSystem, q: Sequence[Scalar]) -> Placements:
-    """Every body from the coordinates: eqs (25) to (36)."""
+    """Orientations at q: eqs (25) to (36)."""
     R, axes = platform_orientation(system, q)
     legs = tuple(
         (open_chain(leg, free) if len(free) == leg.joints else closed_chain(leg, R, free))
@@ -65,7 +65,7 @@ def placements(system: SphericalSystem, q: Sequence[Scalar]) -> Placements:
 
 
 def platform_orientation(system: SphericalSystem, q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
-    """Attitude of the platform and the axes of its coordinates: 321 Euler angles, or the joints of the leg that guides it."""
+    """Orientation of the platform and the axes of its coordinates: 321 Euler angles, or the joints of the guiding leg."""
     if system.guide is None:
         return euler(q)
     leg = system.legs[system.guide]
@@ -80,7 +80,7 @@ def euler(q: Sequence[Scalar]) -> tuple[Rotation, tuple[Vec3, ...]]:
 
 
 def closed_chain(leg: LegModel, R: Rotation, free: Sequence[Scalar]) -> LegPlacements:
-    """A leg whose last three joints follow from the platform's attitude R; the angles of those before are given."""
+    """A leg whose last three joints follow from the platform's orientation R; the angles before are given."""
     start = open_chain(leg, free) if free else LegPlacements((), (), (), 1.0, 1.0)
     B = chain_rotation(leg, start.turns)
     first, second = leg.arcs[-2:]
@@ -93,7 +93,7 @@ def closed_chain(leg: LegModel, R: Rotation, free: Sequence[Scalar]) -> LegPlace
     share = 1.0 / length
     theta = AxisRotation(2, (a * c - b * h) * share, (b * c + a * h) * share)  # (34)
     w = B @ (theta @ (first @ Z))  # (29)
-    d = first.T @ (theta.T @ C)  # v, seen from where ψ is counted
+    d = first.T @ (theta.T @ C)  # v in the frame in which ψ = 0
     psi = AxisRotation(2, -(d.y * (1.0 / second.sin)), d.x * (1.0 / second.sin))  # (36)
     before = Rotation(leg.arcs[-3]) if free else leg.base
     steps = (before * Rotation(theta), Rotation(first, psi))
@@ -101,7 +101,7 @@ def closed_chain(leg: LegModel, R: Rotation, free: Sequence[Scalar]) -> LegPlace
 
 
 def open_chain(leg: LegModel, angles: Sequence[Scalar]) -> LegPlacements:
-    """The first joints of a leg and the bodies that they carry, all angles given."""
+    """The first joints of a leg and their bodies, at given angles."""
     axes, turns, steps = [], [], []
     B = before = leg.base
     for k, angle in enumerate(angles):
@@ -116,7 +116,7 @@ def open_chain(leg: LegModel, angles: Sequence[Scalar]) -> LegPlacements:
 
 
 def chain_rotation(leg: LegModel, turns: Sequence[AxisRotation]) -> Rotation:
-    """The frame of the axis that the first joints of a leg carry, in the world."""
+    """Rotation of the axis after the first joints of a leg, in the world."""
     R = leg.base
     for turn, arc in zip(turns, leg.arcs, strict=False):
         R = R * Rotation(turn, arc)
@@ -124,5 +124,5 @@ def chain_rotation(leg: LegModel, turns: Sequence[AxisRotation]) -> Rotation:
 
 
 def joint_rotation(angle: Scalar) -> AxisRotation:
-    """The turn of a joint about its z axis."""
+    """Rotation of a joint about its z axis."""
     return AxisRotation(2, cos(angle), sin(angle))

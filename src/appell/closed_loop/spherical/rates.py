@@ -4,8 +4,8 @@ Source: Abedloo 2014, eqs (37) to (50), with the corrections of docs/theory/abed
     (37)  θ̇ u + ψ̇ w + ξ̇ v = Ω                 (39)  p1 = v x w,  p2 = u x v,  p3 = w x u,  h = p1 · u
     (40)  θ̇ = p1 · Ω / h,  ψ̇ = p2 · Ω / h     (41)  θ̈, ψ̈ from the rate of (37)
     (46)  J_ij, the Jacobian of body j of leg i, along the body's axes
-A Jacobian is a list with one vector for each speed. Speeds are either the rates of the coordinates, or quasi-velocities: the
-platform's angular velocity Ω along the world's axes in the place of the rates of its Euler angles.
+A Jacobian is a list with one vector per velocity. Velocities are either the rates of the coordinates, or quasi-velocities, with
+the platform's angular velocity Ω along the world's axes instead of the rates of its Euler angles.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from appell.closed_loop.spherical.system import SphericalSystem
 
 MIN_H = 1e-4
-"""Legs with a smaller |h| are singular: their joints turn 1e4 times faster than the platform, and half the digits are lost."""
+"""Legs with a smaller |h| are singular: their joints rotate 1e4 times faster than the platform."""
 
 
 class VelocityBasis(NamedTuple):
-    """What the columns of the Jacobians belong to.
+    """The velocities of the columns of the Jacobians.
 
     Attributes:
-        E: angular velocity of the platform for a unit of each speed, in the world; (26).
+        E: angular velocity of the platform per unit of each velocity, in the world; (26).
         Ed: its rate.
-        free: for each leg, which speeds are those of its free joints.
+        free: for each leg, the indices of the velocities of its free joints.
     """
 
     E: tuple[Vec3, ...]
@@ -48,7 +48,7 @@ class PlatformRates(NamedTuple):
 def coordinate_velocities(
     system: SphericalSystem, placed: Placements, qd: Sequence[Scalar] | None = None
 ) -> VelocityBasis:
-    """The rates of the coordinates as speeds; E and its rate, zero without qd."""
+    """The rates of the coordinates; Ed is zero without qd."""
     guided = len(placed.axes)
     rates = axis_rates(placed.axes, qd[:guided]) if qd is not None else (ZERO,) * guided
     rest = (ZERO,) * (system.nv - guided)
@@ -56,7 +56,7 @@ def coordinate_velocities(
 
 
 def quasi_velocities(system: SphericalSystem, placed: Placements) -> VelocityBasis:
-    """Ω along the world's axes as speeds, where Euler angles are the coordinates: no attitude of the platform is special."""
+    """Ω along the world's axes instead of Euler rates: regular at every orientation of the platform."""
     if system.guide is not None:
         return coordinate_velocities(system, placed)
     rest = (ZERO,) * (system.nv - 3)
@@ -65,46 +65,43 @@ def quasi_velocities(system: SphericalSystem, placed: Placements) -> VelocityBas
 
 def axis_rates(axes: Sequence[Vec3], rates: Sequence[Scalar]) -> tuple[Vec3, ...]:
     """Rates of the directions of consecutive axes; for Euler angles the columns of Ė in (26)."""
-    Omega, found = ZERO, []
+    Omega, directions = ZERO, []
     for axis, rate in zip(axes, rates, strict=True):
-        found.append(Omega.cross(axis))
+        directions.append(Omega.cross(axis))
         Omega = Omega + axis * rate
-    return tuple(found)
+    return tuple(directions)
 
 
 def platform_rates(
     system: SphericalSystem, placed: Placements, qd: Sequence[Scalar], qdd: Sequence[Scalar] | None = None
 ) -> PlatformRates:
-    """Ω = E q̇ and Ω̇ = E q̈ + Ė q̇, (26); without q̈ the part of the velocities alone."""
+    """Ω = E q̇ and Ω̇ = E q̈ + Ė q̇, (26); without q̈ the velocity terms alone."""
     guided = len(placed.axes)
     qdd = [0.0] * system.nv if qdd is None else qdd
     Omega = Omegad = ZERO
     for axis, rate, acceleration in zip(placed.axes, qd[:guided], qdd[:guided], strict=True):
         Omegad = Omegad + axis * acceleration + Omega.cross(axis) * rate
         Omega = Omega + axis * rate
-    free = tuple(tuple((qd[k], qdd[k]) for k in speeds) for speeds in system.free_velocities)
+    free = tuple(tuple((qd[k], qdd[k]) for k in own) for own in system.free_velocities)
     return PlatformRates(Omega, Omegad, free)
 
 
 def normals(leg: LegPlacements) -> tuple[Vec3, Vec3, Vec3]:
-    """p1 / h, p2 / h, p3 / h of (39): what the rates of the last three joints are products with."""
+    """p1 / h, p2 / h, p3 / h of (39): the rates of the last three joints are their products with Ω."""
     u, w, v = leg.axes[-DEPENDENT_JOINTS:]
     share = guarded_reciprocal(leg.h, leg.discriminant, MIN_H**2)
     return v.cross(w) * share, u.cross(v) * share, w.cross(u) * share
 
 
 def guarded_reciprocal(value: Scalar, size: Scalar, least: Scalar) -> Scalar:
-    """1 / value; not a number where the size is less than it must be.
-
-    The term that is added is 0, or 0 times the root of a negative number; its derivative is 0, too.
-    """
+    """1 / value; NaN where size < least. The added term and its derivative are zero elsewhere."""
     return 1.0 / (value + (size - abs(size)) * sqrt(size - least))
 
 
 def joint_motion(
     leg: LegPlacements, rates: PlatformRates, free: Sequence[tuple[Scalar, Scalar]]
 ) -> list[tuple[Scalar, Scalar]]:
-    """Rate and acceleration of every joint of a leg: (40) and (41) for those that are not free."""
+    """Rate and acceleration of every joint of a leg: (40) and (41) for the dependent ones."""
     if len(free) == len(leg.axes):
         return list(free)
     base, based = ZERO, ZERO
@@ -121,37 +118,37 @@ def joint_motion(
 
 
 def joint_rows(leg: LegPlacements, E: Sequence[Vec3], free: Sequence[int]) -> list[list[Scalar]]:
-    """The rate of every joint as a row over the speeds that turn the platform by E: (50), for all joints."""
+    """The rate of every joint as a row over the velocities with platform axes E: (50), for all joints."""
     relative = relative_to_leg(leg, E, free)
     return [*unit_rows(free, len(E)), *([p @ column for column in relative] for p in dependent_normals(leg, free))]
 
 
 def joint_row_rates(
-    leg: LegPlacements, speeds: VelocityBasis, free: Sequence[int], motion: Sequence[tuple[Scalar, Scalar]], Omega: Vec3
+    leg: LegPlacements, basis: VelocityBasis, free: Sequence[int], motion: Sequence[tuple[Scalar, Scalar]], Omega: Vec3
 ) -> list[list[Scalar]]:
     """Rates of these rows, `(p/h)^T Ė + ((h ṗ - ḣ p)/h²)^T E`."""
-    constant = [[0.0] * len(speeds.E) for _ in free]
+    constant = [[0.0] * len(basis.E) for _ in free]
     if len(free) == len(leg.axes):
         return constant
     rates = [rate for rate, _ in motion[: len(leg.axes) - 1]]
     directions = axis_rates(leg.axes[:-1], rates)
-    relative = relative_to_leg(leg, speeds.E, free)
-    relatived = list(speeds.Ed)
+    relative = relative_to_leg(leg, basis.E, free)
+    relatived = list(basis.Ed)
     for direction, own in zip(directions, free, strict=False):
         relatived[own] = relatived[own] - direction
     axesd = (*directions[len(free) :], Omega.cross(leg.axes[-1]))
     P = normals(leg)
-    found = constant
+    rows = constant
     for p in P:
-        pd = ZERO  # rate of p/h: the three are the inverse of the matrix of axes, and its rate is that of an inverse
+        pd = ZERO  # rate of p/h; the three form the inverse of the matrix of axes
         for other, axisd in zip(P, axesd, strict=True):
             pd = pd - other * (p @ axisd)
-        found.append([p @ ed + pd @ e for e, ed in zip(relative, relatived, strict=True)])
-    return found
+        rows.append([p @ ed + pd @ e for e, ed in zip(relative, relatived, strict=True)])
+    return rows
 
 
 def relative_to_leg(leg: LegPlacements, E: Sequence[Vec3], free: Sequence[int]) -> list[Vec3]:
-    """Angular velocity of the platform relative to the last body of the leg that free joints move, for each speed."""
+    """Angular velocity of the platform relative to the last free body of the leg, for each velocity."""
     relative = list(E)
     for axis, own in zip(leg.axes, free, strict=False):
         relative[own] = relative[own] - axis
@@ -159,10 +156,10 @@ def relative_to_leg(leg: LegPlacements, E: Sequence[Vec3], free: Sequence[int]) 
 
 
 def dependent_normals(leg: LegPlacements, free: Sequence[int]) -> tuple[Vec3, ...]:
-    """The normals of the joints that follow from the platform; none where all joints are free."""
+    """The normals of the dependent joints; none if all joints are free."""
     return () if len(free) == len(leg.axes) else normals(leg)
 
 
 def unit_rows(free: Sequence[int], count: int) -> list[list[Scalar]]:
-    """Rows of joints whose rate is a speed itself."""
+    """Rows of the free joints, whose rates are velocities of the basis."""
     return [[1.0 if k == own else 0.0 for k in range(count)] for own in free]

@@ -1,4 +1,4 @@
-"""The spherical parallel robot: a frozen description, and thin methods that call the algorithms."""
+"""Spherical parallel robots."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ EULER = ("yaw", "pitch", "roll")
 
 @dataclass(frozen=True)
 class SphericalRobot(SphericalFunctions):
-    """A platform that legs of revolute joints turn about one point, the centre, through which all axes pass.
+    """A platform on legs of revolute joints whose axes all pass through one point, the centre.
 
     Coordinates are the 321 Euler angles of the platform; legs have any number of joints:
 
-    - three: the leg follows the platform (eqs 29 to 36);
+    - three: the leg depends on the platform (eqs 29 to 36);
     - more: its first angles, all but the last three, are coordinates after the Euler angles;
-    - fewer: the leg guides the platform, and its angles replace the Euler angles. One leg may do so.
+    - fewer: the leg guides the platform, and its angles replace the Euler angles. At most one leg does so.
 
     Attributes:
         legs: any number.
-        platform: its mass centre and inertia, as for every `Body`, in its frame, whose origin is the centre.
+        platform: centre of mass and inertia, as for every `Body`, in its frame, whose origin is the centre.
         gravity_vector: acceleration of free fall in the world. [m/s²]
 
     Example:
@@ -75,7 +75,7 @@ class SphericalRobot(SphericalFunctions):
         for kind, given in (("bodies", names), ("legs", [leg.name for leg in self.legs])):
             for name in given:
                 if given.count(name) > 1:
-                    raise ModelError(f"{self.name}: two {kind} are named {name!r}. Give each its own name.")
+                    raise ModelError(f"{self.name}: two {kind} are named {name!r}. Give each a unique name.")
         guides = [leg.name for leg in self.legs if leg.joints < DEPENDENT_JOINTS]
         if len(guides) > 1:
             raise ModelError(
@@ -83,18 +83,16 @@ class SphericalRobot(SphericalFunctions):
                 "platform. Take a body of the other one as platform, or describe a tree with loop closures."
             )
 
-    # --- what it is -------------------------------------------------------------------------------------------------
-
     @cached_property
     def guide(self) -> int | None:
-        """Number of the leg that guides the platform, None where it turns freely."""
+        """Index of the leg that guides the platform, None if there is none."""
         return next((i for i, leg in enumerate(self.legs) if leg.joints < DEPENDENT_JOINTS), None)
 
     tree = renamed_attribute("tree", "system")
 
     @cached_property
     def system(self) -> SphericalSystem:
-        """The robot as the algorithms see it."""
+        """The numerical model that the algorithms take."""
         from appell.closed_loop.spherical.system import SphericalSystem
 
         return SphericalSystem.of(self)
@@ -124,12 +122,12 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def first_coordinates(self) -> dict[str, tuple[int, int]]:
-        """Where each coordinate and its rate are in q and qd."""
+        """Indices of each coordinate in q and of its rate in qd."""
         return {name: (k, k) for k, name in enumerate(self.joint_names)}
 
     @cached_property
     def leg_joint_names(self) -> tuple[str, ...]:
-        """Names of all joints of all legs, as `joint_angles` orders them."""
+        """Names of all joints of all legs, in the order of `joint_angles`."""
         return tuple(name for leg in self.legs for name in leg.joint_names)
 
     @property
@@ -149,7 +147,7 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def actuated(self) -> tuple[int, ...]:
-        """Where the actuated joints are among `leg_joint_names`."""
+        """Indices of the actuated joints in `leg_joint_names`."""
         return tuple(self.leg_joint_names.index(name) for name in self.actuator_names)
 
     @property
@@ -159,8 +157,8 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
-        """The joints of all legs; the last one of each leads to the platform."""
-        from appell.closed_loop.spherical.tree import leg_joints
+        """The joints of all legs; the last one of each carries the platform."""
+        from appell.closed_loop.spherical.spanning_tree import leg_joints
 
         return tuple(joint for leg in self.legs for joint in leg_joints(leg, self.platform.name))
 
@@ -171,8 +169,8 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def spanning_tree(self) -> Robot:
-        """The same bodies with all loops cut open: legs without their last joints, the platform on its Euler angles."""
-        from appell.closed_loop.spherical.tree import spanning_tree
+        """The spanning tree: legs without their last joints, the platform on its Euler angles."""
+        from appell.closed_loop.spherical.spanning_tree import spanning_tree
 
         return spanning_tree(self)
 
@@ -183,7 +181,7 @@ class SphericalRobot(SphericalFunctions):
 
     @property
     def parameters(self) -> np.ndarray:
-        """Inertial parameters, ten a body as in `Robot.parameters`, about the centre; the platform first, then the legs."""
+        """Inertial parameters, ten per body as in `Robot.parameters`, about the centre; the platform first, then the legs."""
         return self.functions.parameters.copy()
 
     def with_gravity(self, gravity: Sequence[float]) -> SphericalRobot:
@@ -193,7 +191,7 @@ class SphericalRobot(SphericalFunctions):
 
     @renamed_arguments(assembly="working_mode")
     def with_working_modes(self, working_mode: str | Sequence[str]) -> SphericalRobot:
-        """The same robot with legs at other roots of eq. (34): `"plus"` or `"minus"`, for all legs or for each.
+        """The same robot with other roots of eq. (34): `"plus"` or `"minus"`, for all legs or one per leg.
 
         Example:
             >>> import appell
@@ -202,8 +200,6 @@ class SphericalRobot(SphericalFunctions):
             ['plus', 'minus', 'plus']
         """
         return replace(self, legs=with_working_modes(self.legs, working_mode))
-
-    # --- how its functions are evaluated (they are documented in SphericalFunctions) ----------------------------------
 
     @cached_property
     def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -226,10 +222,8 @@ class SphericalRobot(SphericalFunctions):
 
         return SphericalSimulationModel(self)
 
-    # --- the rest of the kinematics ------------------------------------------------------------------------------------
-
     def forward_kinematics(self, angles: ArrayLike) -> AssemblyModes:
-        """All attitudes of the platform at these angles of the actuated joints: of three legs of three joints, at most eight.
+        """All orientations of the platform at given angles of the actuated joints, at most eight; for three legs of three joints.
 
         Args:
             angles: of the actuators, (3,). [rad]
@@ -247,10 +241,10 @@ class SphericalRobot(SphericalFunctions):
         return all_assembly_modes(self, angles)
 
     def forward_kinematics_near(self, angles: ArrayLike, start: ArrayLike) -> np.ndarray:
-        """The coordinates near `start` at these angles of the actuators, by Newton's method, (..., nq).
+        """The coordinates near `start` at given angles of the actuators, by Newton's method, (..., nq).
 
         Raises:
-            LoopClosureError: no solution was found from there.
+            LoopClosureError: Newton's method does not converge.
 
         Example:
             >>> import appell
@@ -270,12 +264,12 @@ class SphericalRobot(SphericalFunctions):
         points: int = 161,
         at: Mapping[str, float] | None = None,
     ) -> WorkspaceMap:
-        """Which configurations can be reached, and how far they are from singularities, over two coordinates.
+        """Reachable configurations and distances from singularities over two coordinates.
 
         Args:
             over: names of the coordinates along x and y; the second and third by default.
             span: range of both. [rad]
-            points: of the grid along each.
+            points: per axis of the grid.
             at: values of other coordinates, 0 by default. [rad]
 
         Example:
@@ -288,16 +282,14 @@ class SphericalRobot(SphericalFunctions):
 
         return workspace_map(self, over, span, points, at)
 
-    # --- the same robot by the general machinery ---------------------------------------------------------------------
-
     def as_closed_loop(self, q: ArrayLike | None = None) -> ClosedLoopRobot:
-        """The same robot as a tree with loop closures: `spanning_tree`, and a hinge on the platform at the end of each leg.
+        """The same robot with loop closures: `spanning_tree`, and a revolute closure between each leg and the platform.
 
-        Its speeds are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
+        Its velocities are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
         (`closed_loop_configuration`).
 
         Args:
-            q: coordinates at which it is assembled, 0 by default.
+            q: reference configuration, 0 by default.
 
         Example:
             >>> import appell
@@ -307,13 +299,13 @@ class SphericalRobot(SphericalFunctions):
             >>> bool(abs(tau - wrist.inverse_dynamics(q, [1.0, 0.0, 0.0], [0.0] * 3)).max() < 1e-12)
             True
         """
-        from appell.closed_loop.spherical.tree import as_closed_loop
+        from appell.closed_loop.spherical.spanning_tree import as_closed_loop
 
         return as_closed_loop(self, q)
 
     def closed_loop_configuration(self, q: ArrayLike) -> np.ndarray:
-        """Coordinates of `as_closed_loop()` at these coordinates, (..., joints of the open tree)."""
-        from appell.closed_loop.spherical.tree import closed_loop_configuration
+        """Configuration of `as_closed_loop()` at the coordinates q, (..., joints of the spanning tree)."""
+        from appell.closed_loop.spherical.spanning_tree import closed_loop_configuration
 
         return closed_loop_configuration(self, q)
 
@@ -324,10 +316,10 @@ class SphericalRobot(SphericalFunctions):
     def constraint_forces(
         self, q, qd, tau, *, gravity=None, external_forces=None, check=True
     ) -> Mapping[str, np.ndarray]:
-        """Wrench of the last joint of each leg on the platform under these torques of the actuators: name, (..., 6). [N, N m]
+        """Wrench of the last joint of each leg on the platform under actuator torques tau: name, (..., 6). [N, N m]
 
-        Found by `as_closed_loop()`: force first, at the centre, along the axes of the leg's last body. All axes meet in one
-        point, so rigid bodies do not tell how the legs share a force there; given are the shortest ones.
+        Computed by `as_closed_loop()`: force first, at the centre, along the axes of the leg's last body. All axes meet in one
+        point, so the distribution of forces over the legs is not unique; the one of minimum norm is returned.
 
         Example:
             >>> import appell
@@ -341,10 +333,10 @@ class SphericalRobot(SphericalFunctions):
 
     @cached_property
     def _loops(self) -> ClosedLoopRobot:
-        """`as_closed_loop`, assembled anywhere."""
+        """`as_closed_loop` at a random regular configuration."""
         import numpy as np
 
-        from appell.closed_loop.spherical.configurations import random_configurations
+        from appell.closed_loop.spherical.singularities import random_configurations
 
         return self.as_closed_loop(random_configurations(self, 1, np.random.default_rng(0))[0])
 
@@ -356,11 +348,11 @@ class SphericalRobot(SphericalFunctions):
 
 
 def with_working_modes(legs: Sequence[Leg], working_mode: str | Sequence[str]) -> tuple[Leg, ...]:
-    """The legs at the named roots of eq. (34)."""
-    each = (working_mode,) * len(legs) if isinstance(working_mode, str) else tuple(working_mode)
-    if len(each) != len(legs):
-        raise ModelError(f"got {len(each)} working modes for {len(legs)} legs. Give one name, or one per leg.")
-    for name in each:
+    """The legs with these roots of eq. (34)."""
+    modes = (working_mode,) * len(legs) if isinstance(working_mode, str) else tuple(working_mode)
+    if len(modes) != len(legs):
+        raise ModelError(f"got {len(modes)} working modes for {len(legs)} legs. Give one name, or one per leg.")
+    for name in modes:
         if name not in WORKING_MODES:
             raise ModelError(unknown_name_message("working mode", name, WORKING_MODES))
-    return tuple(replace(leg, working_mode=name) for leg, name in zip(legs, each, strict=True))
+    return tuple(replace(leg, working_mode=name) for leg, name in zip(legs, modes, strict=True))

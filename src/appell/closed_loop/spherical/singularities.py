@@ -1,4 +1,4 @@
-"""What is wrong with a configuration of a spherical parallel robot: unreachable, or singular, and which leg says so."""
+"""Unreachable and singular configurations of a spherical parallel robot."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ import numpy as np
 from appell.closed_loop.spherical.actuation import MIN_SINE
 from appell.closed_loop.spherical.kinematics import margins
 from appell.closed_loop.spherical.rates import MIN_H
-from appell.errors import LoopClosureError
+from appell.errors import LoopClosureError, ModelError
 
 if TYPE_CHECKING:
+    from appell.closed_loop.spherical.robot import SphericalRobot
     from appell.closed_loop.spherical.system import SphericalSystem
 
 REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL = (
     "regular", "unreachable", "leg singularity", "actuator singularity", "gimbal lock",
 )  # fmt: skip
 STATUSES = (REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL)
+MIN_DISCRIMINANT, MIN_ACTUATOR_SINE, MIN_COSINE = 0.02, 0.1, 0.1
+"""Distances of random configurations from stretched legs, actuator singularities and gimbal lock."""
+DRAWS, BATCH = 200, 1000
 
 
 class Singularities(NamedTuple):
-    """How far configurations are from the borders of the workspace and from singularities.
+    """Distances of configurations from the borders of the workspace and from singularities.
 
     Attributes:
         discriminant: a² + b² - c² of eq. (34) for each leg, (..., legs); negative where the leg does not reach.
@@ -39,16 +43,16 @@ class Singularities(NamedTuple):
 
     @property
     def status(self) -> np.ndarray:
-        """The first name that fits, (...,): `"unreachable"`, `"leg singularity"`, `"actuator singularity"`, `"gimbal lock"` or
+        """The first that applies, (...,): `"unreachable"`, `"leg singularity"`, `"actuator singularity"`, `"gimbal lock"` or
         `"regular"`."""
         return self.named()
 
     def named(self, rounding: float = 0.0) -> np.ndarray:
-        """The status, with bounds that are wider by so much: where the numbers that decided were rounded otherwise."""
-        nearest = self.discriminant.min(axis=-1)
+        """The status, with bounds widened by `rounding`."""
+        smallest = self.discriminant.min(axis=-1)
         faults = [
-            nearest < 0.0,
-            nearest < MIN_H**2 + rounding,
+            smallest < 0.0,
+            smallest < MIN_H**2 + rounding,
             ~(self.actuators**2 >= MIN_SINE**2 + rounding),
             self.euler**2 < MIN_H**2 + rounding,
         ]
@@ -56,7 +60,7 @@ class Singularities(NamedTuple):
 
 
 def split(values: np.ndarray, legs: int) -> Singularities:
-    """From the entries of `margins`, (..., m)."""
+    """From the values of the function `margins`, (..., m)."""
     with np.errstate(invalid="ignore"):
         actuators = np.sqrt(np.maximum(values[..., 2 * legs + 2 :], 0.0)).min(axis=-1)
     return Singularities(
@@ -65,7 +69,7 @@ def split(values: np.ndarray, legs: int) -> Singularities:
 
 
 def singularity_measures(system: SphericalSystem, q: np.ndarray) -> Singularities:
-    """Of configurations (..., nq), in plain arrays."""
+    """Of configurations (..., nq), evaluated in NumPy arrays."""
     lanes = list(np.asarray(q, dtype=float).reshape(-1, q.shape[-1]).T)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         entries = [np.broadcast_to(entry, lanes[0].shape) for entry in margins(system, lanes)]
@@ -75,10 +79,10 @@ def singularity_measures(system: SphericalSystem, q: np.ndarray) -> Singularitie
 def require_regular(system: SphericalSystem, q: np.ndarray, function: str) -> None:
     """Raise for the first of configurations (..., nq) that is not regular.
 
-    Gimbal lock stops forward dynamics alone, an actuator singularity inverse dynamics.
+    Gimbal lock affects forward dynamics only, an actuator singularity inverse dynamics only.
     """
-    found = singularity_measures(system, q)
-    status = found.named(rounding=64.0 * float(np.finfo(q.dtype).eps))
+    measures = singularity_measures(system, q)
+    status = measures.named(rounding=64.0 * float(np.finfo(q.dtype).eps))
     if function != "forward_dynamics":
         status = np.where(status == GIMBAL, REGULAR, status)
     if function != "inverse_dynamics":
@@ -89,7 +93,7 @@ def require_regular(system: SphericalSystem, q: np.ndarray, function: str) -> No
     index = tuple(int(k) for k in bad[0])
     place = f"q[{', '.join(map(str, index))}]" if index else "q"
     text = f"{function}: {place} = ({', '.join(f'{value:.6g}' for value in q[index])})"
-    raise _error(system, Singularities(*(part[index] for part in found)), str(status[index]), text, index)
+    raise _error(system, Singularities(*(part[index] for part in measures)), str(status[index]), text, index)
 
 
 def _error(
@@ -122,3 +126,21 @@ def _error(
             "velocity. Stay away from q2 = ±90 degrees."
         )
     return LoopClosureError(message, status=status, where=name, value=value, index=index)
+
+
+def random_configurations(robot: SphericalRobot, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Uniformly distributed regular configurations (count, nq) within the workspace. [rad]"""
+    configurations = np.zeros((0, robot.nq))
+    for _ in range(DRAWS):
+        q = rng.uniform(-np.pi, np.pi, (BATCH, robot.nq))
+        at = singularity_measures(robot.system, q)
+        fit = (at.discriminant.min(axis=-1) > MIN_DISCRIMINANT) & (np.abs(at.euler) > MIN_COSINE)
+        if len(robot.actuator_names) >= robot.nv:
+            fit &= at.actuators > MIN_ACTUATOR_SINE
+        configurations = np.concatenate([configurations, q[fit]])
+        if len(configurations) >= count:
+            return configurations[:count]
+    raise ModelError(
+        f"{robot.name}: {len(configurations)} of {DRAWS * BATCH} random configurations are within the workspace and regular, "
+        f"expected {count}. Give the legs longer arcs, or other axes."
+    )

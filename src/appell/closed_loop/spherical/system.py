@@ -1,4 +1,4 @@
-"""A spherical parallel robot as the algorithms see it: numbers, and the list of its functions."""
+"""Numerical model of a spherical parallel robot, and the list of its functions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from appell.algebra import IDENTITY, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
-from appell.closed_loop.spherical import dynamics, energy, jacobians, kinematics, regressor
-from appell.closed_loop.spherical.leg import Leg, turn
+from appell.closed_loop.spherical import dynamics, jacobians, kinematics
+from appell.closed_loop.spherical.leg import Leg, axis_rotation
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.model.parameters import PER_LINK, inertia_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from appell.model.body import Body
 
 BodyIndex = tuple[int, int]
-"""A body: number of its leg and its number there; the platform is (-1, 0)."""
+"""Index of a leg and of a body of it; the platform is (-1, 0)."""
 PLATFORM: BodyIndex = (-1, 0)
 
 
@@ -43,7 +43,7 @@ class LegModel:
 
     @classmethod
     def of(cls, leg: Leg) -> LegModel:
-        arcs = tuple(turn(0, arc) for arc in leg.arcs)
+        arcs = tuple(axis_rotation(0, arc) for arc in leg.arcs)
         return cls(
             leg.base.rotation,
             arcs,
@@ -55,11 +55,11 @@ class LegModel:
 
 
 def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods) -> Quantity:
-    """A function with its methods, the first of which is the default."""
-    found = {key: value for key, value in methods.items() if callable(value)}
+    """A function and its methods, the first of which is the default."""
+    algorithms = {key: value for key, value in methods.items() if callable(value)}
     return Quantity(
-        name, tuple(inputs.split()), shape, next(iter(found)), forces=forces, gravity=gravity, frame=name in ("pose", "jacobian"),
-        methods=found,
+        name, tuple(inputs.split()), shape, next(iter(algorithms)), forces=forces, gravity=gravity,
+        frame=name in ("pose", "jacobian"), methods=algorithms,
     )  # fmt: skip
 
 
@@ -80,12 +80,12 @@ QUANTITIES = {
             "coriolis_matrix", "q qd", ("v", "v"),
             christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.paper_coriolis_matrix,
         ),
-        _quantity("regressor", "q qd qdd", ("a", "p"), gravity=True, gibbs=regressor.regressor),
-        _quantity("generalized_regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=regressor.generalized_regressor),
+        _quantity("regressor", "q qd qdd", ("a", "p"), gravity=True, gibbs=dynamics.regressor),
+        _quantity("generalized_regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=dynamics.generalized_regressor),
         _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
-        _quantity("kinetic_energy", "q qd", (), gibbs=energy.kinetic_energy),
-        _quantity("potential_energy", "q", (), gravity=True, gibbs=energy.potential_energy),
-        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=energy.gibbs_function),
+        _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
+        _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
+        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
         _quantity("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
         _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
         _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
@@ -94,18 +94,18 @@ QUANTITIES = {
         _quantity("margins", "q", ("m",), abedloo2014=kinematics.margins),
     )
 }  # fmt: skip
-"""All functions. Speeds are rates of the coordinates; letters of shapes: v coordinates, a actuators, j joints of all legs."""
+"""All functions. Letters in shapes: v coordinates, a actuators, j joints of all legs, p parameters, m margins."""
 
 
 @dataclass(frozen=True)
 class SphericalSystem(System):
-    """Numbers of a spherical parallel robot.
+    """Numerical model of a spherical parallel robot.
 
     Attributes:
         gravity: acceleration of free fall in the world.
-        guide: number of the leg of fewer than three joints, whose joints are the platform's coordinates; None where the
-            platform turns freely and its coordinates are Euler angles.
-        external: moments that the world exerts on bodies, along their axes.
+        guide: index of the leg with fewer than three joints, whose joints are the platform's coordinates; None if these are
+            Euler angles.
+        external: external moments on bodies, along their axes.
     """
 
     legs: tuple[LegModel, ...]
@@ -139,15 +139,15 @@ class SphericalSystem(System):
 
     @property
     def free_velocities(self) -> tuple[tuple[int, ...], ...]:
-        """For each leg the numbers of the coordinates that are angles of its joints."""
-        found, start = [], self.guided
+        """For each leg the indices of the coordinates that are angles of its joints."""
+        indices, start = [], self.guided
         for i, leg in enumerate(self.legs):
             if i == self.guide:
-                found.append(tuple(range(leg.joints)))
+                indices.append(tuple(range(leg.joints)))
             else:
-                found.append(tuple(range(start, start + leg.joints - DEPENDENT_JOINTS)))
+                indices.append(tuple(range(start, start + leg.joints - DEPENDENT_JOINTS)))
                 start += leg.joints - DEPENDENT_JOINTS
-        return tuple(found)
+        return tuple(indices)
 
     @property
     def nv(self) -> int:
@@ -156,7 +156,7 @@ class SphericalSystem(System):
 
     def free_angles(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
         """Angles of the free joints of each leg."""
-        return [[q[k] for k in speeds] for speeds in self.free_velocities]
+        return [[q[k] for k in own] for own in self.free_velocities]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -184,19 +184,19 @@ class SphericalSystem(System):
             system = replace(system, gravity=Vec3(*entries["gravity"]))
         wrenches = entries.get("external_forces", ())
         external: dict[BodyIndex, Vec3] = {}
-        for k, name in enumerate(request.forces):  # forces act at the centre, which does not move: their moments count
+        for k, name in enumerate(request.forces):  # forces at the centre do no work; only moments count
             place, moment = self.frames[name], Vec3(*wrenches[6 * k + 3 : 6 * k + 6])
             external[place] = external[place] + moment if place in external else moment
         return replace(system, external=external)
 
     @property
     def parameters(self) -> list[Scalar]:
-        """Ten numbers a body about the centre, the platform first, as `appell.model.parameters` orders them."""
-        found: list[Scalar] = []
+        """Ten parameters per body about the centre, the platform first, in the order of `appell.model.parameters`."""
+        entries: list[Scalar] = []
         for mass, gamma, J in (self.platform, *(each for leg in self.legs for each in leg.inertias)):
             tensor = J.complement()
-            found += [mass, *gamma, tensor.xx, tensor.xy, tensor.yy, tensor.xz, tensor.yz, tensor.zz]
-        return found
+            entries += [mass, *gamma, tensor.xx, tensor.xy, tensor.yy, tensor.xz, tensor.yz, tensor.zz]
+        return entries
 
     def with_parameters(self, entries: Sequence[Scalar]) -> SphericalSystem:
         """The same robot with these parameters, which may be symbols."""

@@ -1,4 +1,4 @@
-"""A spherical parallel robot as bodies and joints, for whatever knows trees: checks, tables, other formulations."""
+"""The spanning tree of a spherical parallel robot, and the same robot with loop closures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EULER_AXES = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 
 
 def leg_joints(leg: Leg, platform: str) -> tuple[Joint, ...]:
-    """The joints of a leg, the last of which carries the platform: its axis is then given in the platform's frame."""
+    """The joints of a leg; the last one carries the platform, and its axis is given in the platform's frame."""
     parents = (BASE, *(body.name for body in leg.bodies))
     children = (*(body.name for body in leg.bodies), platform)
     origins = (_pose(leg.base), *(Pose(rpy=(arc, 0.0, 0.0)) for arc in leg.arcs))
@@ -37,10 +37,7 @@ def leg_joints(leg: Leg, platform: str) -> tuple[Joint, ...]:
 
 
 def spanning_tree(robot: SphericalRobot) -> Robot:
-    """The legs without their last joints, and the platform on three joints of its Euler angles: all loops cut open.
-
-    The platform's joints are `yaw`, `pitch`, `roll`, after those of the legs; where a leg guides the platform, it stays on it.
-    """
+    """The legs without their last joints, then the platform on the joints `yaw`, `pitch`, `roll`, or on the guiding leg."""
     joints: list[Joint] = []
     bodies = [Body(BASE)]
     for i, leg in enumerate(robot.legs):
@@ -63,7 +60,7 @@ def spanning_tree(robot: SphericalRobot) -> Robot:
 
 
 def on_platform(last: Joint, leg: Leg) -> tuple[Joint, Joint]:
-    """The last joint of a leg, to a massless tip whose z is the joint's axis, and the platform fixed to that tip."""
+    """The last joint of a leg with a massless tip along the joint's axis, and the platform fixed to that tip."""
     tip = f"{leg.name}_tip"
     back = Pose.from_matrix((0.0, 0.0, 0.0), _pose(leg.tip).rotation.T)
     return (
@@ -80,7 +77,7 @@ def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobo
     for name in robot.actuator_names:
         if name not in tree.joint_names:
             raise ModelError(
-                f"{robot.name}: actuator {name!r} is the joint at which its leg is cut open. Actuate another joint of the leg."
+                f"{robot.name}: actuator {name!r} is the last joint of its leg, a loop closure. Actuate another joint of the leg."
             )
     closures = [
         LoopClosure(
