@@ -76,11 +76,11 @@ def jacobian(system: SphericalSystem, q: Sequence[Scalar], body: BodyIndex, refe
 
 def body_rotation(placed: Placements, body: BodyIndex) -> Rotation:
     """Rotation of a body in the world."""
-    number, body = body
-    if number < 0:
+    leg, number = body
+    if leg < 0:
         return placed.R
     R = Rotation()
-    for step in placed.legs[number].steps[: body + 1]:
+    for step in placed.legs[leg].steps[: number + 1]:
         R = R * step
     return R
 

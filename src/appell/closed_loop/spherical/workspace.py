@@ -106,7 +106,7 @@ def workspace_map(
     names = robot.joint_names
     if len(names) < 2:
         raise ArgumentError(f"{robot.name} has {len(names)} coordinates; a map needs two.")
-    over, fixed = over or names[-2:], dict(at or {})
+    over, fixed = over or (names[-2], names[-1]), dict(at or {})
     for name in (*over, *fixed):
         require_choice("coordinate", name, names)
     if len(over) != 2 or over[0] == over[1]:
