@@ -174,7 +174,7 @@ def random_regressors(
 def random_configurations(robot: AnyRobot, count: int, rng: np.random.Generator) -> np.ndarray:
     """Random coordinates (count, nq) at which the robot can stand."""
     from appell.closed_loop.spherical import SphericalRobot
-    from appell.closed_loop.spherical import configurations as spherical
+    from appell.closed_loop.spherical import singularities as spherical
     from appell.robot.robot import Robot
 
     if isinstance(robot, Robot):
