@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from importlib import import_module
+from types import FrameType
 from typing import Any, TypeVar
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """Give the warning for a former name."""
+    """Warn of a former name, at the first caller outside of this module."""
+    frame: FrameType | None = sys._getframe(stacklevel - 1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame, stacklevel = frame.f_back, stacklevel + 1
     warnings.warn(
         f"{old} is now called {new}; the former name goes with the next release.", DeprecationWarning, stacklevel
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import appell
 from appell.cli import main
-from appell.identification.files import read_recording
+from appell.identification.recording import read_recording
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 import appell
+from appell.identification import MotionLimits, Transmission
 from appell.identification.fourier import FourierMotion
-from appell.identification.naming import own_parameters
-from appell.identification.transmission import Transmission
+from appell.identification.parameters import nominal_parameters
 from appell.robot.regressor_terms import Coulomb, Coupling, Offset, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 from helpers.shared_data import shared
 
-COLUMNS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
+TERMS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 
 
 class Recorded(NamedTuple):
@@ -50,7 +50,9 @@ def lossy_puma() -> Robot:
 @cache
 def puma_motion(seed: int = 0) -> FourierMotion:
     """A motion that shows all parameters."""
-    return appell.excitation(lossy_puma(), 10.0, 5, velocity=2.0, acceleration=6.0, iterations=2, seed=seed)
+    return appell.excitation(
+        lossy_puma(), 10.0, 5, limits=MotionLimits(velocity=2.0, acceleration=6.0), iterations=2, seed=seed
+    )
 
 
 @cache
@@ -60,9 +62,9 @@ def puma_recording(motion: int = 0, seed: int = 0, angle: float = 1e-5, force: f
     rng = np.random.default_rng([seed, 5])
     t = np.arange(0.0, 3 * move.duration, 4e-3)
     states = move(t)
-    truth = own_parameters(robot, COLUMNS)
+    truth = nominal_parameters(robot, TERMS)
     truth[-robot.nv :] = rng.normal(size=robot.nv)
-    clean = robot.regressor(*states, terms=COLUMNS) @ truth
+    clean = robot.regressor(*states, terms=TERMS) @ truth
     size = np.sqrt((clean**2).mean(axis=0))
     tau = clean + force * size * rng.normal(size=clean.shape)
     return Recorded(t, states[0] + angle * rng.normal(size=states[0].shape), tau, truth, clean)
@@ -71,7 +73,7 @@ def puma_recording(motion: int = 0, seed: int = 0, angle: float = 1e-5, force: f
 # --- the TX40 -----------------------------------------------------------------------------------------------------------------
 
 WIDTH = 0.05
-TX40_COLUMNS: tuple[RegressorTerm, ...] = (Rotor(), Viscous(), Coulomb(WIDTH), Offset(), Coupling(4, 5, WIDTH))
+TX40_TERMS: tuple[RegressorTerm, ...] = (Rotor(), Viscous(), Coulomb(WIDTH), Offset(), Coupling(4, 5, WIDTH))
 
 GEARS = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
 GEARS[5, 4] = 32.0

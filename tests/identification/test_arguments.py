@@ -1,4 +1,4 @@
-"""What `appell.identify` is told beside the recording, units of time, and files that are none: each is named."""
+"""Options of `appell.identify`, units of time, and files that are not recordings: errors name each."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 import appell
 from appell.cli import main
-from appell.identification import Transmission
-from appell.identification.files import read_recording
+from appell.identification import Estimator, Filtering, Holdout, Transmission
+from appell.identification.recording import read_recording
 
 T = np.arange(0.0, 8.0, 0.004)
 
@@ -22,7 +22,12 @@ def swing(pace: float = 1.0, t: np.ndarray = T):
     return arm, q, qd * pace, qdd * pace**2
 
 
+GROUPS = {"estimator": Estimator, "filtering": Filtering, "holdout": Holdout, "transmission": Transmission}
+
+
 def identified(**options):
+    """Options of a group are given as a dictionary."""
+    options = {name: GROUPS[name](**value) if name in GROUPS else value for name, value in options.items()}
     arm, q, qd, qdd = swing()
     return appell.identify(arm, T, q, arm.inverse_dynamics(q, qd, qdd), terms=(), **options)
 
@@ -30,22 +35,22 @@ def identified(**options):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"weights": [1, 2, 3]}, r"weights has shape \(3,\), expected \(2,\) positive numbers, one for each speed"),
-        ({"weights": [-1, 2]}, r"weights is \[-1.0, 2.0\], expected \(2,\) positive numbers"),
-        ({"weights": ["a", "b"]}, r"weights is \['a', 'b'\], expected numbers"),
-        ({"weights": "heavy"}, "unknown weights 'heavy'"),
-        ({"gains": [1, 2, 3]}, r"gains has shape \(3,\), expected \(2,\) finite numbers, one for each of joint1, joint2"),
-        ({"gains": [1, np.nan]}, r"gains is \[1.0, nan\], expected \(2,\) finite numbers"),
-        ({"transmission": Transmission([1.0, 2.0, 3.0])}, "transmission is of 3 joints, 'planar2r' has 2 coordinates"),
-        ({"hold_out": 1}, "hold_out is 1, expected 0 .* or a whole number from 2"),
-        ({"hold_out": -1}, "hold_out is -1, expected 0"),
-        ({"hold_out": 2.5}, "hold_out is 2.5, expected 0"),
-        ({"block": 0}, "block is 0, expected a positive number: the length of the blocks"),
-        ({"block": float("nan")}, "block is nan, expected a positive number"),
-        ({"spread": -1}, "spread is -1, expected a positive number"),
-        ({"decimation": "two"}, "decimation is 'two', expected a whole number from 1"),
-        ({"qd": np.zeros((7, 2))}, r"qd has shape \(7, 2\), expected \(2000, 2\): a row for each of the recording's 2000"),
-        ({"qd": np.full((2000, 2), np.inf)}, r"qd\[0, 0\] is inf"),
+        ({"estimator": {"weights": [1, 2, 3]}}, r"weights has shape \(3,\), expected \(2,\) positive numbers, one per joint"),
+        ({"estimator": {"weights": [-1, 2]}}, r"weights is \[-1.0, 2.0\], expected \(2,\) positive numbers"),
+        ({"estimator": {"weights": ["a", "b"]}}, r"weights is \['a', 'b'\], expected real numbers"),
+        ({"estimator": {"weights": "heavy"}}, "unknown weights 'heavy'"),
+        ({"transmission": {"torque_constants": [1, 2, 3]}}, r"has shape \(3,\), expected \(2,\), one per joint joint1, joint2"),
+        ({"transmission": {"torque_constants": [1, np.nan]}}, r"torque_constants\[1\] is nan, expected a finite number"),
+        ({"transmission": {"ratio": [1.0, 2.0, 3.0]}}, "transmission has 3 joints, 'planar2r' has nq = 2"),
+        ({"holdout": {"every": 1}}, "every is 1, expected 0 .* or an integer >= 2"),
+        ({"holdout": {"every": -1}}, "every is -1, expected 0"),
+        ({"holdout": {"every": 2.5}}, "every is 2.5, expected 0"),
+        ({"holdout": {"block": 0}}, r"block is 0, expected a positive number \[s\]"),
+        ({"holdout": {"block": float("nan")}}, "block is nan, expected a positive number"),
+        ({"estimator": {"prior_std": -1}}, "prior_std is -1, expected a positive number"),
+        ({"filtering": {"decimation": "two"}}, "decimation is 'two', expected an integer >= 1"),
+        ({"qd": np.zeros((7, 2))}, r"qd has shape \(7, 2\), expected \(2000, 2\): one row per sample of t, q and tau"),
+        ({"qd": np.full((2000, 2), np.inf)}, r"qd\[\(0, 0\)\] is inf"),
         ({"qd": np.zeros((2000, 2)), "qdd": np.zeros(2000)}, r"qdd has shape \(2000,\), expected \(2000, 2\)"),
     ],
 )  # fmt: skip
@@ -58,27 +63,28 @@ def test_arguments_without_meaning(options, told):
 @pytest.mark.parametrize(
     ("prior", "told"),
     [
-        ("puma560", "prior 'puma560' is not of the same structure as 'planar2r': 6 moving links, expected 2"),
-        ("four_bar", "prior is of type ClosedLoopRobot, expected a plain robot"),
-        ("agile_wrist", "prior is of type SphericalRobot"),
+        ("puma560", "prior 'puma560' does not have the structure of 'planar2r': 6 moving links, expected 2"),
+        ("four_bar", "prior is a ClosedLoopRobot, expected an appell.Robot"),
+        ("agile_wrist", "prior is a SphericalRobot"),
     ],
 )
 def test_priors_of_another_structure(prior, told, physical):
     with pytest.raises(appell.ArgumentError, match=told):
-        identified(prior=appell.load(prior), physical=physical)
+        identified(estimator={"prior": appell.load(prior)}, physical=physical)
 
 
 def test_a_prior_of_as_many_links_with_other_joints():
     slide = appell.Robot.from_dh(
         [0.0, 0.0], [0.0, 0.5], [0.0, 0.0], mass=[1.0, 1.0], inertia=[np.eye(3)] * 2, joints="RP"
     )
-    with pytest.raises(appell.ArgumentError, match="They differ from joint 'joint2' on"):
-        identified(prior=slide)
+    with pytest.raises(appell.ArgumentError, match="The first joint that differs is 'joint2'"):
+        identified(estimator={"prior": slide})
 
 
 def test_arguments_with_a_meaning_are_taken():
     plain = identified()
-    for options in ({"weights": [1, 2]}, {"gains": [1.0, 1.0]}, {"gains": np.eye(2)}, {"gains": 1.0}, {"hold_out": 0}):
+    constants = ({"transmission": {"torque_constants": value}} for value in ([1.0, 1.0], np.eye(2), 1.0))
+    for options in ({"estimator": {"weights": [1, 2]}}, *constants, {"holdout": {"every": 0}}):
         found = identified(**options)
         assert np.abs(found.base_parameters - plain.base_parameters).max() < 1e-3
 
@@ -87,7 +93,9 @@ def test_milliseconds_are_named():
     arm, q, qd, qdd = swing()
     tau = arm.inverse_dynamics(q, qd, qdd)
     for factor in (1e3, 1e6):
-        with pytest.raises(appell.IdentificationError, match=r"t grows by .* milliseconds, or finer. Pass t / 1000"):
+        with pytest.raises(
+            appell.IdentificationError, match=r"t increases by .* milliseconds, or finer. Pass t / 1000"
+        ):
             appell.identify(arm, factor * T, q, tau, terms=())
 
 
@@ -113,7 +121,7 @@ def test_robots_without_joints_have_no_base_parameters():
         ("", "data.csv: the file is empty. Expected a header t, q_JOINT"),
         ("0,1,2,3,4\n1,1,2,3,4\n", "data.csv: no header: the first line has numbers only"),
         ("t,q1,q2,tau1,tau2\n", "data.csv: no rows below the header"),
-        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n\n1,1,a,3,4\n", "data.csv:4: 'a' in column 'q2' is no number"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n\n1,1,a,3,4\n", "data.csv:4: 'a' in column 'q2' is not a number"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n1,1,3,4\n", "data.csv:3: the row has 4 cells, the header 5 names"),
         (b"\xff\xfe\x00\x81", "data.csv: not a text file"),
     ],
@@ -150,7 +158,7 @@ def test_archives_that_are_none(tmp_path, capsys, monkeypatch):
 def test_gains_of_the_command(tmp_path, capsys):
     arm, q, qd, qdd = swing()
     np.savez(tmp_path / "data.npz", t=T, q=q, tau=arm.inverse_dynamics(q, qd, qdd))
-    assert main(["identify", "planar2r", str(tmp_path / "data.npz"), "--gains", "1,2,3"]) == 1
-    assert "error: gains has shape (3,), expected (2,) finite numbers" in capsys.readouterr().err
+    assert main(["identify", "planar2r", str(tmp_path / "data.npz"), "--torque-constants", "1,2,3"]) == 1
+    assert "error: torque_constants has shape (3,), expected (2,)" in capsys.readouterr().err
     assert main(["identify", "planar2r", str(tmp_path / "data.npz"), "--hold-out", "1"]) == 1
-    assert "error: hold_out is 1" in capsys.readouterr().err
+    assert "error: every is 1" in capsys.readouterr().err

@@ -14,9 +14,9 @@ from helpers.states import random_states
 
 import appell
 from appell.identification.base import choose_columns
-from appell.identification.naming import own_parameters
+from appell.identification.parameters import nominal_parameters
 from appell.identification.reduced import base_robot
-from appell.robot.regressor_terms import Coupling, CustomTerm
+from appell.robot.regressor_terms import Coupling, CustomTerm, as_terms
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 
@@ -71,7 +71,7 @@ def test_base_parameters_give_the_same_torque(robot):
     base = appell.base_parameters(robot, ["rotor"])
     state = random_states(robot, 5)
     K = robot.regressor(*state, terms=["rotor"])
-    own = own_parameters(robot, appell.robot.regressor_terms.blocks(["rotor"]))
+    own = nominal_parameters(robot, as_terms(["rotor"]))
     assert_close(K[..., list(base.independent)] @ base.of(own), robot.inverse_dynamics(*state), tolerance=1e-9)
     hidden = np.abs(K[..., list(base.independent)])[:, ~base.used]
     assert hidden.max(initial=0.0) < 1e-12
@@ -116,7 +116,7 @@ def test_an_unsure_rank_is_refused():
 
     robot = appell.load("planar2r")
     columns = [CustomTerm(tuple("abcdefgh"), nearing)]
-    with pytest.raises(appell.IdentificationError, match=r"not sure: rank .* Expected a gap above 1e\+04"):
+    with pytest.raises(appell.IdentificationError, match=r"uncertain: rank .* Expected a gap above 1e\+04"):
         appell.base_parameters(robot, columns)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import appell
 from appell import identification
+from appell.identification import Estimator, Filtering, Holdout, MotionLimits, Transmission
 from appell.robot.regressor_terms import as_terms
 
 
@@ -39,3 +40,57 @@ def test_own_values_of_a_term_are_its_nominal_values():
                 return np.array([2.0])
 
     assert Spring().nominal_values(None) == 2.0
+
+
+@pytest.fixture(scope="module")
+def recording():
+    arm = appell.load("planar2r")
+    t = np.arange(0.0, 8.0, 0.004)
+    q, qd, qdd = appell.excitation(arm, 4.0, 3, iterations=0)(t)
+    return arm, t, q, arm.inverse_dynamics(q, qd, qdd)
+
+
+@pytest.mark.parametrize(
+    ("former", "options"),
+    [
+        ({"columns": ()}, {"terms": ()}),
+        ({"gains": [2.0, 3.0]}, {"transmission": Transmission(torque_constants=[2.0, 3.0])}),
+        ({"cutoff": 20.0, "decimation": 2}, {"filtering": Filtering(20.0, 2)}),
+        ({"solver": "svd", "weights": "equal"}, {"estimator": Estimator("svd", "equal")}),
+        ({"physical": True, "spread": 0.5}, {"physical": True, "estimator": Estimator(prior_std=0.5)}),
+        ({"hold_out": 3, "block": 0.3}, {"holdout": Holdout(3, 0.3)}),
+    ],
+)
+def test_arguments_of_identify(recording, former, options):
+    with pytest.warns(DeprecationWarning, match="identify") as warned:
+        fit = appell.identify(*recording, **former)
+    assert {warning.filename for warning in warned} == {__file__}
+    again = appell.identify(*recording, **options)
+    assert np.array_equal(fit.parameters, again.parameters)
+    assert fit.relative_error == again.relative_error
+
+
+def test_attributes_of_results(recording):
+    fit = appell.identify(*recording, terms=())
+    motion = appell.excitation(recording[0], 4.0, 3, iterations=0)
+    pairs = {"source": "nominal_robot", "blocks": "terms", "condition": "condition_number", "held": "holdout_mask"}
+    for result, names in ((fit, pairs), (motion, {"condition": "condition_number"})):
+        for former, name in names.items():
+            with pytest.warns(DeprecationWarning, match=name):
+                assert getattr(result, former) is getattr(result, name)
+
+
+def test_arguments_of_excitation():
+    arm = appell.load("planar2r")
+    with pytest.warns(DeprecationWarning, match=r"limits=MotionLimits\(velocity=\)"):
+        former = appell.excitation(arm, 4.0, 3, velocity=1.0, upper=2.0, iterations=0)
+    motion = appell.excitation(arm, 4.0, 3, limits=MotionLimits(velocity=1.0, upper=2.0), iterations=0)
+    assert np.array_equal(former.a, motion.a)
+
+
+def test_methods_of_a_transmission():
+    gears = Transmission([2.0, 3.0])
+    with pytest.warns(DeprecationWarning, match="joint_forces"):
+        assert np.array_equal(gears.torques([[1.0, 1.0]]), gears.joint_forces([[1.0, 1.0]]))
+    with pytest.warns(DeprecationWarning, match="joint_coordinates"):
+        assert np.array_equal(gears.coordinates([[1.0, 1.0]]), gears.joint_coordinates([[1.0, 1.0]]))

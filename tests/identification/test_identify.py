@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.recorded_motion import COLUMNS, lossy_puma, puma_motion, puma_recording
+from helpers.recorded_motion import TERMS, lossy_puma, puma_motion, puma_recording
 from helpers.states import random_states
 
 import appell
-from appell.identification.accuracy import correlation_times
-from appell.identification.solvers import SOLVERS
-from appell.identification.solvers.ridge import ridge
-from appell.identification.transmission import Transmission
+from appell.identification import Estimator, Filtering, Holdout, Transmission
+from appell.identification.fit import correlation_times
+from appell.identification.solvers import SOLVERS, ridge
 
 
 @pytest.fixture(scope="module")
 def found():
     record = puma_recording()
-    return appell.identify(lossy_puma(), *record[:3], terms=COLUMNS)
+    return appell.identify(lossy_puma(), *record[:3], terms=TERMS)
 
 
 def test_every_base_parameter_within_three_standard_errors(found):
@@ -33,7 +32,7 @@ def test_another_motion_is_predicted(found):
     """Below 1.5 % of the noisy forces, of which 1 % is noise; and far below that of the true ones."""
     other = puma_recording(motion=1, seed=0)
     predicted = found.predict(*puma_motion(1)(other.t))
-    clean = lossy_puma().regressor(*puma_motion(1)(other.t), terms=COLUMNS) @ puma_recording().truth
+    clean = lossy_puma().regressor(*puma_motion(1)(other.t), terms=TERMS) @ puma_recording().truth
     noisy = clean + (other.tau - other.clean)
     assert np.linalg.norm(predicted - noisy) / np.linalg.norm(noisy) < 0.015
     assert np.linalg.norm(predicted - clean) / np.linalg.norm(clean) < 1e-3
@@ -41,13 +40,13 @@ def test_another_motion_is_predicted(found):
 
 def test_the_four_solvers_agree(found):
     for solver in SOLVERS:
-        again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, solver=solver)
+        again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=TERMS, estimator=Estimator(solver=solver))
         assert_close(again.base_parameters, found.base_parameters, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("weights", ["equal", "residual", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
 def test_weights_move_the_answer_within_its_uncertainty(found, weights):
-    again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, weights=weights)
+    again = appell.identify(lossy_puma(), *puma_recording()[:3], terms=TERMS, estimator=Estimator(weights=weights))
     off = (again.base_parameters - found.base_parameters) / np.maximum(again.standard_errors, found.standard_errors)
     assert 1e-6 < np.abs(off).max() < 6.0
     assert (again.standard_errors > 0.9 * found.standard_errors).all()
@@ -63,7 +62,13 @@ def test_outliers_hardly_move_a_robust_fit(found):
     off = {
         weights: np.abs(
             appell.identify(
-                lossy_puma(), record.t, record.q, tau, terms=COLUMNS, weights=weights, decimation=1
+                lossy_puma(),
+                record.t,
+                record.q,
+                tau,
+                terms=TERMS,
+                estimator=Estimator(weights=weights),
+                filtering=Filtering(decimation=1),
             ).base_parameters
             - truth
         )
@@ -73,7 +78,7 @@ def test_outliers_hardly_move_a_robust_fit(found):
 
 
 def test_physical_and_free_fit_agree_where_the_truth_is_physical(found):
-    physical = appell.identify(lossy_puma(), *puma_recording()[:3], terms=COLUMNS, physical=True)
+    physical = appell.identify(lossy_puma(), *puma_recording()[:3], terms=TERMS, physical=True)
     assert physical.consistent.all()
     off = (physical.base_parameters - physical.base.of(puma_recording().truth)) / physical.standard_errors
     assert np.abs(off).max() < 3.2
@@ -91,7 +96,7 @@ def test_all_parameters_have_the_base_parameters_found(found):
     assert found.relative_error.total > 0
     assert found.training_error.total > 0
     assert set(found.relative_error.joints) == set(lossy_puma().joint_names)
-    assert found.held.sum() == pytest.approx(len(found.t) / 5, rel=0.05)
+    assert found.holdout_mask.sum() == pytest.approx(len(found.t) / 5, rel=0.05)
     text = str(found)
     assert "Izz[link1]*" in text
     assert "held out" in text
@@ -103,26 +108,43 @@ def test_exact_data_give_exact_parameters():
     t = np.arange(0.0, 8.0, 1e-3)
     q, qd, qdd = motion(t)
     found = appell.identify(
-        robot, t, q, robot.inverse_dynamics(q, qd, qdd), qd=qd, qdd=qdd, terms=(), cutoff=None, hold_out=0
+        robot,
+        t,
+        q,
+        robot.inverse_dynamics(q, qd, qdd),
+        qd=qd,
+        qdd=qdd,
+        terms=(),
+        filtering=Filtering(None),
+        holdout=Holdout(0),
     )
     assert_close(found.base_parameters, found.base.of(robot.parameters), tolerance=1e-11)
     assert found.relative_error.total < 1e-11
-    assert not found.held.any()
+    assert not found.holdout_mask.any()
     assert found.value("Izz[link2]")[0] == pytest.approx(float(robot.parameters[19]))
     with pytest.raises(appell.ArgumentError, match="unknown base parameter 'Izz'"):
         found.value("Izz")
+
+
+def test_validation_with_another_recording(found):
+    other = puma_recording(1)
+    error = found.validate(other[:3])
+    assert error.total < 1.5 * found.relative_error.total
+    assert error.joints.keys() == found.relative_error.joints.keys()
+    wrong = found.validate((other.t, other.q, 1.1 * other.tau))
+    assert wrong.total == pytest.approx(0.1 / 1.1, rel=0.05)
 
 
 def test_recordings_at_the_motors_and_currents():
     robot, record = lossy_puma(), puma_recording()
     N = np.diag([50.0, -60.0, 40.0, 30.0, 20.0, 10.0])
     N[5, 4] = 7.0
-    gears = Transmission(N, offset=[0.1, 0.0, -0.2, 0.0, 0.0, 0.3])
+    constants = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    gears = Transmission(N, offset=[0.1, 0.0, -0.2, 0.0, 0.0, 0.3], torque_constants=constants)
     motors = (record.q - gears.offset) @ N.T
-    gains = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    currents = record.tau @ np.linalg.inv(N) / gains
-    there = appell.identify(robot, record.t, motors, currents, terms=COLUMNS, transmission=gears, gains=gains)
-    here = appell.identify(robot, *record[:3], terms=COLUMNS)
+    currents = record.tau @ np.linalg.inv(N) / constants
+    there = appell.identify(robot, record.t, motors, currents, terms=TERMS, transmission=gears)
+    here = appell.identify(robot, *record[:3], terms=TERMS)
     assert_close(there.base_parameters, here.base_parameters, tolerance=1e-7)
 
 
@@ -139,7 +161,7 @@ def test_a_floating_robot():
     state = random_states(robot, 400)
     tau = robot.inverse_dynamics(*state)
     t = np.arange(400) * 0.01
-    found = appell.identify(robot, t, state.q, tau, qd=state.qd, qdd=state.qdd, terms=(), cutoff=None)
+    found = appell.identify(robot, t, state.q, tau, qd=state.qd, qdd=state.qdd, terms=(), filtering=Filtering(None))
     assert len(found.base_parameters) == 10 + 7
     assert_close(found.base_parameters, found.base.of(robot.parameters), tolerance=1e-9)
 
@@ -159,7 +181,7 @@ def test_a_joint_without_force_does_no_harm():
     t = np.arange(0.0, 8.0, 4e-3)
     q, qd, qdd = appell.excitation(robot, 4.0, 3, terms=(), iterations=0)(t)
     tau = robot.inverse_dynamics(q, qd, qdd) * [1.0, 0.0]
-    found = appell.identify(robot, t, q, tau, terms=(), hold_out=0)
+    found = appell.identify(robot, t, q, tau, terms=(), holdout=Holdout(0))
     assert np.isfinite(found.base_parameters).all()
     assert np.isfinite(found.standard_errors).all()
 
@@ -184,21 +206,23 @@ def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"solver": "lu"}, r"unknown solver 'lu'.* Valid: qr, svd, pinv, ridge"),
-        ({"weights": "none"}, "unknown weights 'none'"),
-        ({"cutoff": 900.0}, "cutoff is 900 Hz, expected between 0 and 125 Hz"),
-        ({"cutoff": "low"}, "cutoff is 'low'"),
-        ({"decimation": 0}, "decimation is 0"),
-        ({"columns": ["viscose"]}, "Did you mean 'viscous'"),
+        ({"estimator": Estimator("lu")}, r"unknown solver 'lu'.* Valid: qr, svd, pinv, ridge"),
+        ({"estimator": Estimator(weights="none")}, "unknown weights 'none'"),
+        ({"filtering": Filtering(900.0)}, "cutoff is 900 Hz, expected between 0 and 125 Hz"),
+        ({"terms": ["viscose"]}, "Did you mean 'viscous'"),
         ({"transmission": Transmission([[1.0, 2.0]])}, "expected gear ratios"),
         (
-            {"prior": appell.load("planar2r")},
-            "prior 'planar2r' is not of the same structure as 'puma560': 2 moving links, expected 6",
+            {"estimator": Estimator(prior=appell.load("planar2r"))},
+            "prior 'planar2r' does not have the structure of 'puma560': 2 moving links, expected 6",
         ),
     ],
 )
 def test_options_that_do_not_exist(options, told):
     with pytest.raises(appell.ArgumentError, match=told):
         appell.identify(lossy_puma(), *puma_recording()[:3], **options)
-    with pytest.raises(appell.ArgumentError, match="got ClosedLoopRobot"):
+    with pytest.raises(appell.ArgumentError, match="robot is a ClosedLoopRobot"):
         appell.identify(appell.load("four_bar"), [0.0], [[0.0]], [[0.0]])
+    with pytest.raises(appell.ArgumentError, match="cutoff is 'low'"):
+        Filtering("low")
+    with pytest.raises(appell.ArgumentError, match="decimation is 0"):
+        Filtering(decimation=0)

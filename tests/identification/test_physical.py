@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appell.identification import pseudo_inertia as pseudo
-from appell.identification.physical import Prior, nearest, physical_fit
+from appell.identification.physical import PriorParameters, nearest_parameters, physical_fit
 
 numbers = st.floats(-2.0, 2.0)
 coordinates = st.lists(numbers, min_size=10, max_size=10).map(np.array)
@@ -36,7 +36,7 @@ def test_pseudo_inertia_of_point_masses():
 
 @given(coordinates)
 def test_all_coordinates_are_bodies_that_can_exist(theta):
-    values, _ = pseudo.body(theta, pseudo.factor(cloud(1)))
+    values, _ = pseudo.from_log_cholesky(theta, pseudo.cholesky_factor(cloud(1)))
     eigenvalues = np.linalg.eigvalsh(pseudo.pseudo_inertia(values))
     assert eigenvalues.min() > -1e-12 * eigenvalues.max()
     assert values[0] > 0
@@ -44,24 +44,24 @@ def test_all_coordinates_are_bodies_that_can_exist(theta):
 
 @given(coordinates)
 def test_the_jacobian_is_exact(theta):
-    U = pseudo.factor(cloud(2))
-    _, slopes = pseudo.body(theta, U)
+    U = pseudo.cholesky_factor(cloud(2))
+    _, slopes = pseudo.from_log_cholesky(theta, U)
     step = 1e-6
     measured = np.array([
-        (pseudo.body(theta + step * unit, U)[0] - pseudo.body(theta - step * unit, U)[0]) / (2 * step)
+        (pseudo.from_log_cholesky(theta + step * unit, U)[0] - pseudo.from_log_cholesky(theta - step * unit, U)[0]) / (2 * step)
         for unit in np.eye(10)
     ]).T  # fmt: skip
     assert_close(slopes, measured, tolerance=1e-7)
 
 
 @given(st.integers(0, 1000))
-def test_thickened_links_keep_what_is_sound(seed):
+def test_minimum_inertia_keeps_consistent_links(seed):
     body = cloud(seed)
-    assert_close(pseudo.thickened(body, 1e-9, 1e-9), body, tolerance=1e-9)
-    rod = pseudo.thickened(np.array([2.0, 0, 0, 1.0, 0.5, 0, 0.5, 0, 0, 0.0]), 0.02, 1e-3)
+    assert_close(pseudo.with_minimum_inertia(body, 1e-9, 1e-9), body, tolerance=1e-9)
+    rod = pseudo.with_minimum_inertia(np.array([2.0, 0, 0, 1.0, 0.5, 0, 0.5, 0, 0, 0.0]), 0.02, 1e-3)
     assert pseudo.is_consistent(rod)
     assert_close(rod[:4], [2.0, 0.0, 0.0, 1.0])
-    nothing = pseudo.thickened(np.zeros(10), 0.02, 0.5)
+    nothing = pseudo.with_minimum_inertia(np.zeros(10), 0.02, 0.5)
     assert pseudo.is_consistent(nothing)
     assert nothing[0] == 0.5
 
@@ -69,14 +69,14 @@ def test_thickened_links_keep_what_is_sound(seed):
 def test_data_decide_where_there_are_some_and_the_prior_elsewhere():
     """Two bodies; of the second only the mass is seen."""
     known, truth = np.concatenate([cloud(3), cloud(4)]), np.concatenate([cloud(5), cloud(6)])
-    prior = Prior(known, 2, np.zeros(0, dtype=bool), np.zeros(0))
+    prior = PriorParameters(known, 2, np.zeros(0, dtype=bool), np.zeros(0))
     B = np.eye(20)[:11]
     found = physical_fit(1e6 * np.eye(11), 1e6 * truth[:11], B, prior, 1.0)
     assert_close(found.parameters[:11], truth[:11], tolerance=1e-5)
     center = found.parameters[11:14] / found.parameters[10]
     assert_close(center, known[11:14] / known[10], tolerance=0.6)
     assert pseudo.is_consistent(found.parameters.reshape(2, 10)).all()
-    close = nearest(prior, B, truth[:11])
+    close = nearest_parameters(prior, B, truth[:11])
     assert_close(B @ close, truth[:11], tolerance=1e-10)
 
 
@@ -84,7 +84,7 @@ def test_impossible_data_give_the_nearest_body_that_exists():
     """A negative moment of inertia is asked for, about which the data are sure; masses stay positive."""
     asked = cloud(7)
     asked[9] = -0.5
-    prior = Prior(cloud(7), 1, np.zeros(0, dtype=bool), np.zeros(0))
+    prior = PriorParameters(cloud(7), 1, np.zeros(0, dtype=bool), np.zeros(0))
     found = physical_fit(100 * np.eye(10), 100 * asked, np.eye(10), prior, 1.0)
     assert pseudo.is_consistent(found.parameters)
     assert 0 < found.parameters[9] < cloud(7)[9]

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.recorded_motion import COLUMNS, lossy_puma, puma_motion
+from helpers.recorded_motion import TERMS, lossy_puma, puma_motion
 from helpers.shared_data import shared
 
-from appell.identification import signals
+from appell.identification import Holdout, signals
 from appell.identification.base import base_parameters
-from appell.identification.observations import Motion, Observations
-from appell.identification.triangles import triangles
+from appell.identification.observations import Observations, RecordedMotion
+from appell.identification.qr_accumulation import accumulate_qr
 
 
 def test_differences_are_of_fourth_order():
@@ -24,7 +24,7 @@ def test_differences_are_of_fourth_order():
     for period in (0.02, 0.01):
         t = np.arange(0.0, 2.0, period)[:, None]
         first = signals.differentiate(np.sin(3 * t), period) - 3 * np.cos(3 * t)
-        second = signals.differentiate(np.sin(3 * t), period, signals.SECOND, 2) + 9 * np.sin(3 * t)
+        second = signals.differentiate(np.sin(3 * t), period, signals.SECOND_DIFFERENCE, 2) + 9 * np.sin(3 * t)
         errors.append([np.abs(x[2:-2]).max() for x in (first, second)])
     assert np.log2(np.array(errors[0]) / errors[1]) == pytest.approx([4.0, 4.0], abs=0.1)
 
@@ -46,14 +46,14 @@ def test_the_cutoff_is_above_what_moves():
         + 0.3 * np.sin(2 * np.pi * 2.0 * t)
         + 1e-6 * np.random.default_rng(0).normal(size=t.shape)
     )
-    assert 6.0 < signals.natural_cutoff(q, period) < 30.0
-    assert signals.natural_cutoff(np.zeros((100, 2)), period) == pytest.approx(200.0)
+    assert 6.0 < signals.automatic_cutoff(q, period) < 30.0
+    assert signals.automatic_cutoff(np.zeros((100, 2)), period) == pytest.approx(200.0)
 
 
 @pytest.mark.parametrize("factor", [1, 3, 10])
 def test_decimation_is_the_filter_at_every_so_many_samples(factor):
     rows = np.random.default_rng(0).normal(size=(907, 2, 3))
-    kernel = signals.decimator(factor)
+    kernel = signals.decimation_kernel(factor)
     half = len(kernel) // 2
     expected = [
         np.tensordot(kernel, rows[k - half : k + half + 1], axes=(0, 0)) for k in range(half, 907 - half, factor)
@@ -66,7 +66,9 @@ def observed(decimation: int = 1, count: int = 3000) -> Observations:
     t = np.arange(count) * 1e-3
     states = puma_motion()(t)
     tau = robot.inverse_dynamics(*states) + 0.1 * np.random.default_rng(0).normal(size=(count, 6))
-    return Observations(robot, COLUMNS, base_parameters(robot, COLUMNS), Motion(t, *states, tau), decimation, 5, 0.5)
+    return Observations(
+        robot, TERMS, base_parameters(robot, TERMS), RecordedMotion(t, *states, tau), decimation, Holdout()
+    )
 
 
 @pytest.mark.parametrize("decimation", [1, 7])
@@ -75,12 +77,12 @@ def test_pieces_give_the_triangles_of_the_whole(decimation, monkeypatch):
     rows = next(iter(observed(decimation).pieces()))
     seen = observed(decimation)
     assert len(rows.t) == len(seen.t)
-    kept = ~seen.held
+    kept = ~seen.holdout_mask
     K, tau = rows.K[kept], rows.tau[kept]
     expected = np.linalg.lstsq(K.reshape(-1, K.shape[-1]), tau.reshape(-1), rcond=None)[0]
-    monkeypatch.setattr("appell.identification.observations.PIECE", 400_000)
+    monkeypatch.setattr("appell.identification.observations.PIECE_SIZE", 400_000)
     assert len(list(seen.pieces())) > 3
-    data = triangles(seen.pieces(), seen.base.used, seen.held)
+    data = accumulate_qr(seen.pieces(), seen.base.used, seen.holdout_mask)
     A, z = data.stacked(np.ones(6))
     assert_close(np.linalg.lstsq(A, z, rcond=None)[0], expected, tolerance=1e-9)
     assert_close(data.residuals(expected), ((K @ expected - tau) ** 2).sum(axis=0), tolerance=1e-9)
@@ -92,10 +94,11 @@ MILLION = """
 import resource, time
 import numpy as np
 import appell
+from appell.identification import Holdout
 from appell.identification.base import base_parameters
 from appell.robot.regressor_terms import as_terms
-from appell.identification.observations import Motion, Observations
-from appell.identification.triangles import triangles
+from appell.identification.observations import Observations, RecordedMotion
+from appell.identification.qr_accumulation import accumulate_qr
 
 robot = appell.load({path!r})
 rng = np.random.default_rng(0)
@@ -105,9 +108,9 @@ q = np.sin(t[:, None] * omega + phase)
 qd, qdd = omega * np.cos(t[:, None] * omega + phase), -(omega**2) * q
 added = as_terms(("rotor", "viscous", "coulomb", "offset"))
 base = base_parameters(robot, added)
-seen = Observations(robot, added, base, Motion(t, q, qd, qdd, robot.inverse_dynamics(q, qd, qdd)), 1, 0, 0.5)
+seen = Observations(robot, added, base, RecordedMotion(t, q, qd, qdd, robot.inverse_dynamics(q, qd, qdd)), 1, Holdout(0))
 start = time.process_time()
-data = triangles(seen.pieces(), base.used, seen.held)
+data = accumulate_qr(seen.pieces(), base.used, seen.holdout_mask)
 seconds = time.process_time() - start
 A, z = data.stacked(np.ones(7))
 found = np.linalg.lstsq(A, z, rcond=None)[0]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.recorded_motion import PUBLISHED, PUBLISHED_COUPLING, TX40_COLUMNS, TX40_TRANSMISSION, tx40, tx40_recording
+from helpers.recorded_motion import PUBLISHED, PUBLISHED_COUPLING, TX40_TERMS, TX40_TRANSMISSION, tx40, tx40_recording
 
 import appell
-from appell.identification.accuracy import RelativeError
+from appell.identification import Estimator, Filtering, Holdout
 from appell.identification.pseudo_inertia import pseudo_inertia
+from appell.identification.recording import Recording
+from appell.identification.result import RelativeError
 from appell.robot.regressor_terms import Coulomb, Coupling
 
 ORDINARY = 0.109
@@ -17,8 +19,8 @@ ORDINARY = 0.109
 
 def identified(**options) -> appell.Identification:
     """Decimation by 10, as in the ordinary fit: forces hold everything below 200 Hz."""
-    chosen = {"columns": TX40_COLUMNS, "transmission": TX40_TRANSMISSION, "cutoff": 40.0, "decimation": 10, **options}
-    return appell.identify(tx40(), *tx40_recording(), **chosen)
+    options = {"terms": TX40_TERMS, "filtering": Filtering(40.0, decimation=10), **options}
+    return appell.identify(tx40(), *tx40_recording(), transmission=TX40_TRANSMISSION, **options)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def physical():
 def test_sixty_one_parameters(free):
     assert len(free.base_parameters) == 61
     assert free.base.certificate.gap > 1e9
-    assert free.condition < 30
+    assert free.condition_number < 30
 
 
 def test_held_out_blocks_are_predicted_better_than_by_ordinary_least_squares(free):
@@ -85,19 +87,21 @@ def test_the_page_and_the_picture(physical, tmp_path):
 @pytest.mark.slow
 def test_every_choice_of_the_fifth_block(free):
     """Not only the blocks that were held out above: each fifth in turn is predicted from the others."""
-    from appell.identification.fit import fit
-    from appell.identification.identify import at_joints
-    from appell.identification.observations import Observations, motion_of
-    from appell.identification.triangles import triangles
+    from appell.identification.fit import fit_base_parameters
+    from appell.identification.observations import Observations, filtered_motion
+    from appell.identification.qr_accumulation import accumulate_qr
 
-    t, q, tau = at_joints(tx40(), *tx40_recording(), TX40_TRANSMISSION)
-    motion = motion_of(tx40(), t, q, tau, 40.0)
-    seen = Observations(tx40(), TX40_COLUMNS, free.base, motion, 10, 5, 0.5)
+    t, q, tau = tx40_recording()
+    recording = Recording(t, TX40_TRANSMISSION.joint_coordinates(q), TX40_TRANSMISSION.joint_forces(tau))
+    motion = filtered_motion(tx40(), recording, 40.0)
+    seen = Observations(tx40(), TX40_TERMS, free.base, motion, 10, Holdout())
     number = np.floor((seen.t - motion.t[0]) / 0.5).astype(int)
     predicted, names = np.zeros_like(seen.forces), tx40().joint_names
     for phase in range(5):
         held = number % 5 == phase
-        values = fit(triangles(seen.pieces(), free.base.used, held), free.base, "qr", "iterated").values
+        values = fit_base_parameters(
+            accumulate_qr(seen.pieces(), free.base.used, held), free.base, "qr", "iterated"
+        ).values
         predicted[held] = seen.predict(values)[held]
         assert RelativeError.of(names, seen.forces[held], predicted[held]).total < ORDINARY
     assert RelativeError.of(names, seen.forces, predicted).total < 0.092
@@ -106,7 +110,8 @@ def test_every_choice_of_the_fifth_block(free):
 @pytest.mark.slow
 def test_friction_near_rest_and_the_filter_are_what_helps(free):
     """The ordinary fit in this library: sign of the speed, 100 Hz, equal weights."""
-    plain = identified(terms=("rotor", "viscous", Coulomb(), "offset", Coupling(4, 5)), cutoff=100.0, weights="equal")
-    smooth = identified(cutoff=100.0, weights="equal")
+    options = {"filtering": Filtering(100.0, decimation=10), "estimator": Estimator(weights="equal")}
+    plain = identified(terms=("rotor", "viscous", Coulomb(), "offset", Coupling(4, 5)), **options)
+    smooth = identified(**options)
     assert free.relative_error.total < smooth.relative_error.total < plain.relative_error.total
     assert plain.relative_error.total == pytest.approx(ORDINARY, abs=0.025)

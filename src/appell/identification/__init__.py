@@ -4,15 +4,16 @@ The functions are `appell.identify`, `appell.base_parameters` and `appell.excita
 """
 
 from appell.deprecation import renamed_names
-from appell.identification.transmission import Transmission
+from appell.identification.excitation import MotionLimits
+from appell.identification.options import Estimator, Filtering, Holdout, Transmission
 from appell.robot.regressor_terms import Coulomb, Coupling, CustomTerm, Offset, RegressorTerm, Rotor, Viscous
 
-__all__ = ["Coulomb", "Coupling", "CustomTerm", "Offset", "RegressorTerm", "Rotor", "Transmission", "Viscous"]
+__all__ = [
+    "Coulomb", "Coupling", "CustomTerm", "Estimator", "Filtering", "Holdout", "MotionLimits", "Offset", "RegressorTerm",
+    "Rotor", "Transmission", "Viscous",
+]  # fmt: skip
 
 __getattr__ = renamed_names(
     __name__,
-    {
-        "Block": "appell.robot.regressor_terms:RegressorTerm",
-        "Columns": "appell.robot.regressor_terms:CustomTerm",
-    },
+    {"Block": "appell.robot.regressor_terms:RegressorTerm", "Columns": "appell.robot.regressor_terms:CustomTerm"},
 )

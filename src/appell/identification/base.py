@@ -1,9 +1,9 @@
-"""Base parameters: what motion and torque can tell about the parameters of a robot.
+"""Base parameters: the identifiable combinations of a robot's parameters.
 
-tau = K Φ has columns that are zero or depend on each other for every motion. With K = K_b B, B of full row rank, only the
-base parameters β = B Φ can be known (M. Gautier, Numerical calculation of the base inertial parameters of robots, J.
-Robotic Systems 8 (1991)). They are found from random states: the rank by a QR decomposition with column pivoting, the
-choice of columns by one without, in an order of preference.
+tau = K Φ has columns that are zero or linearly dependent for every motion. With K = K_b B, B of full row rank, only the base
+parameters β = B Φ are identifiable (M. Gautier, Numerical calculation of the base inertial parameters of robots, J. Robotic
+Systems 8 (1991)). They are computed from random states: the rank by a QR decomposition with column pivoting, the choice of
+columns by orthogonalization in an order of preference.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.deprecation import renamed_arguments
 from appell.errors import IdentificationError
-from appell.identification.naming import of_links, parameter_names, regrouped_last
+from appell.identification.parameters import link_columns, parameter_names, preferred_order
 from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.robot.regressor_terms import AnyRobot
 
-ZERO_COLUMN = 1e-9
-"""A column this much smaller than the largest one is zero up to rounding."""
+ZERO_COLUMN_TOL = 1e-9
+"""Columns smaller than this, relative to the largest, count as zero."""
 
-LEAST_GAP = 1e4
-"""Ratio of the pivots on both sides of the rank below which the rank is not sure."""
+MIN_GAP = 1e4
+"""Least ratio of the pivots on both sides of the rank for the rank to be certain."""
 
 
 class Certificate(NamedTuple):
-    """Why the rank is what it is.
+    """Evidence for the rank.
 
     Attributes:
         rank: number of base parameters.
-        kept, dropped: smallest pivot that counts and largest that does not, of unit columns.
-        mismatch: of K and K_b B at fresh random states, relative.
-        states: how many random states were used.
+        kept, dropped: smallest pivot within the rank and largest beyond it, of unit columns.
+        mismatch: relative difference of K and K_b B at other random states.
+        states: number of random states.
     """
 
     rank: int
@@ -64,13 +64,13 @@ class BaseParameters:
     """The base parameters β = B Φ of a robot.
 
     Attributes:
-        names: of all parameters Φ, (p).
-        independent: the columns K_b of the regressor that are kept, (b,).
-        dependent: columns that combine with them.
+        names: names of all parameters Φ, (p).
+        independent: columns K_b of the regressor that are kept, (b,).
+        dependent: columns that are combinations of these.
         unidentifiable: columns that are zero for every motion.
-        B: (b, p); the columns `independent` are the unit matrix.
-        used: where the kept columns enter the force of each speed, (nv, b).
-        certificate: why there are b of them.
+        B: (b, p); its columns `independent` are the unit matrix.
+        used: which kept columns enter the force of each velocity, (nv, b).
+        certificate: evidence for the number b.
     """
 
     names: tuple[str, ...]
@@ -86,15 +86,15 @@ class BaseParameters:
 
     @property
     def base_names(self) -> tuple[str, ...]:
-        """Name of each base parameter: that of its own column, with a star where others combine with it."""
+        """Name of each base parameter: that of its column, with a star if other parameters combine with it."""
         grouped = (np.abs(self.B) > 0).sum(axis=1) > 1
         return tuple(self.names[i] + "*" * bool(more) for i, more in zip(self.independent, grouped, strict=True))
 
     @property
     def formulas(self) -> tuple[str, ...]:
-        """What each base parameter is made of, such as `Ixx[link2]* = Ixx[link2] - Iyy[link2]`."""
+        """Definition of each base parameter, such as `Ixx[link2]* = Ixx[link2] - Iyy[link2]`."""
         return tuple(
-            f"{name} = {combination(row, self.names, first)}"
+            f"{name} = {_combination(row, self.names, first)}"
             for name, row, first in zip(self.base_names, self.B, self.independent, strict=True)
         )
 
@@ -103,7 +103,7 @@ class BaseParameters:
         return self.B @ np.asarray(parameters, dtype=float)
 
     def table(self) -> Table:
-        """The formulas, what cannot be known at all, and the certificate."""
+        """The formulas, the parameters without any effect, and the certificate."""
         unknown = ", ".join(self.names[i] for i in self.unidentifiable) or "none"
         rows = tuple(tuple(formula.split(" = ", 1)) for formula in self.formulas)
         notes = (f"Without any effect: {unknown}.", f"Certificate: {self.certificate}.")
@@ -117,14 +117,14 @@ class BaseParameters:
 
 @renamed_arguments(columns="terms")
 def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), seed: int = 0) -> BaseParameters:
-    """The base parameters of a robot: which parameters motion and torque can tell, and in which combinations.
+    """The base parameters of a robot: the identifiable combinations of its parameters.
 
     Args:
-        columns: what the regressor has beside the inertial parameters, as in `Robot.regressor`.
-        seed: of the random states.
+        terms: regressor terms besides the link inertias, as in `Robot.regressor`.
+        seed: seed of the random states.
 
     Raises:
-        IdentificationError: no joint moves, or the rank is not sure: the pivots on both sides of it are too near.
+        IdentificationError: no joint moves, or the rank is uncertain: the pivots on both sides of it are too close.
 
     Example:
         >>> import appell
@@ -134,39 +134,36 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
         >>> print(base.formulas[0])
         mx[link1]* = mx[link1] + m[link2]
     """
-    added = as_terms(terms)
+    terms = as_terms(terms)
     if not robot.nv:
-        raise IdentificationError(
-            f"{robot.name!r} has no joint that moves: no motion tells anything of its parameters."
-        )
-    names = parameter_names(robot, added)
+        raise IdentificationError(f"{robot.name!r} has no joint that moves: no parameter is identifiable.")
+    names = parameter_names(robot, terms)
     count = 40 + 4 * len(names) // robot.nv
-    draw = random_regressors(robot, added, np.random.default_rng([seed, robot.nv]))
-    found = choose_columns(draw(count), regrouped_last(robot, len(names)))
-    mismatch = _mismatch(draw(20), found)
-    certificate = Certificate(len(found.independent), found.kept, found.dropped, mismatch, count)
-    if certificate.gap < LEAST_GAP or mismatch > 1e-6:
+    draw = random_regressors(robot, terms, np.random.default_rng([seed, robot.nv]))
+    choice = choose_columns(draw(count), preferred_order(robot, len(names)))
+    mismatch = _mismatch(draw(20), choice)
+    certificate = Certificate(len(choice.independent), choice.kept, choice.dropped, mismatch, count)
+    if certificate.gap < MIN_GAP or mismatch > 1e-6:
         raise IdentificationError(
-            f"the number of base parameters of {robot.name!r} is not sure: {certificate}. Expected a gap above "
-            f"{LEAST_GAP:.0e}. Look for lengths or columns that almost vanish, or for angles rounded to a few digits."
+            f"the number of base parameters of {robot.name!r} is uncertain: {certificate}. Expected a gap above {MIN_GAP:.0e}. "
+            "Look for lengths or columns that almost vanish, or for angles rounded to a few digits."
         )
-    zero = tuple(sorted(found.zero))
-    dependent = tuple(sorted(set(range(len(names))) - set(found.independent) - found.zero))
-    used = np.asarray((np.abs(draw(20)[:, :, list(found.independent)]) > 1e-12).any(axis=0))
-    return BaseParameters(names, found.independent, dependent, zero, found.B, used, certificate)
+    dependent = tuple(sorted(set(range(len(names))) - set(choice.independent) - choice.zero))
+    used = np.asarray((np.abs(draw(20)[:, :, list(choice.independent)]) > 1e-12).any(axis=0))
+    return BaseParameters(names, choice.independent, dependent, tuple(sorted(choice.zero)), choice.B, used, certificate)
 
 
 def random_regressors(
-    robot: AnyRobot, added: Sequence[RegressorTerm], rng: np.random.Generator
+    robot: AnyRobot, terms: Sequence[RegressorTerm], rng: np.random.Generator
 ) -> Callable[[int], np.ndarray]:
-    """Regressors (n, nv, p) at n random states within the joint limits, of the forces on the speeds."""
+    """A function that returns regressors (n, nv, p) of the generalized forces at n random states within the joint limits."""
     from appell.robot.robot import Robot
 
     def draw(count: int) -> np.ndarray:
         q = random_configurations(robot, count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
         K = robot.regressor if isinstance(robot, Robot) else robot.generalized_regressor
-        return append_terms(of_links(robot, K(q, qd, qdd)), added, q, qd, qdd)
+        return append_terms(link_columns(robot, K(q, qd, qdd)), terms, q, qd, qdd)
 
     return draw
 
@@ -199,8 +196,8 @@ def closed_configurations(robot: ClosedLoopRobot, count: int, rng: np.random.Gen
     )
 
 
-class Choice(NamedTuple):
-    """Independent columns, columns that are zero, all columns by the independent ones, and the pivots beside the rank."""
+class ColumnChoice(NamedTuple):
+    """Independent columns, zero columns, all columns in terms of the independent ones, and the pivots next to the rank."""
 
     independent: tuple[int, ...]
     zero: set[int]
@@ -209,21 +206,21 @@ class Choice(NamedTuple):
     dropped: float
 
 
-def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> Choice:
-    """Independent columns of a stack of regressors (n, nv, p), the preferred ones where there is a choice."""
+def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> ColumnChoice:
+    """Independent columns of a stack of regressors (n, nv, p), in the order of preference."""
     from scipy.linalg import qr
 
     A = np.asarray(np.linalg.qr(K.reshape(-1, K.shape[-1]), mode="r"))
     norms = np.linalg.norm(A, axis=0)
-    zero = {int(k) for k in np.flatnonzero(norms <= ZERO_COLUMN * norms.max(initial=0.0))}
+    zero = {int(k) for k in np.flatnonzero(norms <= ZERO_COLUMN_TOL * norms.max(initial=0.0))}
     order = [k for k in preferred if k not in zero]
     A = A[:, order] / norms[order]
     pivots = np.abs(np.diag(qr(A, mode="r", pivoting=True)[0])) if order else np.zeros(0)  # type: ignore[index]
     pivots = np.append(pivots, np.finfo(float).eps)
-    falls = pivots[:-1] / np.maximum(pivots[1:], np.finfo(float).eps)
-    rank = int(np.argmax(falls)) + 1 if order else 0
+    ratios = pivots[:-1] / np.maximum(pivots[1:], np.finfo(float).eps)
+    rank = int(np.argmax(ratios)) + 1 if order else 0
     kept, dropped = (float(pivots[rank - 1]), float(pivots[rank])) if rank else (1.0, 0.0)
-    chosen = first_independent(A, np.sqrt(kept * max(dropped, np.finfo(float).eps)), rank)
+    chosen = _first_independent(A, np.sqrt(kept * max(dropped, np.finfo(float).eps)), rank)
     combined, *_ = np.linalg.lstsq(A[:, chosen], A, rcond=None)
     combined[np.abs(combined) < 1e-9] = 0.0
     combined[:, chosen] = np.eye(len(chosen))
@@ -231,34 +228,33 @@ def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> Choice:
     B = np.zeros((len(chosen), K.shape[-1]))
     B[:, order] = combined * norms[order] / norms[independent][:, None]
     sequence = np.argsort(independent)
-    return Choice(tuple(int(independent[k]) for k in sequence), zero, B[sequence], kept, dropped)
+    return ColumnChoice(tuple(int(independent[k]) for k in sequence), zero, B[sequence], kept, dropped)
 
 
-def first_independent(A: np.ndarray, tolerance: float, most: int) -> list[int]:
-    """The columns that are not combinations of those before them, by orthogonalisation."""
+def _first_independent(A: np.ndarray, tolerance: float, rank: int) -> list[int]:
+    """The first columns that are not combinations of those before them, by Gram-Schmidt orthogonalization."""
     Q = np.zeros((A.shape[0], 0))
     chosen: list[int] = []
     for k in range(A.shape[1]):
         rest = A[:, k] - Q @ (Q.T @ A[:, k])
         rest = rest - Q @ (Q.T @ rest)
         length = np.linalg.norm(rest)
-        if length > tolerance and len(chosen) < most:
+        if length > tolerance and len(chosen) < rank:
             chosen.append(k)
             Q = np.column_stack([Q, rest / length])
     return chosen
 
 
-def _mismatch(K: np.ndarray, found: Choice) -> float:
-    rebuilt = K[:, :, list(found.independent)] @ found.B
-    return float(np.abs(rebuilt - K).max(initial=0.0) / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
+def _mismatch(K: np.ndarray, choice: ColumnChoice) -> float:
+    product = K[:, :, list(choice.independent)] @ choice.B
+    return float(np.abs(product - K).max(initial=0.0) / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
 
 
-def combination(row: np.ndarray, names: Sequence[str], first: int) -> str:
-    """A readable sum: the first term, then the others in order."""
-    others = [int(k) for k in np.flatnonzero(row) if k != first]
+def _combination(row: np.ndarray, names: Sequence[str], first: int) -> str:
+    """A readable sum that begins with the parameter `first`."""
     text = names[first]
-    for k in others:
-        size = abs(row[k])
-        factor = "" if abs(size - 1.0) < 1e-9 else f"{size:.6g} "
-        text += f" {'-' if row[k] < 0 else '+'} {factor}{names[k]}"
+    for k in map(int, np.flatnonzero(row)):
+        if k != first:
+            factor = "" if abs(abs(row[k]) - 1.0) < 1e-9 else f"{abs(row[k]):.6g} "
+            text += f" {'-' if row[k] < 0 else '+'} {factor}{names[k]}"
     return text

@@ -1,4 +1,4 @@
-"""Least squares in the base parameters: weights of the speeds, solver, uncertainty."""
+"""Least squares in the base parameters: weights of the velocities, solver, uncertainty."""
 
 from __future__ import annotations
 
@@ -8,124 +8,161 @@ from itertools import pairwise
 
 import numpy as np
 
-from appell.errors import ArgumentError, IdentificationError, unknown_name_message
+from appell.checks import require_choice
+from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters
+from appell.identification.observations import Observations
+from appell.identification.qr_accumulation import QRFactors, accumulate_qr
 from appell.identification.solvers import SOLVERS
-from appell.identification.triangles import Triangles
 
 WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30, "robust": 30}
-"""How often the weights of the speeds are renewed from the residuals."""
+"""Maximum number of updates of the velocity weights from the residuals."""
 
-HUBER, ROUNDS = 1.345, 12
-"""Residuals beyond so many standard deviations count less in a robust fit, and how often it is repeated."""
+HUBER_WIDTH, ROBUST_FITS = 1.345, 12
+"""Standard deviations beyond which residuals count less in a robust fit, and the maximum number of its repetitions."""
 
-UNSEEN = 1e-7
-"""A direction of parameters that the motion excites this much less than its best one is not excited."""
+EXCITATION_TOL = 1e-7
+"""Parameter directions with a singular value smaller than this, relative to the largest, are not excited."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Base parameters that fit a recording.
+    """Base parameters fitted to a recording.
 
     Attributes:
         values: (b,).
-        weights: of the speeds, 1 / variance of their noise where they were found from it, (nv,).
-        sigma: standard deviation of each speed's residual. [N m, N]
+        weights: weights of the velocities, (nv,).
+        sigma: standard deviation of the residuals of each velocity. [N m, N]
         operator: G with values = G z for the weighted stacked system.
-        condition: condition number of that system, columns scaled to unit length.
+        condition_number: condition number of that system, columns scaled to unit length.
     """
 
     values: np.ndarray
     weights: np.ndarray
     sigma: np.ndarray
     operator: np.ndarray
-    condition: float
+    condition_number: float
 
-    def covariance(self, data: Triangles, correlation: np.ndarray) -> np.ndarray:
-        """Covariance of the values for residuals with standard deviation sigma, each worth 1 / correlation samples."""
+    def covariance(self, data: QRFactors, correlation: np.ndarray) -> np.ndarray:
+        """Covariance of the values for residuals with standard deviation sigma and these correlation times (nv,)."""
         noise = data.per_row(self.weights * self.sigma**2 * correlation)
         return (self.operator * noise) @ self.operator.T
 
 
-def fit(
-    data: Triangles, base: BaseParameters, solver: str, weights: str | np.ndarray, still: Sequence[str] | None = ()
-) -> Fit:
-    """Solve with fixed weights, or renew them from the residuals until they stay.
+def fit_observations(
+    observations: Observations, solver: str, weights: str | np.ndarray, resting: Sequence[str] | None
+) -> tuple[QRFactors, Fit]:
+    """Unconstrained least squares; a robust fit is repeated with samples weighted by their residuals."""
+    base, excluded = observations.base, observations.holdout_mask
+    data = accumulate_qr(observations.pieces(), base.used, excluded)
+    fit = fit_base_parameters(data, base, solver, weights, resting)
+    for _ in range(ROBUST_FITS if isinstance(weights, str) and weights == "robust" else 0):
+        samples = huber_weights(observations.forces - observations.predict(fit.values), excluded)
+        data = accumulate_qr(observations.pieces(), base.used, excluded, samples)
+        previous, fit = fit, fit_base_parameters(data, base, solver, weights, resting)
+        if np.allclose(fit.values, previous.values, rtol=1e-6, atol=1e-9):
+            break
+    return data, fit
 
-    `still` names the joints that do not move, for the message about parameters that are not excited; None allows such.
+
+def fit_base_parameters(
+    data: QRFactors, base: BaseParameters, solver: str, weights: str | np.ndarray, resting: Sequence[str] | None = ()
+) -> Fit:
+    """Solve with fixed weights, or update them from the residuals until they converge.
+
+    `resting` has the names of the joints that do not move, for the error about parameters that are not excited; None
+    allows such parameters.
     """
-    if solver not in SOLVERS:
-        raise ArgumentError(unknown_name_message("solver", solver, SOLVERS))
-    if still is not None:
-        refuse_unexcited(data, base, still)
+    require_choice("solver", solver, SOLVERS)
+    if resting is not None:
+        require_excitation(data, base, resting)
     if not isinstance(weights, str):
         return _solve(data, solver, np.asarray(weights, dtype=float))
-    if weights not in WEIGHTINGS:
-        raise ArgumentError(unknown_name_message("weights", weights, WEIGHTINGS))
-    found = _solve(data, solver, np.ones(len(data.speeds)))
-    for _ in range(WEIGHTINGS[weights]):
-        before, found = found, _solve(data, solver, 1.0 / found.sigma**2)
-        if np.allclose(found.sigma, before.sigma, rtol=1e-10, atol=0.0):
+    fit = _solve(data, solver, np.ones(len(data.factors)))
+    for _ in range(WEIGHTINGS[require_choice("weights", weights, WEIGHTINGS)]):
+        previous, fit = fit, _solve(data, solver, 1.0 / fit.sigma**2)
+        if np.allclose(fit.sigma, previous.sigma, rtol=1e-10, atol=0.0):
             break
-    return found
+    return fit
 
 
-def robust_weights(residuals: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Weights of samples (n, nv) after P. Huber: 1 up to 1.345 standard deviations, then falling as 1 / |residual|.
+def huber_weights(residuals: np.ndarray, excluded: np.ndarray) -> np.ndarray:
+    """Weights of samples (n, nv) after P. Huber: 1 up to 1.345 standard deviations, then proportional to 1 / |residual|.
 
-    The standard deviation of each column is taken from the median of the fitted residuals, which outliers do not move.
+    The standard deviation of each column is that of the median of the fitted residuals, which is robust to outliers.
     """
-    scale = np.maximum(np.median(np.abs(residuals[~held]), axis=0) / 0.6745, np.finfo(float).tiny)
-    return np.minimum(1.0, HUBER * scale / np.maximum(np.abs(residuals), np.finfo(float).tiny))
+    scale = np.maximum(np.median(np.abs(residuals[~excluded]), axis=0) / 0.6745, np.finfo(float).tiny)
+    return np.minimum(1.0, HUBER_WIDTH * scale / np.maximum(np.abs(residuals), np.finfo(float).tiny))
 
 
-def _solve(data: Triangles, solver: str, weights: np.ndarray) -> Fit:
+def correlation_times(residuals: np.ndarray) -> np.ndarray:
+    """Number of consecutive samples per independent one, for each column of residuals (N, n): 1 + 2 Σ ρ_k.
+
+    ρ_k is the correlation of samples k apart; the sum ends where it first falls below 0.05.
+    """
+    count = len(residuals)
+    centred = residuals - residuals.mean(axis=0)
+    size = 2 ** int(np.ceil(np.log2(2 * count)))
+    times = np.ones(residuals.shape[1])
+    for k in range(residuals.shape[1]):
+        spectrum = np.abs(np.fft.rfft(centred[:, k], size)) ** 2
+        covariance = np.fft.irfft(spectrum)[: count // 2]
+        if covariance[0] <= 0:
+            continue
+        correlation = covariance / covariance[0]
+        small = np.flatnonzero(correlation < 0.05)
+        last = small[0] if len(small) else len(correlation)
+        times[k] = 1.0 + 2.0 * correlation[1:last].sum()
+    return times
+
+
+def _solve(data: QRFactors, solver: str, weights: np.ndarray) -> Fit:
     A, z = data.stacked(weights)
     scale = np.linalg.norm(A, axis=0)
     scale[scale == 0.0] = 1.0
-    rest = float(sum(w * each.rest for w, each in zip(weights, data.speeds, strict=True)))
+    rest = float(sum(weight * factor.rest for weight, factor in zip(weights, data.factors, strict=True)))
     G = SOLVERS[solver](A / scale, z, rest, int(data.counts.sum())) / scale[:, None]
     values = G @ z
     singular = np.linalg.svd(A / scale, compute_uv=False)
     return Fit(values, weights, _sigma(data, A, G, values), G, float(singular[0] / max(singular[-1], 1e-300)))
 
 
-def _sigma(data: Triangles, A: np.ndarray, G: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Root of residual / (samples - parameters spent on this speed); never below rounding."""
-    spent = np.einsum("rb,br->r", A, G)
-    edges = np.cumsum([0, *(len(each.R) for each in data.speeds)])
-    per_speed = np.array([spent[a:b].sum() for a, b in pairwise(edges)])
-    rounding = 1e-24 * max(each.power for each in data.speeds)
-    return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.counts - per_speed, 1.0))
+def _sigma(data: QRFactors, A: np.ndarray, G: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Root of residual / (samples - degrees of freedom used for this velocity); never below rounding."""
+    leverage = np.einsum("rb,br->r", A, G)
+    edges = np.cumsum([0, *(len(factor.R) for factor in data.factors)])
+    used = np.array([leverage[a:b].sum() for a, b in pairwise(edges)])
+    rounding = 1e-24 * max(factor.power for factor in data.factors)
+    return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.counts - used, 1.0))
 
 
-def refuse_unexcited(data: Triangles, base: BaseParameters, still: Sequence[str]) -> None:
-    """Raise if the motion leaves parameters unknown, naming them."""
-    unknown, combined = unexcited(data)
-    if not unknown and not combined:
+def require_excitation(data: QRFactors, base: BaseParameters, resting: Sequence[str]) -> None:
+    """Raise if the motion does not determine some parameters, with their names."""
+    without_effect, combined = unexcited_parameters(data)
+    if not without_effect and not combined:
         return
     names = base.base_names
-    alone = ", ".join(names[k] for k in unknown) or "none"
-    mixed = ", ".join(names[k] for k in combined) or "none"
-    stuck = f"Joints that stand still, or whose encoders are stuck: {', '.join(still)}. " if still else ""
+    alone, mixed = (", ".join(names[k] for k in indices) or "none" for indices in (without_effect, combined))
+    stuck = f"Joints that do not move, or whose encoders are stuck: {', '.join(resting)}. " if resting else ""
     raise IdentificationError(
-        f"the motion does not excite {len(unknown) + len(combined)} of {len(names)} base parameters. It says nothing about: "
-        f"{alone}. It says only combinations of: {mixed}. {stuck}Record a motion of appell.excitation, in which every joint "
-        "turns both ways and accelerates, or fit with physical=True, which keeps the prior where the motion says nothing."
+        f"the motion does not excite {len(without_effect) + len(combined)} of {len(names)} base parameters. Without effect: "
+        f"{alone}. Identifiable only in combination: {mixed}. {stuck}Record a motion of appell.excitation, in which every "
+        "joint moves in both directions and accelerates, or fit with physical=True, which keeps the prior where the motion "
+        "has no information."
     )
 
 
-def unexcited(data: Triangles) -> tuple[list[int], list[int]]:
-    """Base parameters without any effect on the motion, and those that only appear in combinations."""
-    A, _ = data.stacked(np.ones(len(data.speeds)))
+def unexcited_parameters(data: QRFactors) -> tuple[list[int], list[int]]:
+    """Base parameters without any effect on the motion, and those that appear in combinations only."""
+    A, _ = data.stacked(np.ones(len(data.factors)))
     scale = np.linalg.norm(A, axis=0)
-    nothing = scale <= 1e-9 * scale.max(initial=0.0)
-    seen = np.flatnonzero(~nothing)
-    if not len(seen):
-        return [int(k) for k in np.flatnonzero(nothing)], []
-    _, S, Vt = np.linalg.svd(A[:, seen] / scale[seen])
-    full = np.zeros(len(seen))
-    full[: len(S)] = S
-    blind = Vt[full <= UNSEEN * S[0]]
-    mixed = seen[(np.abs(blind) > 1e-5).any(axis=0)] if len(blind) else seen[:0]
-    return [int(k) for k in np.flatnonzero(nothing)], [int(k) for k in mixed]
+    zero = scale <= 1e-9 * scale.max(initial=0.0)
+    without_effect, others = [int(k) for k in np.flatnonzero(zero)], np.flatnonzero(~zero)
+    if not len(others):
+        return without_effect, []
+    _, S, Vt = np.linalg.svd(A[:, others] / scale[others])
+    singular = np.zeros(len(others))
+    singular[: len(S)] = S
+    null_space = Vt[singular <= EXCITATION_TOL * S[0]]
+    combined = others[(np.abs(null_space) > 1e-5).any(axis=0)] if len(null_space) else others[:0]
+    return without_effect, [int(k) for k in combined]

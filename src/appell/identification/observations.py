@@ -12,20 +12,22 @@ import numpy as np
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification import signals
 from appell.identification.base import BaseParameters
+from appell.identification.options import Holdout
+from appell.identification.recording import Recording
 from appell.robot.regressor_terms import RegressorTerm
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
-PIECE = 2**23
-"""Numbers of the regressor that are held at once, roughly: 64 MB."""
+PIECE_SIZE = 2**23
+"""Entries of the regressor that are kept in memory at once, roughly: 64 MB."""
 
-STILL = 1e-3
-"""A joint that moves less than this stands still; what differences say of its speed is noise. [rad, m]"""
+MIN_TRAVEL = 1e-3
+"""A joint that moves less than this is taken as at rest: differences of its coordinate are noise. [rad, m]"""
 
 
-class Motion(NamedTuple):
-    """A recording with its derivatives: times (N,), coordinates, speeds, accelerations and forces (N, n)."""
+class RecordedMotion(NamedTuple):
+    """A recording with its derivatives: times (N,), q, qd, qdd and forces (N, n)."""
 
     t: np.ndarray
     q: np.ndarray
@@ -43,20 +45,19 @@ class Rows(NamedTuple):
     tau: np.ndarray
 
 
-def motion_of(
+def filtered_motion(
     robot: Robot,
-    t: np.ndarray,
-    q: np.ndarray,
-    tau: np.ndarray,
+    recording: Recording,
     cutoff: float | None,
     qd: np.ndarray | None = None,
     qdd: np.ndarray | None = None,
-) -> Motion:
+) -> RecordedMotion:
     """Filter and differentiate; the ends, where a filter lacks samples on one side, are cut off.
 
-    Forces are left as they are: what decimation filters away of them it filters away of the regressor too.
+    Forces are not filtered here: decimation filters them together with the regressor.
     """
-    period = float((t[-1] - t[0]) / (len(t) - 1))
+    t, q, tau = recording
+    period = recording.period
     if cutoff is not None:
         if not 0.0 < cutoff < 0.5 / period:
             raise ArgumentError(
@@ -69,21 +70,26 @@ def motion_of(
     elif qdd is None:
         qdd = signals.differentiate(qd, period)
     if robot.nq == robot.nv:
-        still = np.ptp(q, axis=0) < STILL
-        qd, qdd = np.where(still, 0.0, qd), np.where(still, 0.0, qdd)
+        resting = np.ptp(q, axis=0) < MIN_TRAVEL
+        qd, qdd = np.where(resting, 0.0, qd), np.where(resting, 0.0, qdd)
     border = 4 + (0 if cutoff is None else int(np.ceil(1.0 / (cutoff * period))))
     inner = slice(border, len(t) - border)
     if len(t) < 4 * border:
         raise IdentificationError(
             f"the recording has {len(t)} samples, expected at least {4 * border} for this cutoff."
         )
-    return Motion(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+    return RecordedMotion(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
+
+
+def default_decimation(cutoff: float | None, period: float) -> int:
+    """A decimation that leaves about five samples per period of the cut-off frequency."""
+    return 1 if cutoff is None else max(1, int(0.2 / (cutoff * period)))
 
 
 def _derivatives(robot: Robot, q: np.ndarray, period: float, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Speeds and accelerations; where coordinates are curved (quaternions), by the steps between samples."""
+    """Velocities and accelerations; for quaternions from the tangent vectors between samples."""
     if robot.nq == robot.nv:
-        return signals.differentiate(q, period), signals.differentiate(q, period, signals.SECOND, 2)
+        return signals.differentiate(q, period), signals.differentiate(q, period, signals.SECOND_DIFFERENCE, 2)
     qd = np.zeros((len(q), robot.nv))
     qd[1:-1] = robot.difference(q[:-2], q[2:]) / (2.0 * period)
     qd[0], qd[-1] = qd[1], qd[-2]
@@ -93,39 +99,35 @@ def _derivatives(robot: Robot, q: np.ndarray, period: float, cutoff: float | Non
 
 @dataclass(frozen=True)
 class Observations:
-    """A motion seen through the regressor of the base parameters.
+    """Regressor of the base parameters and forces along a motion.
 
-    Regressor and forces pass the same low-pass filter before every `decimation`-th sample is kept, so that what is
-    filtered away is missing on both sides.
-
-    Attributes:
-        held: which of the kept samples are held out of the fit, (n,).
+    Both pass the same low-pass filter before one sample in `decimation` is kept.
     """
 
     robot: Robot
-    blocks: Sequence[RegressorTerm]
+    terms: Sequence[RegressorTerm]
     base: BaseParameters
-    motion: Motion
+    motion: RecordedMotion
     decimation: int
-    hold_out: int
-    block: float
+    holdout: Holdout
 
     @cached_property
     def t(self) -> np.ndarray:
-        """Times of the kept samples."""
-        half = len(signals.decimator(self.decimation)) // 2
+        """Times of the kept samples, (n,)."""
+        half = len(signals.decimation_kernel(self.decimation)) // 2
         return self.motion.t[half : len(self.motion.t) - half : self.decimation]
 
     @cached_property
-    def held(self) -> np.ndarray:
-        if not self.hold_out:
+    def holdout_mask(self) -> np.ndarray:
+        """Which of the kept samples are left out of the fit, (n,)."""
+        if not self.holdout.every:
             return np.zeros(len(self.t), dtype=bool)
-        number = np.floor((self.t - self.motion.t[0]) / self.block).astype(int)
-        return number % self.hold_out == self.hold_out - 1
+        number = np.floor((self.t - self.motion.t[0]) / self.holdout.block).astype(int)
+        return number % int(self.holdout.every) == int(self.holdout.every) - 1
 
     def pieces(self) -> Iterable[Rows]:
-        """All kept samples in order; kept for the next time where they are few."""
-        few = len(self.t) * self.robot.nv * len(self.base) <= 2 * PIECE
+        """All kept samples in order; stored for the next call if they are few."""
+        few = len(self.t) * self.robot.nv * len(self.base) <= 2 * PIECE_SIZE
         return self._stored if few else self._computed()
 
     @cached_property
@@ -133,35 +135,29 @@ class Observations:
         return tuple(self._computed())
 
     def _computed(self) -> Iterator[Rows]:
-        robot, factor = self.robot, self.decimation
-        kernel = signals.decimator(factor)
-        count = max(1, PIECE // (robot.nv * len(self.base.names) * factor))
+        factor = self.decimation
+        kernel = signals.decimation_kernel(factor)
+        count = max(1, PIECE_SIZE // (self.robot.nv * len(self.base.names) * factor))
         for first in range(0, len(self.t), count):
             last = min(first + count, len(self.t))
             raw = slice(first * factor, (last - 1) * factor + len(kernel))
-            K = self.regressor(*(x[raw] for x in self.motion[1:4]))
-            yield Rows(
-                first,
-                self.t[first:last],
-                signals.decimate(K, kernel, factor),
-                signals.decimate(self.motion.tau[raw], kernel, factor),
-            )
+            K, tau = self._regressor(*(x[raw] for x in self.motion[1:4])), self.motion.tau[raw]
+            yield Rows(first, self.t[first:last], *(signals.decimate(x, kernel, factor) for x in (K, tau)))
 
-    def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """K_b at some states, (n, nv, b)."""
+    def _regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """K_b, (n, nv, b); columns that are not base parameters are dropped before the terms are appended."""
         inertial = 10 * len(self.robot.tree.links)
         kept = np.array(self.base.independent, dtype=int)
         K = self.robot.regressor(q, qd, qdd, check=False)[..., kept[kept < inertial]]
-        added = [block.columns(q, qd, qdd) for block in self.blocks]
-        if not added:
+        if not self.terms:
             return K
-        beside = np.concatenate(added, axis=-1)[..., kept[kept >= inertial] - inertial]
-        return np.concatenate([K, beside], axis=-1)
+        added = np.concatenate([term.columns(q, qd, qdd) for term in self.terms], axis=-1)
+        return np.concatenate([K, added[..., kept[kept >= inertial] - inertial]], axis=-1)
 
     @cached_property
     def forces(self) -> np.ndarray:
         """Forces of the kept samples, (n, nv)."""
-        return signals.decimate(self.motion.tau, signals.decimator(self.decimation), self.decimation)
+        return signals.decimate(self.motion.tau, signals.decimation_kernel(self.decimation), self.decimation)
 
     def predict(self, values: np.ndarray) -> np.ndarray:
         """K_b β at the kept samples, (n, nv)."""

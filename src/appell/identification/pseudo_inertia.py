@@ -1,4 +1,4 @@
-"""Mass properties that a body can have: positive definite pseudo-inertias and their smooth coordinates.
+"""Physically consistent inertial parameters: positive definite pseudo-inertias and their log-Cholesky coordinates.
 
 A body's ten parameters belong to some distribution of mass exactly if P = ∫ [ρ; 1][ρ; 1]^T dm = [[J, γ], [γ^T, m]] is
 positive semidefinite (P. Wensing, S. Kim, J.-J. Slotine, IEEE Robotics and Automation Letters 3 (2018)); J is Euler's tensor.
@@ -6,16 +6,16 @@ With U_0 of a known body, P_0 = U_0 U_0^T, and an upper triangle V,
 
     P = U_0 V V^T U_0^T        V = [[e^θ1, θ5, θ6, θ7], [0, e^θ2, θ8, θ9], [0, 0, e^θ3, θ10], [0, 0, 0, e^θ4]]
 
-makes θ coordinates of all such bodies without any constraint: log-Cholesky (C. Rucker, P. Wensing, IEEE Robotics and
-Automation Letters 7 (2022)), seen from the known body, which is θ = 0. The length of θ is the distance from it.
+gives unconstrained coordinates θ of all such bodies: log-Cholesky (C. Rucker, P. Wensing, IEEE Robotics and Automation
+Letters 7 (2022)) relative to the known body, θ = 0. The norm of θ is the distance from it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-PLACES = ((0, 0), (1, 1), (2, 2), (3, 3), (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-"""Of the ten coordinates in V."""
+ENTRIES = ((0, 0), (1, 1), (2, 2), (3, 3), (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+"""Entries of V that hold the ten coordinates."""
 
 _MAP = np.zeros((10, 4, 4))
 _MAP[0, 3, 3] = 1.0
@@ -23,8 +23,8 @@ for _k in range(3):
     _MAP[1 + _k, _k, 3] = 1.0
 for _row, (_a, _b) in {4: (1, 2), 6: (0, 2), 9: (0, 1)}.items():
     _MAP[_row, _a, _a] = _MAP[_row, _b, _b] = 1.0
-for _row, _place in {5: (0, 1), 7: (0, 2), 8: (1, 2)}.items():
-    _MAP[(_row, *_place)] = -1.0
+for _row, _entry in {5: (0, 1), 7: (0, 2), 8: (1, 2)}.items():
+    _MAP[(_row, *_entry)] = -1.0
 
 
 def pseudo_inertia(parameters: np.ndarray) -> np.ndarray:
@@ -47,40 +47,40 @@ def parameters_of(P: np.ndarray) -> np.ndarray:
 
 
 def is_consistent(parameters: np.ndarray) -> np.ndarray:
-    """Whether each body (..., 10) can exist: its pseudo-inertia is positive definite."""
+    """Whether the pseudo-inertia of each body (..., 10) is positive definite."""
     return np.linalg.eigvalsh(pseudo_inertia(parameters)).min(axis=-1) > 0.0
 
 
-def factor(parameters: np.ndarray) -> np.ndarray:
-    """The upper triangle U with P = U U^T of a body that can exist."""
+def cholesky_factor(parameters: np.ndarray) -> np.ndarray:
+    """The upper triangular U with P = U U^T."""
     P = pseudo_inertia(parameters)
     return np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]
 
 
-def body(theta: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters (10,) of the coordinates θ seen from U, and their exact Jacobian (10, 10).
+def from_log_cholesky(theta: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters (10,) of the coordinates θ relative to U, and their Jacobian (10, 10).
 
     Example:
         >>> known = np.array([2.0, 0.1, 0, 0, 0.2, 0, 0.2, 0, 0, 0.2])
-        >>> found, _ = body(np.zeros(10), factor(known))
-        >>> bool(abs(found - known).max() < 1e-15)
+        >>> parameters, _ = from_log_cholesky(np.zeros(10), cholesky_factor(known))
+        >>> bool(abs(parameters - known).max() < 1e-15)
         True
     """
     V = np.zeros((4, 4))
-    slopes = np.zeros((10, 4, 4))
-    for k, place in enumerate(PLACES):
-        V[place] = np.exp(theta[k]) if k < 4 else theta[k]
-        slopes[(k, *place)] = V[place] if k < 4 else 1.0
-    half = U @ (slopes @ V.T) @ U.T
+    derivatives = np.zeros((10, 4, 4))
+    for k, entry in enumerate(ENTRIES):
+        V[entry] = np.exp(theta[k]) if k < 4 else theta[k]
+        derivatives[(k, *entry)] = V[entry] if k < 4 else 1.0
+    half = U @ (derivatives @ V.T) @ U.T
     return parameters_of(U @ (V @ V.T) @ U.T), parameters_of(half + np.swapaxes(half, 1, 2)).T
 
 
-def thickened(parameters: np.ndarray, radius: float, least: float) -> np.ndarray:
+def with_minimum_inertia(parameters: np.ndarray, radius: float, min_mass: float) -> np.ndarray:
     """The nearest body with at least this mass [kg] and this radius of gyration in every direction [m]."""
     P = pseudo_inertia(parameters)
-    mass = max(P[3, 3], least)
-    com = P[:3, 3] / P[3, 3] if P[3, 3] > least else np.zeros(3)
-    spread, axes = np.linalg.eigh(P[:3, :3] - P[3, 3] * np.outer(com, com))
-    central = (axes * np.maximum(spread, mass * radius**2)) @ axes.T
+    mass = max(P[3, 3], min_mass)
+    com = P[:3, 3] / P[3, 3] if P[3, 3] > min_mass else np.zeros(3)
+    moments, axes = np.linalg.eigh(P[:3, :3] - P[3, 3] * np.outer(com, com))
+    central = (axes * np.maximum(moments, mass * radius**2)) @ axes.T
     P = np.block([[central + mass * np.outer(com, com), mass * com[:, None]], [mass * com[None], np.array([[mass]])]])
     return parameters_of(P)

@@ -1,9 +1,8 @@
-"""The same motion from fewer numbers: a robot of its base parameters alone.
+"""A robot with base parameters only: the same motion from fewer numbers.
 
-All parameters that combine with others are set to zero and their share is given to the base parameters, so the equations
-of motion stay the same while most of the mass numbers vanish from the kernels. The choice is made among the numbers that
-the recursions read, m, γ and the entries of Euler's tensor J in the link's frame, and begins where lumping
-(`appell.model.parameters`) ends.
+Parameters that combine with others are set to zero and their share is added to the base parameters. The equations of motion
+stay the same, and most mass parameters vanish from the kernels. The base parameters are chosen among those of the recursions,
+m, γ and the entries of Euler's tensor J in the link's frame, after lumping (`appell.model.parameters.lumped`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from appell.compiler.evaluate import Evaluator
 from appell.compiler.options import Options
 from appell.compiler.trace import trace
 from appell.identification.base import choose_columns, random_regressors
-from appell.model.parameters import PER_LINK, parameters
+from appell.model.parameters import PER_LINK, lumped, parameters
 from appell.model.tree import Tree
 from appell.robot.functions import Dynamics
 from appell.table import Table
@@ -29,17 +28,17 @@ from appell.table import Table
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
-COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
+COUNTED_FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
 
 
 class BaseRobot(Dynamics):
-    """Inverse and forward dynamics, inertia matrix, bias and gravity of a robot from its base parameters alone.
+    """Inverse and forward dynamics, mass matrix, bias and gravity of a robot from its base parameters; made by `base_robot`.
 
-    Made by `base_robot`. Its mass numbers describe no bodies that exist (masses are zero, moments of inertia may be
-    negative); potential energy differs from the robot's by a constant, mass centre and momentum have no meaning.
+    Its mass parameters are not those of physical bodies (masses are zero, moments of inertia may be negative). Potential
+    energy differs from the robot's by a constant; centre of mass and momentum have no meaning.
 
     Attributes:
-        robot: the robot it came from.
+        robot: the original robot.
         tree: the same links with the base parameters as mass properties.
     """
 
@@ -54,30 +53,30 @@ class BaseRobot(Dynamics):
 
     @property
     def numbers(self) -> int:
-        """Mass numbers that are not zero."""
+        """Number of nonzero mass parameters."""
         return _numbers(self.tree)
 
     def operations(self, function: str) -> Counts:
-        """Operations of a compiled function of this robot; `appell.count_operations` has those of the original one."""
+        """Operations of a compiled function; `appell.count_operations` has those of the original robot."""
         return count_graph(trace(self.tree, Request(function)).graph)
 
     def table(self) -> Table:
-        """Products and sums with the robot's own numbers as the papers count, of its compiled functions, and of these."""
+        """Products and sums as the papers count, of the compiled robot, and of this one."""
         rows = []
-        for function in COUNTED:
+        for function in COUNTED_FUNCTIONS:
             written = count_operations(self.robot, function)
             compiled = count_operations(self.robot, function, compiled=True)
-            own = self.operations(function)
-            rows.append((function, *(f"{each.mul} / {each.add}" for each in (written, compiled, own))))
+            counts = (written, compiled, self.operations(function))
+            rows.append((function, *(f"{count.mul} / {count.add}" for count in counts)))
         return Table(
-            f"{self.robot.name}: products / sums, {_numbers(self.robot.tree)} mass numbers, {self.numbers} of the base robot",
+            f"{self.robot.name}: products / sums, {_numbers(self.robot.tree)} mass parameters, {self.numbers} of the base robot",
             ("function", "as written", "compiled (lumped)", "base robot"),
             tuple(rows),
         )
 
 
 def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
-    """The robot with its base parameters as the only ones.
+    """The robot with base parameters only.
 
     Example:
         >>> import appell, numpy as np
@@ -89,15 +88,13 @@ def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
         >>> base.numbers
         17
     """
-    from appell.model.parameters import lumped
-
     start = lumped(robot.tree)
     T = to_parameters(start)
     K = random_regressors(robot, (), np.random.default_rng([seed, 1]))(40 + 4 * T.shape[1] // max(robot.nv, 1)) @ T
-    found = choose_columns(K, _least_work(len(start.links)))
-    values = found.B @ np.concatenate([moments(link.inertia) for link in start.links])
+    choice = choose_columns(K, _preferred_moments(len(start.links)))
+    values = choice.B @ np.concatenate([moments(link.inertia) for link in start.links])
     kept = np.zeros(T.shape[1])
-    kept[list(found.independent)] = np.where(np.abs(values) > 1e-13 * np.abs(values).max(initial=0.0), values, 0.0)
+    kept[list(choice.independent)] = np.where(np.abs(values) > 1e-13 * np.abs(values).max(initial=0.0), values, 0.0)
     links = (
         replace(link, inertia=_inertia(own)) for link, own in zip(start.links, kept.reshape(-1, PER_LINK), strict=True)
     )
@@ -105,7 +102,7 @@ def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
 
 
 def to_parameters(tree: Tree) -> np.ndarray:
-    """T with Φ = T μ, where μ are the ten moments (m, γ, J) of every link in its own frame."""
+    """T with Φ = T μ for the ten moments μ = (m, γ, J) of every link in its own frame."""
     size = PER_LINK * len(tree.links)
     T = np.zeros((size, size))
     for k in range(PER_LINK):
@@ -127,10 +124,10 @@ def _inertia(entries: np.ndarray) -> Inertia:
     return Inertia(mass, Vec3(x, y, z), Sym3(*J))
 
 
-def _least_work(links: int) -> list[int]:
-    """Moments in the order in which they are kept: those that lumping takes away (m, γz, Jzz) come last."""
+def _preferred_moments(links: int) -> list[int]:
+    """Moments in order of preference: those that lumping removes (m, γz, Jzz) come last."""
     order = (4, 1, 2, 5, 6, 8, 7, 3, 9, 0)
-    rank = {k: place for place, k in enumerate(order)}
+    rank = {k: position for position, k in enumerate(order)}
     return sorted(range(PER_LINK * links), key=lambda n: (rank[n % PER_LINK] >= 7, n // PER_LINK, rank[n % PER_LINK]))
 
 

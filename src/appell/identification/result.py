@@ -1,7 +1,8 @@
-"""What an identification found."""
+"""Result of an identification."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -9,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.identification.accuracy import RelativeError
+from appell.checks import require_choice
+from appell.deprecation import renamed_attribute
 from appell.identification.base import BaseParameters
-from appell.identification.naming import of_links
+from appell.identification.identified_robot import identified_robot
+from appell.identification.observations import Observations, default_decimation, filtered_motion
+from appell.identification.options import Holdout
+from appell.identification.parameters import link_columns
 from appell.identification.pseudo_inertia import is_consistent
+from appell.identification.recording_checks import require_recording, require_usable
 from appell.robot.regressor_terms import RegressorTerm, append_terms
 from appell.table import Table
 
@@ -23,39 +29,66 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class RelativeError:
+    """|predicted - measured| / |measured|, norms over samples: of each joint, and of all together.
+
+    Example:
+        >>> str(RelativeError({"elbow": 0.08, "wrist": 0.2}, 0.1))
+        '10.00 % (elbow 8.00 %, wrist 20.00 %)'
+    """
+
+    joints: Mapping[str, float]
+    total: float
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], measured: np.ndarray, predicted: np.ndarray) -> RelativeError:
+        """Relative error of forces (N, nv)."""
+        error = np.linalg.norm(predicted - measured, axis=0)
+        size = np.linalg.norm(measured, axis=0)
+        joints = {name: float(a / b) if b > 0 else float(a > 0) for name, a, b in zip(names, error, size, strict=True)}
+        total = float(np.linalg.norm(error) / max(np.linalg.norm(size), np.finfo(float).tiny))
+        return cls(joints, total)
+
+    def __str__(self) -> str:
+        joints = ", ".join(f"{name} {100 * value:.2f} %" for name, value in self.joints.items())
+        return f"{100 * self.total:.2f} % ({joints})"
+
+
+@dataclass(frozen=True)
 class Identification:
-    """Parameters of a robot found from its recorded motion; made by `appell.identify`.
+    """Identified parameters of a robot; made by `appell.identify`.
 
     Attributes:
-        source: the robot as it was described.
-        blocks: columns beside the inertial parameters.
-        base: which parameters motion and torque can tell, b of p.
-        parameters: all parameters Φ, (p,): those nearest to the description's that have the base parameters found.
-        base_parameters: the values found, (b,), in the order of `base.base_names`.
-        standard_errors: of these, (b,); residuals that follow each other closely count as fewer samples.
-        white_standard_errors: the same as if residuals were independent, as they are often published, (b,).
-        relative_error: of the predicted forces on samples that were held out (of all where none were).
-        training_error: the same on the samples of the fit.
-        condition: condition number of the weighted regressor, columns of unit length.
-        sigma: standard deviation of each speed's residuals. [N m, N]
-        correlation: samples in a row that are worth one, for each speed.
-        physical: whether every link is a body that can exist.
-        cutoff: of the filter, None for no filter. [Hz]
-        t, measured, predicted, held: times (n,), forces (n, nv) and which samples were held out of the fit.
+        nominal_robot: the robot as described.
+        terms: regressor terms besides the link inertias.
+        base: the base parameters, b identifiable combinations of p parameters.
+        parameters: all parameters Φ, (p,): the nearest to the description's with these base parameters.
+        base_parameters: identified values, (b,), in the order of `base.base_names`.
+        standard_errors: standard errors of these, (b,), with the correlation of successive residuals.
+        white_standard_errors: the same for uncorrelated residuals, as often published, (b,).
+        relative_error: error of the predicted forces at held-out samples (at all samples if there are none).
+        training_error: the same at the samples of the fit.
+        condition_number: condition number of the weighted regressor, columns of unit length.
+        sigma: standard deviation of the residuals of each velocity. [N m, N]
+        correlation: number of consecutive samples per independent one, for each velocity.
+        prior: parameters Φ of the prior, (p,).
+        physical: whether the links were fitted as physically consistent ones.
+        cutoff: cut-off frequency of the filter, None without one. [Hz]
+        t, measured, predicted, holdout_mask: times (n,), forces (n, nv), and which samples were held out, (n,).
 
     Example:
         >>> import appell, numpy as np
         >>> arm = appell.load("planar2r")
         >>> t = np.arange(0.0, 10.0, 0.005)
         >>> q, qd, qdd = appell.excitation(arm, 5.0, 3, iterations=0)(t)
-        >>> found = appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd) + 0.3 * qd)
-        >>> value, error = found.value("fv[joint1]")
-        >>> bool(abs(value - 0.3) < 1e-3), found.relative_error.total < 1e-3
+        >>> fit = appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd) + 0.3 * qd)
+        >>> value, error = fit.value("fv[joint1]")
+        >>> bool(abs(value - 0.3) < 1e-3), fit.relative_error.total < 1e-3
         (True, True)
     """
 
-    source: Robot
-    blocks: tuple[RegressorTerm, ...] = field(repr=False)
+    nominal_robot: Robot
+    terms: tuple[RegressorTerm, ...] = field(repr=False)
     base: BaseParameters = field(repr=False)
     parameters: np.ndarray = field(repr=False)
     base_parameters: np.ndarray = field(repr=False)
@@ -63,7 +96,7 @@ class Identification:
     white_standard_errors: np.ndarray = field(repr=False)
     relative_error: RelativeError
     training_error: RelativeError
-    condition: float
+    condition_number: float
     sigma: np.ndarray = field(repr=False)
     correlation: np.ndarray = field(repr=False)
     prior: np.ndarray = field(repr=False)
@@ -72,72 +105,86 @@ class Identification:
     t: np.ndarray = field(repr=False)
     measured: np.ndarray = field(repr=False)
     predicted: np.ndarray = field(repr=False)
-    held: np.ndarray = field(repr=False)
+    holdout_mask: np.ndarray = field(repr=False)
+
+    source = renamed_attribute("source", "nominal_robot")
+    blocks = renamed_attribute("blocks", "terms")
+    condition = renamed_attribute("condition", "condition_number")
+    held = renamed_attribute("held", "holdout_mask")
 
     @property
     def relative_standard_errors(self) -> np.ndarray:
-        """Standard errors divided by the sizes of the values, (b,)."""
+        """Standard errors divided by the magnitudes of the values, (b,)."""
         return self.standard_errors / np.maximum(np.abs(self.base_parameters), np.finfo(float).tiny)
 
     @property
+    def link_parameters(self) -> np.ndarray:
+        """Inertial parameters of each link, (links, 10)."""
+        return self.parameters[: 10 * len(self.nominal_robot.tree.links)].reshape(-1, 10)
+
+    @property
     def consistent(self) -> np.ndarray:
-        """Whether each link, with `parameters`, is a body that can exist, (links,)."""
-        return is_consistent(self.parameters[: 10 * len(self.source.tree.links)].reshape(-1, 10))
+        """Whether each link is physically consistent, (links,)."""
+        return is_consistent(self.link_parameters)
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with the parameters found. Links that cannot exist raise `IdentificationError`."""
-        from appell.identification.robots import identified_robot
-
-        return identified_robot(self.source, self.blocks, self.parameters)
+        """The robot with the identified parameters. Links that are not consistent raise `IdentificationError`."""
+        return identified_robot(self.nominal_robot, self.terms, self.parameters)
 
     def value(self, name: str) -> tuple[float, float]:
-        """Value and standard error of the base parameter that belongs to a column, such as `"fv[joint1]"`."""
-        from appell.errors import ArgumentError, unknown_name_message
-
+        """Value and standard error of the base parameter of a column, such as `"fv[joint1]"`."""
         names = [self.base.names[k] for k in self.base.independent]
-        if name not in names:
-            raise ArgumentError(unknown_name_message("base parameter", name, names))
-        k = names.index(name)
+        k = names.index(require_choice("base parameter", name, names))
         return float(self.base_parameters[k]), float(self.standard_errors[k])
 
     def predict(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
-        """Forces of the drives along a motion, friction and offsets included, (..., nv). [N m, N]"""
-        K = append_terms(of_links(self.source, self.source.regressor(q, qd, qdd)), self.blocks, q, qd, qdd)
-        return K[..., list(self.base.independent)] @ self.base_parameters
+        """Actuator forces along a motion, friction and offsets included, (..., nv). [N m, N]"""
+        K = link_columns(self.nominal_robot, self.nominal_robot.regressor(q, qd, qdd))
+        return append_terms(K, self.terms, q, qd, qdd)[..., list(self.base.independent)] @ self.base_parameters
+
+    def validate(self, recording: tuple[ArrayLike, ArrayLike, ArrayLike]) -> RelativeError:
+        """Relative error of the predicted forces along another recording (t, q, tau) of the joints, with the same filter."""
+        robot = self.nominal_robot
+        checked = require_recording(robot, *recording)
+        require_usable(robot, checked)
+        motion, decimation = (
+            filtered_motion(robot, checked, self.cutoff), default_decimation(self.cutoff, checked.period)
+        )  # fmt: skip
+        rows = Observations(robot, self.terms, self.base, motion, decimation, Holdout(every=0))
+        return RelativeError.of(robot.qd_names, rows.forces, rows.predict(self.base_parameters))
 
     def to_urdf(self, path: str | PathLike | None = None) -> str:
-        """The robot with the parameters found as URDF text, also written to `path` if one is given."""
+        """The robot with the identified parameters as URDF text, also written to `path` if one is given."""
         return self.robot.to_urdf(path)
 
     def plot(self, path: str | PathLike | None = None) -> Any:
-        """Measured and predicted forces of every joint over time, samples held out shaded. Needs matplotlib.
+        """Measured and predicted forces of every joint over time, held-out samples shaded. Needs matplotlib.
 
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        from appell.identification.plot import plot
+        from appell.identification.report import force_figure
 
-        return plot(self, path)
+        return force_figure(self, path)
 
     def report(self, path: str | PathLike) -> None:
-        """Write everything to one HTML page: errors, parameters with their uncertainty, formulas, pictures."""
+        """Write one HTML page: errors, parameters with their uncertainty, formulas, figures."""
         from appell.identification.report import report
 
         report(self).write(path)
 
     def table(self) -> Table:
-        """Base parameters with their standard errors, and what the description says."""
-        own = self.base.of(self.prior)
+        """Base parameters with their standard errors, and their values in the description."""
         rows = tuple(
             (name, float(value), float(error), float(100 * relative), float(prior))
             for name, value, error, relative, prior in zip(
-                self.base.base_names, self.base_parameters, self.standard_errors, self.relative_standard_errors, own,
-                strict=True,
+                self.base.base_names, self.base_parameters, self.standard_errors, self.relative_standard_errors,
+                self.base.of(self.prior), strict=True,
             )
         )  # fmt: skip
         columns = ("base parameter", "value", "standard error", "relative [%]", "description")
-        return Table(f"{self.source.name}: base parameters [SI units]", columns, rows, self.notes)
+        return Table(f"{self.nominal_robot.name}: base parameters [SI units]", columns, rows, self.notes)
 
     def error_table(self) -> Table:
         """Relative errors of the predicted forces, per joint and in all."""
@@ -146,17 +193,18 @@ class Identification:
             for name, s, c in zip(self.relative_error.joints, self.sigma, self.correlation, strict=True)
         ]
         total = ("all", 100 * self.relative_error.total, 100 * self.training_error.total, None, None)
-        where = "held out [%]" if self.held.any() else "fitted [%]"
-        columns = ("joint", where, "training [%]", "residual σ [N m, N]", "samples worth one")
+        samples = "held out [%]" if self.holdout_mask.any() else "fitted [%]"
+        columns = ("joint", samples, "training [%]", "residual σ [N m, N]", "correlated samples")
         return Table("Relative error of the predicted forces", columns, (*rows, total))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How it was found, in a few sentences."""
-        kind = "Every link is a body that can exist." if self.physical else "Least squares in the base parameters."
-        samples = f"{len(self.t)} samples, {int(self.held.sum())} of them held out"
+        """Method, samples, filter and condition number, in a few sentences."""
+        method = "Every link is physically consistent." if self.physical else "Least squares in the base parameters."
+        samples = f"{len(self.t)} samples, {int(self.holdout_mask.sum())} of them held out"
         smooth = "not filtered" if self.cutoff is None else f"filtered at {self.cutoff:.4g} Hz"
-        return (f"{kind} {samples}, {smooth}; condition number {self.condition:.4g}.", f"{self.base.certificate}.")
+        condition = f"condition number {self.condition_number:.4g}"
+        return (f"{method} {samples}, {smooth}; {condition}.", f"{self.base.certificate}.")
 
     def __str__(self) -> str:
         return f"{self.error_table()}\n\n{self.table()}"

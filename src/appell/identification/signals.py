@@ -1,44 +1,45 @@
-"""From sampled positions to speeds and accelerations: zero-phase filters and central differences."""
+"""Zero-phase filters, central differences and decimation of sampled signals."""
 
 from __future__ import annotations
 
 import numpy as np
 
-ORDER = 4
-"""Of the Butterworth filter, before it is run backwards."""
+FILTER_ORDER = 4
+"""Order of the Butterworth filter, which runs forwards and backwards."""
 
-FIRST = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
-SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0
+FIRST_DIFFERENCE = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
+SECOND_DIFFERENCE = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0
 """Central differences of fourth order over five samples."""
 
-POWER, ABOVE = 0.999, 6.0
-"""The cut-off is so many times the frequency below which so much of the speeds' power lies."""
+POWER_SHARE, CUTOFF_FACTOR = 0.999, 6.0
+"""The automatic cut-off is this factor times the frequency below which this share of the velocities' power lies."""
 
 
 def low_pass(signal: np.ndarray, cutoff: float, period: float) -> np.ndarray:
-    """The columns of a signal (N, n) below a frequency [Hz], forwards and backwards, so that nothing is delayed."""
+    """Columns of a signal (N, n) below a frequency [Hz], filtered forwards and backwards, without delay."""
     from scipy.signal import butter, sosfiltfilt
 
-    sections = butter(ORDER, 2.0 * cutoff * period, output="sos")
+    sections = butter(FILTER_ORDER, 2.0 * cutoff * period, output="sos")
     filtered = np.empty(signal.shape)
-    for k in range(signal.shape[1]):  # one by one, for the sake of memory
+    for k in range(signal.shape[1]):  # one by one, to save memory
         filtered[:, k] = sosfiltfilt(sections, signal[:, k])
     return filtered
 
 
-def differentiate(signal: np.ndarray, period: float, stencil: np.ndarray = FIRST, power: int = 1) -> np.ndarray:
-    """Derivative of the columns of a signal (N, n); the two samples at each end repeat their neighbours."""
+def differentiate(
+    signal: np.ndarray, period: float, stencil: np.ndarray = FIRST_DIFFERENCE, power: int = 1
+) -> np.ndarray:
+    """Derivative of the columns of a signal (N, n), continued by its first and last samples."""
     from scipy.ndimage import correlate1d
 
     return correlate1d(signal, stencil / period**power, axis=0, mode="nearest")
 
 
-def natural_cutoff(q: np.ndarray, period: float) -> float:
-    """A cut-off [Hz] that keeps what moves and drops what is noise, from the spectrum of a recording (N, n).
+def automatic_cutoff(q: np.ndarray, period: float) -> float:
+    """A cut-off [Hz] that keeps motion and drops noise, from the spectrum of coordinates (N, n).
 
-    The level of the positions' white noise is that of the upper half of the spectrum; what exceeds twice the largest that n
-    samples of it would have, 2 log n of its mean, is motion (noise of a repeated motion repeats, too). Its power is counted
-    as that of speeds.
+    The upper half of the spectrum gives the level of the white noise. Power above twice the expected maximum of n noise
+    samples, 2 log n times their mean, is motion (noise of a repeated motion repeats as well), weighted as of velocities.
     """
     from scipy.signal import periodogram
 
@@ -49,19 +50,19 @@ def natural_cutoff(q: np.ndarray, period: float) -> float:
     moving = (total[-1] > 0) & (np.ptp(q, axis=0) > 1e-6)
     if not moving.any():
         return 0.2 / period
-    reached = [frequencies[np.searchsorted(column, POWER * column[-1])] for column in total[:, moving].T]
-    return float(np.clip(ABOVE * np.median(reached), 5.0 / (len(q) * period), 0.2 / period))
+    reached = [frequencies[np.searchsorted(column, POWER_SHARE * column[-1])] for column in total[:, moving].T]
+    return float(np.clip(CUTOFF_FACTOR * np.median(reached), 5.0 / (len(q) * period), 0.2 / period))
 
 
-def decimator(factor: int) -> np.ndarray:
-    """A symmetric filter (2 half + 1,) that keeps what fits below the Nyquist frequency of every `factor`-th sample."""
+def decimation_kernel(factor: int) -> np.ndarray:
+    """A symmetric low-pass filter (2 half + 1,) below the Nyquist frequency of every `factor`-th sample."""
     from scipy.signal import firwin
 
     return np.ones(1) if factor == 1 else np.asarray(firwin(20 * factor + 1, 0.8 / factor))
 
 
 def decimate(rows: np.ndarray, kernel: np.ndarray, factor: int) -> np.ndarray:
-    """Every `factor`-th row (along the first axis) of the filtered signal, where the filter has all its samples."""
+    """Every `factor`-th row (along the first axis) of the filtered signal, where the filter overlaps it completely."""
     from scipy.signal import upfirdn
 
     if factor == 1:

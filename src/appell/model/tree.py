@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Vec3, Wrench
+from appell.errors import ArgumentError
 from appell.model.joints import JointModel
 
 BASE = -1
@@ -125,3 +126,11 @@ class Tree:
             path.append(i)
             i = self.links[i].parent
         return path
+
+
+def require_tree(name: str, robot: Any, remedy: str = "") -> Tree:
+    """The kinematic tree of a robot; an error for robots with closed loops."""
+    system = getattr(robot, "system", None)
+    if not isinstance(system, Tree):
+        raise ArgumentError(f"{name} is a {type(robot).__name__}, expected an appell.Robot, a kinematic tree.{remedy}")
+    return system

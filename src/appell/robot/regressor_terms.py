@@ -76,7 +76,7 @@ class Rotor(_TermPerVelocity):
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
         armature = np.zeros(robot.nv)
         for link in robot.tree.links:
-            armature[link.v : link.v + link.kind.nv] += link.multiplier**2 * link.armature
+            armature[link.idx_v : link.idx_v + link.kind.nv] += link.multiplier**2 * link.armature
         return armature
 
 

@@ -1,4 +1,4 @@
-"""Recordings as files: CSV with a header, also compressed, or NumPy's .npz."""
+"""Recordings, and their files: CSV with a header, also compressed, or NumPy's .npz."""
 
 from __future__ import annotations
 
@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
 
 class Recording(NamedTuple):
-    """Times (N,), positions (N, n) and forces (N, n), as they stand in the file."""
+    """Times (N,), coordinates (N, nq) and forces (N, nv)."""
 
     t: np.ndarray
     q: np.ndarray
     tau: np.ndarray
 
+    @property
+    def period(self) -> float:
+        """Mean time between samples. [s]"""
+        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
 
 def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     """A recording of a robot.
 
-    A CSV file has a header with `t`, and for every joint a column `q_NAME` and `tau_NAME` (or `q1`, `q2`, ... in the order of
-    the joints). A .npz file has arrays t, q and tau.
+    A CSV file has a header with `t` and, for every joint, `q_NAME` and `tau_NAME` (or `q1`, `q2`, ... in the order of the
+    joints). A .npz file has arrays t, q and tau.
 
     Example:
         >>> import appell, tempfile, pathlib
@@ -42,8 +47,10 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     if path.suffix == ".npz":
         return _from_npz(path)
     header = _header(path)
-    names = robot.qd_names
-    places = {kind: [_place(header, kind, k, name, path) for k, name in enumerate(names)] for kind in ("q", "tau")}
+    places = {
+        prefix: [_column(header, prefix, k, name, path) for k, name in enumerate(robot.qd_names)]
+        for prefix in ("q", "tau")
+    }
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise IdentificationError(f"{path.name}: no column 't' in the header: {', '.join(header)}.")
@@ -55,10 +62,10 @@ def _from_npz(path: Path) -> Recording:
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError):  # the last two of a single array
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError):  # the last two for a .npy file
         raise IdentificationError(
-            f"{path.name}: not an archive of NumPy arrays. Write one with np.savez({path.name!r}, t=t, q=q, tau=tau), or name a "
-            "table with commas .csv."
+            f"{path.name}: not an archive of NumPy arrays. Write one with np.savez({path.name!r}, t=t, q=q, tau=tau), or rename "
+            "a table with commas to .csv."
         ) from None
     for name in Recording._fields:
         if name not in arrays:
@@ -79,42 +86,42 @@ def _header(path: Path) -> list[str]:
         raise IdentificationError(f"{path.name}: not a text file. Expected CSV, or NumPy's .npz.") from None
     header = [name.strip().strip('"') for name in first.split(",")]
     if not first.strip():
-        told = "is empty" if not first else "begins with an empty line"
-        raise IdentificationError(f"{path.name}: the file {told}. Expected a header t, q_JOINT, tau_JOINT, and rows.")
+        defect = "is empty" if not first else "begins with an empty line"
+        raise IdentificationError(f"{path.name}: the file {defect}. Expected a header t, q_JOINT, tau_JOINT, and rows.")
     if all(_value(cell) is not None for cell in header):
         raise IdentificationError(
-            f"{path.name}: no header: the first line has numbers only. Write the names of the columns above them: t, q_JOINT "
+            f"{path.name}: no header: the first line has numbers only. Insert a line with the names of the columns: t, q_JOINT "
             "and tau_JOINT of every joint."
         )
     return header
 
 
-def _place(header: list[str], kind: str, k: int, name: str, path: Path) -> int:
-    for wanted in (f"{kind}_{name}", f"{kind}{k + 1}", f"{kind}_{k + 1}"):
-        if wanted in header:
-            return header.index(wanted)
+def _column(header: list[str], prefix: str, k: int, name: str, path: Path) -> int:
+    for label in (f"{prefix}_{name}", f"{prefix}{k + 1}", f"{prefix}_{k + 1}"):
+        if label in header:
+            return header.index(label)
     raise IdentificationError(
-        f"{path.name}: no column '{kind}_{name}' (or '{kind}{k + 1}') in the header: {', '.join(header)}."
+        f"{path.name}: no column '{prefix}_{name}' (or '{prefix}{k + 1}') in the header: {', '.join(header)}."
     )
 
 
 def _numbers(path: Path, header: list[str], used: set[int]) -> np.ndarray:
-    """The rows below the header; empty cells become NaN, which is then told with joint and sample."""
+    """The rows below the header; empty cells become NaN."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a file without rows, which is told below
+        warnings.simplefilter("ignore", UserWarning)  # for a file without rows, an error below
         try:
             table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
         except ValueError:
             table = _cell_by_cell(path, header, used)
     if not table.size:
-        raise IdentificationError(f"{path.name}: no rows below the header. Expected a row a sample.")
+        raise IdentificationError(f"{path.name}: no rows below the header. Expected one row per sample.")
     if table.shape[1] != len(header):
         raise IdentificationError(f"{path.name}: rows have {table.shape[1]} numbers, the header {len(header)} names.")
     return table
 
 
 def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
-    """The same of a file with cells that are empty, or that are no numbers in columns that are not used."""
+    """The same for a file with empty cells, or with text in unused columns."""
     rows: list[list[float]] = []
     with _opened(path) as file:
         for line, text in enumerate(file, 1):
@@ -129,7 +136,7 @@ def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
             for k in sorted(used):
                 if values[k] is None and cells[k].strip():
                     raise IdentificationError(
-                        f"{path.name}:{line}: {cells[k].strip()!r} in column {header[k]!r} is no number."
+                        f"{path.name}:{line}: {cells[k].strip()!r} in column {header[k]!r} is not a number."
                     )
             rows.append([float("nan") if value is None else value for value in values])
     return np.array(rows, ndmin=2)
