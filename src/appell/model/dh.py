@@ -19,12 +19,13 @@ from appell.algebra import Angle
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.body import Body
 from appell.model.check import inspect, raise_or_warn
-from appell.model.description import Described
 from appell.model.joint import Joint
 from appell.model.pose import Pose
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from appell.model.description import Described
 
 Convention = Callable[[float, float, float, float], "tuple[Pose, Pose | None]"]
 JOINTS = {"R": "continuous", "P": "prismatic"}
@@ -64,7 +65,28 @@ def from_dh(
     name: str = "robot",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Described:
-    """A serial robot from its table; documented at `Robot.from_dh`."""
+    """A serial robot from its Denavit-Hartenberg table, one row per joint.
+
+    Bodies are `base, link1, ...`; the pose of `link{i}` is the table's frame i.
+
+    Args:
+        alpha, a: twist [rad] and length [m] of each row.
+        d, theta: offset along [m] and angle about [rad] the axis. A joint's own coordinate is added to it.
+        mass, com, inertia: of each link (n,), its mass centre in the link's frame (n, 3), and its inertia about the
+            mass centre (n, 3, 3) or (n, 6) as (xx, xy, xz, yy, yz, zz). Without masses only the kinematics have a
+            meaning. [kg, m, kg m²]
+        joints: a letter for each joint, R (turns, without limits) or P (slides); all R by default.
+        convention: `"modified"` (Craig: Rx(alpha) Tx(a) Rz(theta) Tz(d)), `"standard"`
+            (Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"valera2003"` (as modified, with the sign of d reversed). A sliding
+            joint's coordinate always counts along +z of its axis.
+        names: of the joints; `joint1, joint2, ...` by default.
+
+    Example:
+        >>> import appell
+        >>> scara = appell.Robot.from_dh([0, 0, 0], [0, 0.3, 0.2], [0.4, 0, 0], joints="RRP")
+        >>> scara.pose([0, 0, -0.1], "link3")[:3, 3].round(3).tolist()
+        [0.5, 0.0, 0.3]
+    """
     if convention not in CONVENTIONS:
         raise ArgumentError(unknown_name_message("convention", convention, CONVENTIONS))
     n = np.size(alpha)
@@ -90,9 +112,7 @@ def from_dh(
         bodies.append(Body(link, float(masses[i]), (x, y, z), (xx, xy, xz, yy, yz, zz)))
         parent = link
     robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
-    raise_or_warn(
-        [p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")], stacklevel=4
-    )
+    raise_or_warn([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")])
     return robot
 
 

@@ -41,6 +41,14 @@ def joint_friction(robot: Description) -> JointFriction:
 
 
 def passive_forces(robot: Description, qd: ArrayLike) -> np.ndarray:
-    """-(damping qd + friction sign(qd)) at every joint, brought to the independent coordinates. [N m, N]"""
+    """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). [N m, N]
+
+    They are not part of `inverse_dynamics` and `bias`: M qdd + bias = tau + passive_forces(qd).
+
+    Example:
+        >>> import appell
+        >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
+        True
+    """
     (speeds,), lead = as_batch((("qd", robot.nv),), (qd,))
     return joint_friction(robot).forces(speeds).reshape(*lead, robot.nv)

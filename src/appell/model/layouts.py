@@ -130,3 +130,63 @@ DRAKE: Layout = {
     "spherical": JointLayout(3, _drake_spherical, _of_drake_spherical),
     "planar": PLANAR,
 }
+
+
+# --- methods of `Description` -------------------------------------------------------------------------------------------
+
+
+def to_mujoco(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's `qpos` and `qvel` of a state, joints in our order.
+
+    Quaternions are w first. The velocity of a free joint is along the world's axes, its angular velocity and that of
+    a ball joint along the body's. A planar joint is two slides and a hinge there.
+
+    Example:
+        >>> import appell
+        >>> builder = appell.RobotBuilder().body("drone", mass=1, inertia=(1, 1, 1))
+        >>> robot = builder.floating("free", parent="world", child="drone").build()
+        >>> qpos, qvel = robot.to_mujoco([0, 0, 0.5, 0, 0, 0, 1], [0, 0, 0.1, 0, 0, 0])
+        >>> qpos.tolist()
+        [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0]
+    """
+    return convert(robot, MUJOCO, q, qd)
+
+
+def from_mujoco(robot: Description, qpos: ArrayLike, qvel: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and speeds of a state in MuJoCo's layout, the inverse of `to_mujoco`.
+
+    Example:
+        >>> import appell
+        >>> robot = appell.load("puma560")
+        >>> robot.from_mujoco([0.1] * 6, [0.2] * 6)[1].tolist()
+        [0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
+    """
+    return convert(robot, MUJOCO, qpos, qvel, back=True)
+
+
+def to_drake(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Drake's positions and velocities of a state, joints in our order.
+
+    A floating body is quaternion (w first), position; angular velocity, velocity, both along the world's axes. A
+    spherical joint is a `BallRpyJoint`, with angular velocity along the parent's axes.
+
+    Example:
+        >>> import appell
+        >>> builder = appell.RobotBuilder().body("drone", mass=1, inertia=(1, 1, 1))
+        >>> robot = builder.floating("free", parent="world", child="drone").build()
+        >>> q, v = robot.to_drake([0, 0, 0.5, 0, 0, 0, 1], [0, 0, 0.1, 0, 0, 0])
+        >>> q.tolist(), v.tolist()
+        ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
+    """
+    return convert(robot, DRAKE, q, qd)
+
+
+def from_drake(robot: Description, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and speeds of a state in Drake's layout, the inverse of `to_drake`.
+
+    Example:
+        >>> import appell
+        >>> appell.load("planar2r").from_drake([0.1, 0.2], [0, 0])[0].tolist()
+        [0.1, 0.2]
+    """
+    return convert(robot, DRAKE, q, v, back=True)

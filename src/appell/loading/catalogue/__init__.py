@@ -53,7 +53,7 @@ def build(name: str) -> Any:
 
 
 def virtual_bodies(name: str) -> frozenset[str]:
-    """Bodies of the built-in robot that rightly have no mass although they move: what its module lists in VIRTUAL."""
+    """Bodies of the built-in robot that rightly have no mass although they move: what its module lists in VIRTUAL_BODIES."""
     return getattr(_module(name), "VIRTUAL_BODIES", frozenset())
 
 

@@ -23,7 +23,7 @@ PARENTS = (0, 1, 2, 3, 2, 5, 6, 5, 5, 9)
 TIPS = {"O2": 1, "O3": 2, "O4": 3, "O5": 4, "O6": 5, "O7": 6, "O8": 7, "O9": 8, "O10": 9, "O11": 10}
 """The link whose end each point is. O1 is the beginning of link 1."""
 
-VIRTUAL = frozenset(("guide", "carriage"))
+VIRTUAL_BODIES = frozenset(("guide", "carriage"))
 """Bodies without mass that only carry the two translations."""
 
 START = (1 / 6, 1 / 6, -2 / 3, 1 / 6, 1 / 6, -2 / 3, 1 / 3, 0.0, 2 / 3, -1 / 3)

@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appell.errors import ModelError, ModelWarning
+from appell.model.check import mass, numbers, structure
+from appell.model.check.moving import check_moving_links
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
 
 if TYPE_CHECKING:
@@ -20,22 +22,17 @@ if TYPE_CHECKING:
 Check = Callable[["Description"], Iterator[Problem]]
 
 
-def _structure() -> tuple[Check, ...]:
-    """Checks that can be made of anything."""
-    from appell.model.check import mass, numbers, structure
-
-    return (
-        structure.check_names, structure.check_joints, structure.check_tree, structure.check_mimic,
-        numbers.check_finite, numbers.check_axes, numbers.check_limits, numbers.check_friction,
-        mass.check_mass_properties,
-    )  # fmt: skip
+CHECKS: tuple[Check, ...] = (
+    structure.check_names, structure.check_joints, structure.check_tree, structure.check_mimic,
+    numbers.check_finite, numbers.check_axes, numbers.check_limits, numbers.check_friction,
+    mass.check_mass_properties,
+)  # fmt: skip
+"""Checks that need no valid tree."""
 
 
 def inspect(robot: Description, virtual: Collection[str] = ()) -> tuple[Problem, ...]:
     """All defects of a robot. Bodies named in `virtual` rightly have no mass."""
-    from appell.model.check.moving import check_moving_links
-
-    problems = [problem for check in _structure() for problem in check(robot)]
+    problems = [problem for check in CHECKS for problem in check(robot)]
     if not any(problem.kind in STRUCTURAL for problem in problems):
         known = {f"link {name!r}" for name in virtual}
         problems += [p for p in check_moving_links(robot) if p.kind != "massless" or p.where not in known]
@@ -59,7 +56,7 @@ def raise_or_warn(problems: Collection[Problem], stacklevel: int = 3) -> None:
 
 def require_tree(robot: Description) -> None:
     """Raise an error if the robot is not one tree of bodies with finite numbers."""
-    problems = [problem for check in _structure() for problem in check(robot) if problem.kind in STRUCTURAL]
+    problems = [problem for check in CHECKS for problem in check(robot) if problem.kind in STRUCTURAL]
     if problems:
         raise_or_warn(sorted_by_place(replace(problem, file=problem.file or robot.source) for problem in problems))
 

@@ -7,12 +7,15 @@ centre that is m >= 0 and Σ = trace(I)/2 1 - I >= 0, which are the triangle ine
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.model.body import Body
 from appell.model.check.problem import Problem
-from appell.model.description import Description
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 RELATIVE_TOL = 1e-6
 """Violations below this part of the trace are rounding: descriptions usually carry six digits."""

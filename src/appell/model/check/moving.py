@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from appell.model.check.pivots import pivots
 from appell.model.check.problem import Problem
-from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 
 def check_moving_links(robot: Description) -> Iterator[Problem]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from appell.model.check.problem import Problem
-from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 AXIS_LENGTH_TOL = 1e-6
 """How far from 1 the length of an axis may be without a warning: six digits, as descriptions have them."""

@@ -7,16 +7,18 @@ inertia counts). A pivot of zero names the joint whose motion meets no inertia. 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
-from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.tree_builder import axes_along
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 RELATIVE_TOL = 1e-11
 """A pivot this much smaller than the terms it came from is zero up to rounding."""

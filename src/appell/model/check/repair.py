@@ -19,6 +19,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,9 +29,11 @@ from appell.model.check import STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.mass import LENGTH_TOL, second_moments, tensors
 from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
-from appell.model.description import Described
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from appell.model.description import Described
 
 MASS_DEFECTS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
 """Kinds of defect that the link's own mass properties cure."""

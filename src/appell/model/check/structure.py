@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from appell.errors import unknown_name_message
 from appell.model.check.problem import Problem
-from appell.model.description import Description
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 
 def check_names(robot: Description) -> Iterator[Problem]:

@@ -8,24 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body, Visual
-from appell.model.description import Described, Description
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
+
+if TYPE_CHECKING:
+    from appell.model.description import Described, Description
 
 FORMAT, VERSION = "appell robot", 1
 
 
 def to_dict(robot: Description) -> dict[str, Any]:
-    """The robot as a dictionary; documented at `Robot.to_dict`."""
+    """The robot as a dictionary of text, numbers and lists, for JSON; `from_dict` gives it back exactly.
+
+    Example:
+        >>> import appell
+        >>> sorted(appell.load("planar2r").to_dict())
+        ['bodies', 'format', 'gravity_vector', 'joints', 'name', 'version']
+    """
     return {"format": FORMAT, "version": VERSION, **_encode(robot)}
 
 
 def from_dict(cls: type[Described], data: Mapping[str, Any]) -> Described:
-    """The robot of a dictionary; documented at `Robot.from_dict`."""
+    """The robot that `to_dict` gave. Unknown fields and versions raise `ModelError`.
+
+    Example:
+        >>> import appell, json
+        >>> robot = appell.load("puma560")
+        >>> appell.Robot.from_dict(json.loads(json.dumps(robot.to_dict()))) == robot
+        True
+    """
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
         raise ModelError(f"format is {found!r}, expected {FORMAT!r}: a dictionary of `Robot.to_dict`.")

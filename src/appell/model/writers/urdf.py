@@ -11,15 +11,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
 from appell.model.body import Body, Visual
-from appell.model.description import Description
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS
 from appell.model.pose import Pose
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 DRAKE = "http://drake.mit.edu"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
