@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from appell.table import WIDTH, Table
-from appell_lab.reproduce.polynomial import poly
+from appell_lab.reproduce.cost import poly
 
 
 def test_numbers_are_aligned_right_and_text_left():

@@ -1,4 +1,4 @@
-"""The command `appell`. Every command is a module with a `COMMAND`, listed in COMMANDS."""
+"""The command `appell`. Every command is a module with a `COMMAND`, listed in MODULES."""
 
 from __future__ import annotations
 
@@ -8,40 +8,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from appell.cli import (
-    bench,
-    check,
-    completion,
-    control,
-    demo,
-    export,
-    identify,
-    info,
-    reproduce,
-    simulate,
-    sweep,
-    view,
-)  # fmt: skip
+from appell.cli import bench, check, completion, control, demo, export, identify, info, reproduce, simulate, sweep, view
 from appell.cli.common import FAILED
 from appell.errors import AppellError
 from appell.version import __version__
 
-COMMANDS = (
-    demo.COMMAND,
-    info.COMMAND,
-    check.COMMAND,
-    simulate.COMMAND,
-    view.COMMAND,
-    control.COMMAND,
-    identify.COMMAND,
-    export.COMMAND,
-    sweep.COMMAND,
-    bench.COMMAND,
-    reproduce.COMMAND,
-    completion.COMMAND,
-)
-
-
+MODULES = (demo, info, check, simulate, view, control, identify, export, sweep, bench, reproduce, completion)
+COMMANDS = tuple(module.COMMAND for module in MODULES)
 TRACEBACK = "APPELL_TRACEBACK"
 """Environment variable for tracebacks of unexpected errors."""
 

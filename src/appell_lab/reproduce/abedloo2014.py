@@ -133,8 +133,8 @@ def errors_table(verified: Verification) -> Table:
     notes = (
         "Simulator: legs and platform as a tree with loop closures and Lagrange multipliers, driven along eq. (52) by a PD loop "
         f"of {STIFFNESS:g} N m/rad and {DAMPING:g} N m s/rad at each actuator; the closed form is evaluated at its Euler angles.",
-        "Not given in the paper and chosen: arcs of radius 0.10 m, platform inertia about the centre with the mass centre there, "
-        f"the root + of eq. (34), {DURATION:g} s, the gains.",
+        "Chosen, since the paper does not give them: arcs of radius 0.10 m, inertia of the platform about the centre, "
+        f"which is its centre of mass, the root + of eq. (34), {DURATION:g} s, the gains.",
         f"Loops of the simulator stay closed to {verified.closure:.1e}; it follows eq. (52) to "
         f"{float(np.abs(verified.simulator.q - q).max()):.1e} rad. Simulated in {verified.seconds:.1f} s.",
     )

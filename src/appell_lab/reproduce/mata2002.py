@@ -71,7 +71,7 @@ def table_1() -> Table:
     ours = {method: counted(("inverse_dynamics", method)) for method in ("mata2002", "valera2003", "newton_euler")}
     notes = (
         f"For n = 6 the tensor form needs {compared(ours['mata2002'], TABLE_1[GIBBS_APPELL], 'printed')}. The recursion "
-        "is the paper's, with mass moments about the joint instead of the mass centre, known before the motion starts.",
+        "is the paper's, with mass moments about the joint instead of the centre of mass, known before the motion starts.",
     )
     return cost_table("Table 1. Inverse dynamics", TABLE_1, ours, notes)
 

@@ -1,6 +1,6 @@
 """Forward dynamics by the three methods of section 5, each compiled with the robot's constants.
 
-GA is the paper's: Hessian of the Gibbs function, bias, linear system. CRBA has composite bodies about their mass centres
+GA is the paper's: Hessian of the Gibbs function, bias, linear system. CRBA has composite bodies about their centres of mass
 (`appell_lab.reproduce.walker_orin`), the Newton-Euler bias and the same linear system. ABA is Featherstone's.
 """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def report_of(result: Reproduction) -> Report:
-    """The page of one paper. Its figures need matplotlib; without it a note says so.
+    """The page of one paper. Figures need matplotlib; without it they are replaced by a note.
 
     Example:
         >>> from appell_lab.reproduce import reproduce
@@ -28,7 +28,7 @@ def report_of(result: Reproduction) -> Report:
     notes = result.notes
     try:
         pictures = tuple(Picture.from_drawing(figure.draw, caption(figure.name)) for figure in result.figures)
-    except AppellError as error:  # matplotlib is not there
+    except AppellError as error:  # matplotlib is not installed
         pictures, notes = (), (*notes, f"Figures are left out: {error}")
     return Report(f"{result.paper}: printed and computed", result.source, notes, result.tables, pictures)
 
@@ -46,7 +46,7 @@ def caption(name: str) -> str:
 
 
 def write_all(results: Iterable[Reproduction], folder: str | PathLike) -> list[Path]:
-    """One page for each paper in a folder, which is made if need be, and an index of them; the paths, the index last."""
+    """One page per paper in a folder, created if it does not exist, and an index; returns the paths, the index last."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     paths, links = [], []
     for result in results:

@@ -54,7 +54,7 @@ class Reproduction:
         }
 
     def draw(self, folder: str | Path) -> list[Path]:
-        """Write all figures as PNG into a folder, which is made if need be. Needs matplotlib."""
+        """Write all figures as PNG into a folder, which is created if it does not exist. Needs matplotlib."""
         if self.figures:
             Path(folder).mkdir(parents=True, exist_ok=True)
         paths = [Path(folder, f"{figure.name}.png") for figure in self.figures]

@@ -17,7 +17,7 @@ from appell.simulation.contact.surfaces import Circle
 from appell.simulation.simulate import simulate
 from appell.simulation.trajectory import Trajectory
 from appell.table import Table
-from appell_lab.reproduce.polynomial import Polynomial, poly
+from appell_lab.reproduce.cost import Polynomial, poly
 from appell_lab.reproduce.reproduction import Reproduction
 from appell_lab.reproduce.shafei2018_figures import figures
 

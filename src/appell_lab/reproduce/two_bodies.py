@@ -74,7 +74,7 @@ def articulated_as_computed(study: Study) -> list[Scalar]:
 
 
 def composite_about_centers(study: Study) -> list[Scalar]:
-    """Walker and Orin's composite bodies about mass centres, Newton-Euler bias."""
+    """Walker and Orin's composite bodies about centres of mass, Newton-Euler bias."""
     return _solved(study, mass_matrix(study.tree, study.bodies, study.q), "newton_euler")
 
 
@@ -177,9 +177,9 @@ def _note_on_composites(draws: list[dict[str, Difference]]) -> str:
         _range([draw[name].largest for draw in draws]) for name in ("CRBA", "CRBA, about joints", "GA")
     )
     return (
-        f"CRBA with composite bodies about their mass centres, as Walker and Orin write them, has {centers} (printed "
+        f"CRBA with composite bodies about their centres of mass, as Walker and Orin write them, has {centers} (printed "
         f"{PAPER['CRBA'][0]:.4g}); about the joints it has {joints}, and GA, which takes them about the joints too, "
-        f"{hessian}. What costs digits is moving inertias from mass centre to mass centre."
+        f"{hessian}. What costs digits is moving inertias from centre of mass to centre of mass."
     )
 
 

@@ -13,8 +13,7 @@ from appell.loading.catalogue.random import random_chain
 from appell.model.tree import Tree
 from appell.table import Table
 from appell_lab.reproduce import valera2003_control as control
-from appell_lab.reproduce.cost import COLUMNS, SIX, SIZES, Cost, compared, counted, operations, printed
-from appell_lab.reproduce.polynomial import fit, poly
+from appell_lab.reproduce.cost import COLUMNS, SIX, SIZES, Cost, compared, counted, fit, operations, poly, printed
 from appell_lab.reproduce.reproduction import Reproduction
 
 SOURCE = (

@@ -1,4 +1,4 @@
-"""Composite bodies about their mass centres, as in the papers' CRBA.
+"""Composite bodies about their centres of mass, as in the papers' CRBA.
 
 Source: M.W. Walker, D.E. Orin, Efficient dynamic computer simulation of robotic mechanisms, J. Dyn. Syst. Meas. Control
 104 (1982), method 3. The library's own `composite` takes moments about the joints, which needs fewer operations; this
@@ -16,7 +16,7 @@ from appell.model.tree import BASE, Placement, Tree
 
 
 class CentralBody(NamedTuple):
-    """Mass, mass centre and the inertia tensor about it, in the link's frame."""
+    """Mass, centre of mass and the inertia tensor about it, in the link's frame."""
 
     mass: Scalar
     com: Vec3
@@ -34,25 +34,25 @@ class CentralBody(NamedTuple):
         com = (self.com * self.mass + other.com * other.mass) * (1.0 / mass)
         return CentralBody(mass, com, self.about(com) + other.about(com))
 
-    def moved(self, place: Placement) -> CentralBody:
+    def transformed(self, placement: Placement) -> CentralBody:
         """The same body in the parent's frame."""
-        R, s = place
+        R, s = placement
         return CentralBody(self.mass, R @ self.com + s, R.conjugate(self.inertia))
 
 
 def central_bodies(tree: Tree) -> list[CentralBody]:
-    """The links' own mass properties about their mass centres."""
+    """The links' own mass properties about their centres of mass."""
     return [CentralBody(link.inertia.mass, link.inertia.com, link.inertia.inertia) for link in tree.links]
 
 
 def mass_matrix(tree: Tree, bodies: Sequence[CentralBody], q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q) of a tree whose links have these mass properties.  [kg m², kg m, kg]"""
-    places = tree.placements(q)
+    placements = tree.placements(q)
     composites = list(bodies)
     D = JointSpaceMatrix(tree)
     for j in reversed(range(len(tree.links))):
         for k in tree.children[j]:
-            composites[j] = composites[j].joined(composites[k].moved(places[k]))
+            composites[j] = composites[j].joined(composites[k].transformed(placements[k]))
         mass, com, inertia = composites[j]
         for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
             F = (unit.linear + unit.angular.cross(com)) * mass
@@ -61,7 +61,7 @@ def mass_matrix(tree: Tree, bodies: Sequence[CentralBody], q: Sequence[Scalar]) 
                 D.add(j, row, j, column, value)
             k = j
             while tree.links[k].parent != BASE:
-                R, s = places[k]
+                R, s = placements[k]
                 F = R @ F
                 N = R @ N + s.cross(F)
                 k = tree.links[k].parent

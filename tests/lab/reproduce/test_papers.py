@@ -7,8 +7,7 @@ import json
 import pytest
 
 from appell_lab.reproduce import PAPERS, mata2002, mata2002_simulation, provenzano2002, reproduce, valera2003
-from appell_lab.reproduce.cost import SIX, SIZES, Cost, compared, counted, operations, printed
-from appell_lab.reproduce.polynomial import poly
+from appell_lab.reproduce.cost import SIX, SIZES, Cost, compared, counted, operations, poly, printed
 
 MATA = {**mata2002.TABLE_1, **{("2", *key): cost for key, cost in mata2002.TABLE_2.items()}, **mata2002.TABLE_3}
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from appell_lab.reproduce.polynomial import fit, poly
+from appell_lab.reproduce.cost import fit, poly
 
 
 @pytest.mark.parametrize(
