@@ -1,4 +1,4 @@
-"""Subjects of robots: trees here, closed loops in `loops`, spherical robots in `spherical`."""
+"""Subjects of robots: trees and closed loops here, spherical robots in `spherical`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.deprecation import warn_renamed
 from appell.errors import ArgumentError
+from appell.model.description import velocity_indices
 from appell.robot.robot import Robot
 from appell.view.links import inertia_shapes, link_shapes
-from appell.view.loops import LoopSubject
 from appell.view.meshes import visual_shapes
 from appell.view.poses import body_poses
 from appell.view.sliders import configuration, joint_sliders, slider_values
@@ -55,19 +55,75 @@ class TreeSubject(BaseSubject):
         sliders = joint_sliders(robot, size)
         return cls(robot, robot.name, size, start, sliders, tuple(slider.label for slider in sliders), shapes, notes)
 
+    @property
+    def tree(self) -> Robot:
+        """The spanning tree."""
+        return getattr(self.robot, "spanning_tree", self.robot)
+
     def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
-        return configuration(self.robot, values)
+        return configuration(self.tree, values)
 
     def slider_values(self, q: np.ndarray) -> np.ndarray:
-        return slider_values(self.robot, q)
+        return slider_values(self.tree, q)
 
     def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
-        if self.robot.nq == self.robot.nv:
+        if self.tree.nq == self.tree.nv:
             return (1.0 - fraction) * q0 + fraction * q1
-        return self.robot.integrate(q0, fraction * self.robot.difference(q0, q1))
+        return self.tree.integrate(q0, fraction * self.tree.difference(q0, q1))
 
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        return body_poses(self.robot, q)
+        return body_poses(self.tree, q)
+
+
+@dataclass(frozen=True)
+class LoopSubject(TreeSubject):
+    """A robot with loop closures: sliders move the independent joints, and the others follow so that the loops stay closed.
+
+    Example:
+        >>> import appell
+        >>> bar = LoopSubject.from_robot(appell.load("four_bar"))
+        >>> [slider.label for slider in bar.sliders]
+        ['crank']
+        >>> q = bar.configuration(np.array([1.0]), near=bar.start)
+        >>> bool(abs(bar.robot.closure_error(q)).max() < 1e-9)
+        True
+    """
+
+    independent: tuple[int, ...] = ()
+
+    @classmethod
+    def from_robot(cls, robot: Any, folder: Path | None = None) -> LoopSubject:
+        """The subject of a robot; `folder` is that of its description, for mesh files."""
+        tree, start = robot.spanning_tree, np.array(robot.reference_configuration)
+        size = robot_size(tree, start)
+        visuals, notes = visual_shapes(tree, folder)
+        points: dict[str, list] = {}  # where bodies are joined by closures
+        for closure in robot.closures:
+            points.setdefault(closure.body1, []).append(closure.pose1.xyz)
+            points.setdefault(closure.body2, []).append(closure.pose2.xyz)
+        shapes = (*visuals, *link_shapes(tree, size, points), *inertia_shapes(tree.bodies, size))
+        independent = tuple(velocity_indices(tree, robot.independent_velocities))
+        sliders = joint_sliders(tree, size)
+        enough = len(robot.actuator_names) >= robot.nv
+        return cls(
+            robot, robot.name, size, start, tuple(sliders[k] for k in independent),
+            robot.actuator_names if enough else robot.qd_names, shapes, notes, independent,
+        )  # fmt: skip
+
+    def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """`near` itself if the loops do not close with these values."""
+        all_values = super().slider_values(near)
+        all_values[list(self.independent)] = values
+        q = configuration(self.tree, all_values)
+        solution = self.robot.solve_loop_closure(q, fixed_joints=self.robot.independent_velocities)
+        return solution.q if solution.status == "closed" else near
+
+    def slider_values(self, q: np.ndarray) -> np.ndarray:
+        return super().slider_values(q)[list(self.independent)]
+
+    def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        actuated = self.actuator_names == self.robot.actuator_names
+        return (self.robot.inverse_dynamics if actuated else self.robot.generalized_forces)(q, qd, qdd)
 
 
 def start_configuration(robot: Robot) -> np.ndarray:
