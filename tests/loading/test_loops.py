@@ -80,7 +80,7 @@ def test_a_floating_base_may_carry_loops(urdf):
         (("closures", 0, "first", "xyz"), "here", r"first.xyz is 'here', expected numbers"),
         (("closures", 0, "colour"), "red", r"closures\[0\]: unknown entry 'colour'"),
         (("closures",), "knee", r"loops: closures is a str, expected a list"),
-        (("actuated",), [3], r"3 is no text"),
+        (("actuated",), [3], r"3 is not a string"),
         (("configuration",), {"crank": [1, 2]}, r"configuration of joint 'crank' has 2 numbers, expected 1"),
         (("configuration",), {"cranc": 1}, r"unknown joint 'cranc'.*Did you mean 'crank'"),
         (("configuration",), {"crank": float("nan")}, r"expected finite numbers"),
@@ -100,7 +100,7 @@ def test_wrong_entries_are_told_with_their_place(urdf, path, value, message):
 def test_files_that_are_no_yaml_are_told_with_their_line(urdf, tmp_path):
     beside = tmp_path / "linkage.loops.yaml"
     beside.write_text("actuated: [crank\nclosures: ]")
-    with pytest.raises(appell.ModelError, match=r"linkage.loops.yaml:2: no YAML") as error:
+    with pytest.raises(appell.ModelError, match=r"linkage.loops.yaml:2: invalid YAML") as error:
         appell.load(urdf)
     assert error.value.place.endswith(":2")
     with pytest.raises(appell.ModelError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""A robot with closed loops: a tree of bodies, closures, and which joints are driven."""
+"""Robots with closed loops: a spanning tree, loop closures and actuated joints."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClosedLoopRobot(LoopDynamics):
-    """A tree of bodies whose ends are joined by closures; made by `appell.close_loops`.
+    """A tree of bodies with loop closures; made by `appell.close_loops`.
 
-    Coordinates q are those of all joints of the tree and must close the loops; qd are independent speeds, some of the
-    tree's own (`qd_names`); forces are those of the actuated joints (`actuator_names`).
+    q are the coordinates of all joints of the tree and must close the loops; qd are independent velocities, some of the
+    tree's own (`qd_names`); tau are the forces of the actuated joints (`actuator_names`).
 
     Attributes:
         spanning_tree: the tree without the loop closures.
-        closures: what closes its loops.
-        actuated: names of the joints that have an actuator; the others are passive.
+        closures: the loop closures.
+        actuated: names of the joints with an actuator; the others are passive.
         independent_velocities: names of the entries of qd, `joint` or `joint[k]`.
         reference_configuration: a closed configuration, at which the independent velocities were chosen, (nq,).
 
@@ -56,11 +56,9 @@ class ClosedLoopRobot(LoopDynamics):
     independent_velocities: tuple[str, ...]
     reference_configuration: tuple[float, ...]
 
-    # --- what it is -------------------------------------------------------------------------------------------------
-
     @cached_property
     def system(self) -> LoopSystem:
-        """The robot as the algorithms see it."""
+        """The numerical model that the algorithms take."""
         from appell.closed_loop.system import system_of
 
         return system_of(self)
@@ -71,32 +69,32 @@ class ClosedLoopRobot(LoopDynamics):
 
     @property
     def nq(self) -> int:
-        """Number of coordinates, of all joints."""
+        """Number of coordinates of all joints."""
         return self.spanning_tree.nq
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: number of independent speeds."""
+        """Degrees of freedom: number of independent velocities."""
         return len(self.independent_velocities)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of all joints that carry coordinates, in the order of q."""
+        """Names of all joints with coordinates, in the order of q."""
         return self.spanning_tree.joint_names
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
-        """A name for every coordinate: the joint's, with a number where it has several."""
+        """Names of the entries of q: `joint`, or `joint[k]` for joints with several coordinates."""
         return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.spanning_tree.moving_joints])
 
     @property
     def qd_names(self) -> tuple[str, ...]:
-        """Names of the independent speeds, in the order of qd."""
+        """Names of the entries of qd."""
         return self.independent_velocities
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
-        """Names of the actuators, in the order of their forces."""
+        """Names of the entries of tau."""
         names = self.spanning_tree.qd_names
         return tuple(names[k] for k in self.system.actuated)
 
@@ -112,7 +110,7 @@ class ClosedLoopRobot(LoopDynamics):
 
     @property
     def source(self) -> str:
-        """Where the tree's description comes from."""
+        """Source of the tree's description."""
         return self.spanning_tree.source
 
     @property
@@ -127,7 +125,7 @@ class ClosedLoopRobot(LoopDynamics):
 
     @property
     def rotors(self) -> int:
-        """Links of the tree with a rotor; the last ones of `parameters` are theirs."""
+        """Number of links with a rotor; the last entries of `parameters` are theirs."""
         return self.spanning_tree.rotors
 
     def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
@@ -143,8 +141,6 @@ class ClosedLoopRobot(LoopDynamics):
 
     tree = renamed_attribute("tree", "system")
 
-    # --- configurations -----------------------------------------------------------------------------------------------
-
     @renamed_arguments(hold="fixed_joints", near="q0")
     def solve_loop_closure(
         self,
@@ -153,13 +149,13 @@ class ClosedLoopRobot(LoopDynamics):
         fixed_joints: Sequence[str] = (),
         q0: ArrayLike | None = None,
     ) -> ClosureSolution:
-        """Coordinates that close all loops, by Newton's method.
+        """Configurations that close all loops, by Newton's method.
 
         Args:
-            q: where to start, (..., nq), or coordinates of some joints by name: these joints are moved there from `near` in
-                small steps, and the others follow, so that the mechanism keeps its assembly mode.
-            hold: names of joints that must not move.
-            near: (nq,), the reference configuration by default.
+            q: initial guess, (..., nq), or coordinates of some joints by name: these joints are moved there from `q0` in small
+                steps and the others follow, so that the mechanism keeps its assembly mode.
+            fixed_joints: names of joints that keep their coordinates.
+            q0: initial guess (nq,) if q is a mapping or None; the reference configuration by default.
 
         Returns:
             A `ClosureSolution` with `status`, `error` and the closed configuration `q`; reading `q` raises a
@@ -168,10 +164,10 @@ class ClosedLoopRobot(LoopDynamics):
         Example:
             >>> import appell
             >>> robot = appell.load("four_bar")
-            >>> found = robot.solve_loop_closure({"crank": 1.0})
-            >>> found.status, found.q[0].item()
+            >>> solution = robot.solve_loop_closure({"crank": 1.0})
+            >>> solution.status, solution.q[0].item()
             ('closed', 1.0)
-            >>> robot.solve_loop_closure({"crank": 0.3}, q0=found.q).closed.item()
+            >>> robot.solve_loop_closure({"crank": 0.3}, q0=solution.q).closed.item()
             True
         """
         from appell.closed_loop.position_closure import continuation, newton_closure
@@ -201,7 +197,7 @@ class ClosedLoopRobot(LoopDynamics):
         return start
 
     def singularity(self, q: ArrayLike) -> Singularity | None:
-        """What is singular in a configuration (nq,), None where nothing is.
+        """The singularity of a configuration (nq,), None if it is regular.
 
         Example:
             >>> import appell
@@ -214,10 +210,10 @@ class ClosedLoopRobot(LoopDynamics):
         return singularity_at(self.system, np.asarray(q, dtype=float))
 
     def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """Forces of damping and dry friction of all joints on the independent speeds, (..., nv). [N m, N]
+        """Generalized forces of damping and dry friction of all joints, (..., nv). [N m, N]
 
-        They are -G^T (damping v + friction sign(v)) at the joints' speeds v = G qd, and not part of `inverse_dynamics` and
-        `bias`: M qdd + bias = J_a^T torques + passive_forces(q, qd).
+        They are -G^T (damping v + friction sign(v)) at the joint velocities v = G qd, and not part of `inverse_dynamics` and
+        `bias`: M qdd + bias = J_a^T tau + passive_forces(q, qd).
 
         Example:
             >>> import appell
@@ -227,10 +223,8 @@ class ClosedLoopRobot(LoopDynamics):
         """
         from appell.model.joint_friction import joint_friction
 
-        felt = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
-        return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), felt)
-
-    # --- how its functions are evaluated (they are documented in LoopDynamics) ------------------------------------------
+        forces = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
+        return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), forces)
 
     @cached_property
     def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -253,12 +247,12 @@ class ClosedLoopRobot(LoopDynamics):
         return self.system.parts
 
     def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without cached properties
 
     def __repr__(self) -> str:
         return (
             f"ClosedLoopRobot({self.name!r}, {len(self.spanning_tree.bodies)} bodies, nq={self.nq}, nv={self.nv}, "
-            f"independent velocities: {_listed(self.independent_velocities)}; actuators: {_listed(self.actuator_names)}; "
+            f"independent velocities: {_joint_list(self.independent_velocities)}; actuators: {_joint_list(self.actuator_names)}; "
             f"closures: {', '.join(closure.name for closure in self.closures)})"
         )
 
@@ -283,6 +277,6 @@ class CompiledClosedLoopRobot(Compiled, LoopDynamics):
         return self.robot.system.parts
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Names of joints, without the numbers of their speeds."""
+def _joint_list(names: Sequence[str]) -> str:
+    """Names of joints, without the indices of their velocities."""
     return ", ".join(dict.fromkeys(name.partition("[")[0] for name in names)) or "none"

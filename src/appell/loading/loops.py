@@ -1,10 +1,10 @@
-"""Loop closures of a description: read from MJCF equalities, or from a YAML file beside a URDF.
+"""Loop closures of a description, from MJCF equalities or from a YAML file in the folder of a URDF.
 
 The YAML file of `robot.urdf` is `robot.loops.yaml`:
 
-    actuated: [crank]                # joints that have an actuator; `joint[k]` for one of several degrees of freedom
+    actuated: [crank]                # joints with an actuator; `joint[k]` for one of several degrees of freedom
     independent_velocities: [crank]  # entries of qd, chosen automatically if left out; `speeds` in files of version 0.1
-    configuration: {crank: 1.0}      # near a closed configuration; joints left out are at rest
+    configuration: {crank: 1.0}      # initial guess of a closed configuration; other joints are at zero
     closures:
       - name: knee
         kind: revolute               # point, spherical, revolute, universal, prismatic, weld
@@ -40,12 +40,11 @@ FRAME = ("body", "xyz", "rpy")
 
 @dataclass(frozen=True)
 class Loops:
-    """What closes the loops of a tree, as a description says it.
+    """Arguments of `appell.close_loops` from a description.
 
     Attributes:
-        closures, actuated, independent_velocities: as `appell.close_loops` takes them.
         configuration: coordinates of joints by name, near a closed configuration.
-        label: what messages call the description.
+        label: name of the description in messages.
     """
 
     closures: tuple[LoopClosure, ...]
@@ -55,7 +54,7 @@ class Loops:
     label: str = ""
 
     def closed(self, robot: Robot) -> ClosedLoopRobot:
-        """The robot with these closures."""
+        """The robot with closed loops."""
         from appell.closed_loop.build import close_loops
 
         q = robot.neutral_configuration()
@@ -80,17 +79,16 @@ class Loops:
 
 
 def find(loops: Any, path: Path | None) -> Loops | None:
-    """The closures that `appell.load` was given as `loops`: a mapping, a file, or the file beside the description."""
+    """The argument `loops` of `appell.load`: a mapping, a file, or None for the file in the folder of the description."""
     if loops is None:
-        beside = None if path is None else path.with_name(path.stem + SUFFIX)
-        return from_file(beside) if beside is not None and beside.is_file() else None
+        default = None if path is None else path.with_name(path.stem + SUFFIX)
+        return from_file(default) if default is not None and default.is_file() else None
     if isinstance(loops, Mapping):
         return from_mapping(loops, "loops")
     if isinstance(loops, (str, Path)):
         return from_file(Path(loops))
     raise ArgumentError(
-        f"loops is a {type(loops).__name__}, expected the path of a YAML file, a mapping, 'ignore' or None for the file beside "
-        "the description."
+        f"loops is a {type(loops).__name__}, expected the path of a YAML file, a mapping, 'ignore' or None."
     )
 
 
@@ -111,12 +109,12 @@ def from_file(path: Path) -> Loops:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         what = getattr(error, "problem", None) or "it is not UTF-8"
-        raise ModelError(f"{place}: no YAML: {what}. Correct the file.", place=place) from None
+        raise ModelError(f"{place}: invalid YAML: {what}. Correct the file.", place=place) from None
     return from_mapping(content, str(path))
 
 
 def from_mapping(content: Any, label: str) -> Loops:
-    """Closures of nested data, with every word checked."""
+    """Closures of nested data, validated."""
     from appell.closed_loop.closure import LoopClosure
 
     _require_keys(content, TOP, ("closures", "actuated"), label)
@@ -171,7 +169,7 @@ def _sequence(data: Any, where: str) -> Sequence[Any]:
 
 def _text(data: Any, where: str) -> str:
     if not isinstance(data, str):
-        raise ModelError(f"{where}: {data!r} is no text. Put it in quotes.")
+        raise ModelError(f"{where}: {data!r} is not a string. Put it in quotes.")
     return data
 
 

@@ -17,12 +17,12 @@ _FREE, _BALL = 0, 1  # mjtJoint
 
 
 def closes_loop(model: Any, e: int) -> bool:
-    """Whether equality e is a closure."""
+    """Whether equality e is a loop closure."""
     return bool(model.eq_active0[e]) and int(model.eq_type[e]) in (_CONNECT, _WELD)
 
 
 def loops_of(model: Any, bodies: list[str], joints: list[str], label: str) -> Loops | None:
-    """All closures, with the joints that actuators drive; the configuration is the first keyframe, or the rest pose."""
+    """All loop closures and actuated joints; the configuration is the first keyframe, or `qpos0`."""
     closures = tuple(_closure(model, e, bodies) for e in range(model.neq) if closes_loop(model, e))
     if not closures:
         return None
@@ -33,13 +33,13 @@ def loops_of(model: Any, bodies: list[str], joints: list[str], label: str) -> Lo
 
 
 def _closure(model: Any, e: int, bodies: list[str]) -> LoopClosure:
-    """The frames are MuJoCo's: anchors of both bodies, and of a weld their relative rotation."""
+    """The frames of MuJoCo: anchors of both bodies, and the relative rotation of a weld."""
     first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
     data = np.array(model.eq_data[e])
     weld = int(model.eq_type[e]) == _WELD
-    turn = rotation(data[6:10]) if weld else np.eye(3)
-    here, there = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
-    frames = [Pose.from_matrix(here, turn), Pose.from_matrix(there, np.eye(3))]
+    relative = rotation(data[6:10]) if weld else np.eye(3)
+    anchor1, anchor2 = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
+    frames = [Pose.from_matrix(anchor1, relative), Pose.from_matrix(anchor2, np.eye(3))]
     if int(model.eq_objtype[e]) == _SITE:
         frames = [Pose.from_matrix(model.site_pos[i], rotation(model.site_quat[i])) for i in (first, second)]
         first, second = (int(model.site_bodyid[i]) for i in (first, second))
@@ -48,7 +48,7 @@ def _closure(model: Any, e: int, bodies: list[str]) -> LoopClosure:
 
 
 def _coordinates(model: Any, k: int, qpos: np.ndarray) -> tuple[float, ...]:
-    """Coordinates of one joint in our layout: quaternions x y z w."""
+    """Coordinates of one joint, with quaternions as x y z w."""
     start, kind = int(model.jnt_qposadr[k]), int(model.jnt_type[k])
     own = qpos[start : start + {_FREE: 7, _BALL: 4}.get(kind, 1)].tolist()
     return tuple([*own[:-4], *own[-3:], own[-4]] if kind in (_FREE, _BALL) else own)

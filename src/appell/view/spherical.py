@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from appell.closed_loop.spherical.leg import Axis
 from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.errors import AppellError
 from appell.view.links import JOINT_COLOUR, LINK_COLOUR, inertia_shapes
@@ -69,17 +70,12 @@ def _arcs(robot: SphericalRobot, reach: float) -> list[Shape]:
     shapes = []
     for leg in robot.legs:
         for joint, body, angle in zip(leg.joint_names, leg.bodies, leg.arcs, strict=False):
-            far = turned(0.0, angle)
-            shapes.append(Shape(f"arc {joint}", body.name, arc(turned(0.0, 0.0), far, reach), LINK_COLOUR))
-            shapes.append(Shape(f"joint {joint}", body.name, pin(turned(0.0, 0.0), reach), JOINT_COLOUR))
-    tips = [turned(leg.tip.azimuth, leg.tip.tilt) for leg in robot.legs]
+            axis, next_axis = (np.array(Axis(0.0, tilt).direction) for tilt in (0.0, angle))
+            shapes.append(Shape(f"arc {joint}", body.name, arc(axis, next_axis, reach), LINK_COLOUR))
+            shapes.append(Shape(f"joint {joint}", body.name, pin(axis, reach), JOINT_COLOUR))
+    tips = [np.array(leg.tip.direction) for leg in robot.legs]
     star = joined([rod((0, 0, 0), reach * tip, 0.03 * reach) for tip in tips] + [pin(tip, reach) for tip in tips])
     return [*shapes, Shape("star", robot.platform.name, star, PLATFORM)]
-
-
-def turned(azimuth: float, tilt: float) -> np.ndarray:
-    """The axis Rz(azimuth) Rx(tilt) z."""
-    return np.array([np.sin(azimuth) * np.sin(tilt), -np.cos(azimuth) * np.sin(tilt), np.cos(tilt)])
 
 
 def arc(start: np.ndarray, end: np.ndarray, radius: float) -> Mesh:

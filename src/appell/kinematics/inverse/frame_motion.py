@@ -148,7 +148,7 @@ def resolve_frame(robot: Robot, frame: str | None) -> str:
 
 REMEDIES = {
     "SphericalRobot": "Its coordinates are the orientation of the platform, and joint_angles(q) are the angles of all joints.",
-    "ClosedLoopRobot": "Its close({joint: value}) finds configurations with closed loops.",
+    "ClosedLoopRobot": "Its solve_loop_closure({joint: value}) finds configurations with closed loops.",
 }
 """Alternatives for other classes of robots."""
 

@@ -23,10 +23,10 @@ DENSITY = 1.378
 """Section IV: angles of the base and the platform, arcs α1 and α2 [rad], mass of an arc per length [kg/m]."""
 PLATFORM_MASS = 1.351
 PLATFORM_INERTIA = (38.29e-4, 38.29e-4, 4.5e-4)
-"""Of the platform [kg, kg m²]; the paper does not say about which point, here it is the centre."""
+"""Of the platform [kg, kg m²]; the paper does not give the reference point, here it is the centre."""
 
 VIRTUAL_BODIES = frozenset(("yaw_stage", "pitch_stage"))
-"""Bodies without mass that carry the Euler angles where the loops are cut open."""
+"""Massless bodies of the spanning tree between the Euler angles."""
 
 
 @renamed_arguments(assembly="working_mode")
@@ -37,9 +37,9 @@ def agile_wrist(
 ) -> SphericalRobot:
     """Three legs of three joints with the numbers of Abedloo 2014, section IV.
 
-    q are the 321 Euler angles of the platform, the torques those of the three joints at the base. What the paper leaves open
-    is an argument: the root of eq. (34) at which the legs are assembled (`"plus"`, `"minus"`, or one for each leg), the radius
-    of both arcs [m], and the mass centre of the platform [m]. The platform's inertia is taken about the centre.
+    q are the 321 Euler angles of the platform, the torques those of the three joints at the base. Data missing
+    in the paper are arguments: the root of eq. (34) of the legs (`"plus"`, `"minus"`, or one per leg), the radius of both arcs
+    [m], and the centre of mass of the platform [m]. The platform's inertia is taken about the centre.
 
     Example:
         >>> import appell
@@ -75,7 +75,7 @@ def arc(name: str, angle: float, radius: float) -> Body:
 
 
 def platform(com: Sequence[float]) -> Body:
-    """The platform with this mass centre."""
+    """The platform with this centre of mass."""
     try:
         centre = np.asarray(com, dtype=float)
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def platform(com: Sequence[float]) -> Body:
     xx, xy, xz, yy, yz, zz = body.inertia
     if np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[0] < 0.0:
         warnings.warn(
-            f"platform_com is {com!r} m: no body with its mass centre there has so little inertia about the centre as "
+            f"platform_com is {com!r} m: no body with its centre of mass there has so little inertia about the centre as "
             f"{PLATFORM_INERTIA} kg m². The dynamics are defined all the same.",
             ModelWarning,
             stacklevel=3,

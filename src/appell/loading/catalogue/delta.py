@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from appell.closed_loop.build import close_loops
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.mata_two_body import bar_along_x
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder
-
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
 
 BASE, ARM, FOREARM, PLATFORM = 0.164, 0.524, 1.244, 0.044
 """Distance of the motors from the centre, arm, forearm, distance of the platform's joints from its centre: ABB's IRB
@@ -22,14 +21,11 @@ SPACING, WIDTH = 0.09, 0.04
 
 
 def delta() -> ClosedLoopRobot:
-    """A platform that only moves, on three arms with parallelograms as forearms; z points up, the platform hangs below.
+    """A platform that translates, on three arms with parallelograms as forearms; z points up, the platform hangs below.
 
     A parallelogram keeps its short sides parallel to the arm's axis: its rods are one body on a universal joint at the elbow,
-    and the platform has a translation joint. Speeds are the velocity of the platform: v_x, v_y, v_z.
+    and the platform has a translation joint. qd is the velocity of the platform: v_x, v_y, v_z.
     """
-    from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
-
     along, _, _, across, _, _ = bar_along_x(FOREARM_MASS, FOREARM, 0.0)
     apart = FOREARM_MASS * (SPACING / 2) ** 2  # the rods stand apart along x of the forearm, the arm's axis
     forearm = {

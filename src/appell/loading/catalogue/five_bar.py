@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from appell.closed_loop.build import close_loops
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.four_bar import bar
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder
-
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
 
 LINK, BASE = 0.090, 0.118
 """All four links, and the distance of the motors: dimensions of the DexTAR of I. Bonev and others (École de technologie
@@ -21,9 +19,6 @@ def five_bar() -> ClosedLoopRobot:
 
     The frame `tip` is at the hinge.
     """
-    from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
-
     builder = RobotBuilder("five_bar", gravity=(0.0, -9.81, 0.0)).body("base")
     for side, x in (("left", 0.0), ("right", BASE)):
         builder = (

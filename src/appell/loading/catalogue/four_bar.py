@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from appell.closed_loop.build import close_loops
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.mata_two_body import bar_along_x
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder
 
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
-
 UNIT = 0.2
 """Length of the crank. [m]"""
 GROUND, COUPLER, ROCKER = 2.0, 2.5, 2.5
-"""Hoeken's proportions to the crank; the coupler goes on for as much again to the point that draws the straight line."""
+"""Hoeken's proportions to the crank; the coupler extends by its length to the point that draws the straight line."""
 DENSITY, WIDTH = 1.0, 0.02
-"""Uniform bars of 1 kg a metre as in benchmark A02 of the IFToMM library (M. González, D. Dopico, U. Lugrís, J. Cuadrado, A
+"""Uniform bars of 1 kg/m as in benchmark A02 of the IFToMM library (M. González, D. Dopico, U. Lugrís, J. Cuadrado, A
 benchmarking system for MBS simulation software, Multibody Syst. Dyn. 16 (2006)), of square section. [kg/m, m]"""
 
 
@@ -27,14 +25,11 @@ def bar(length: float) -> dict:
 
 
 def four_bar() -> ClosedLoopRobot:
-    """Crank, coupler and rocker in the x-y plane, closed by the hinge `knee`; the crank is driven, gravity is along -y.
+    """Crank, coupler and rocker in the x-y plane, closed by the hinge `knee`; the crank is actuated, gravity is along -y.
 
     The crank turns all the way round. The frame `tip`, at the far end of the coupler, draws a nearly straight line. A planar
     loop in space: of the five equations of its hinge two are independent.
     """
-    from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
-
     tree = (
         RobotBuilder("four_bar", gravity=(0.0, -9.81, 0.0))
         .body("base")

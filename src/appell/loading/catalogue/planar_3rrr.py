@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from appell.closed_loop.build import close_loops
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.four_bar import bar
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder
-
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
 
 BASE, LINK, PLATFORM = 0.5, 0.35, 0.15
 """Radius of the motors about the centre, both links of a leg, radius of the platform's hinges: the symmetric robot of C.
@@ -21,13 +20,10 @@ MASS = 1.0
 
 
 def planar_3rrr() -> ClosedLoopRobot:
-    """A platform that moves and turns in the x-y plane on three legs, motors on the base; gravity is along -y.
+    """A platform that translates and rotates in the x-y plane on three legs, motors on the base; gravity is along -y.
 
-    Speeds are those of the platform, along its own axes, with its angular velocity: v_x, v_y, ω.
+    qd are the velocities of the platform along its own axes and its angular velocity: v_x, v_y, ω.
     """
-    from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
-
     across = MASS * PLATFORM**2 / 4
     builder = RobotBuilder("planar_3rrr", gravity=(0.0, -9.81, 0.0)).body("base")
     builder = builder.body("plate", mass=MASS, inertia=(across, across, 2 * across))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.closed_loop.build import close_loops
+from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder
-
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
 
 BASE, PLATFORM, HEIGHT = 3.0, 1.0, 2.0
 BASE_OFFSET, PLATFORM_OFFSET = math.radians(2.5), math.radians(10.0)
@@ -23,14 +22,11 @@ study (N. Smith, J. Wendlandt, Creating a Stewart platform model using SimMechan
 
 
 def stewart() -> ClosedLoopRobot:
-    """A platform on six legs, each a universal joint, a slider that is driven and a ball joint (6-UPS); z points up.
+    """A platform on six legs, each a universal joint, an actuated slider and a ball joint (6-UPS); z points up.
 
-    The coordinate of a slider is the length of its leg. Speeds are the platform's twist along its own axes, linear part
-    first. In the source a leg ends in a universal joint and may turn in itself instead; the rest is the same.
+    The coordinate of a slider is the length of its leg. qd is the platform's twist along its own axes, linear part
+    first. In the source a leg ends in a universal joint and may rotate about itself instead; the rest is equal.
     """
-    from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
-
     feet, heads = _circle(BASE, BASE_OFFSET, 0.0), _circle(PLATFORM, PLATFORM_OFFSET, math.pi / 3)
     heads = np.roll(heads, 1, axis=0)  # neighbours on the base go to different pairs of the platform
     home = np.array([0.0, 0.0, HEIGHT])
