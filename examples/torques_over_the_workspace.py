@@ -1,4 +1,4 @@
-"""How strong must the motors be to hold a PUMA anywhere? Gravity torques in a hundred thousand random postures."""
+"""How strong must the motors be to hold a PUMA anywhere? Gravity torques in a hundred thousand random configurations."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ import appell
 from appell.sweeps import random_states
 
 robot = appell.load("puma560")
-found = appell.sweep(robot, ["gravity", "pose:link6"], random_states(robot, 100_000, seed=1))
-print(found.table())
+result = appell.sweep(robot, ["gravity", "pose:link6"], random_states(robot, 100_000, seed=1))
+print(result.table())
 
-largest = np.abs(found.results["gravity"]).max(axis=0)
+largest = np.abs(result.results["gravity"]).max(axis=0)
 for name, torque in zip(robot.joint_names, largest, strict=True):
     print(f"{name} holds {torque:6.2f} N m at most")
-reach = np.linalg.norm(found.results["pose:link6"][:, :3, 3], axis=1).max()
+reach = np.linalg.norm(result.results["pose:link6"][:, :3, 3], axis=1).max()
 print(f"its last link comes {reach:.3f} m from the base")
-found.plot("torques.png")
+result.plot("torques.png")

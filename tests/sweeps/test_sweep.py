@@ -11,6 +11,7 @@ from helpers.closeness import assert_close
 from helpers.random_trees import general_tree
 
 import appell
+from appell.algorithms.registry import QUANTITIES
 from appell.cli import main
 from appell.sweeps import States, grid_states, random_states, read_states
 
@@ -21,13 +22,42 @@ def test_results_are_those_of_the_library_in_any_batch() -> None:
     found = appell.sweep(
         robot, ["inverse_dynamics", "forward_dynamics", "pose:link6", "kinetic_energy"], states, batch=300
     )
-    assert_close(found.results["inverse_dynamics"], robot.inverse_dynamics(states.q, states.qd, states.drive))
+    assert_close(found.results["inverse_dynamics"], robot.inverse_dynamics(states.q, states.qd, states.qdd_or_tau))
     assert_close(
-        found.results["forward_dynamics"], robot.forward_dynamics(states.q, states.qd, states.drive), tolerance=1e-12
+        found.results["forward_dynamics"],
+        robot.forward_dynamics(states.q, states.qd, states.qdd_or_tau),
+        tolerance=1e-12,
     )
     assert_close(found.results["pose:link6"], robot.pose(states.q, "link6"))
     assert found.results["kinetic_energy"].shape == (1000,)
     assert np.isfinite(found.results["inverse_dynamics"]).all()
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_every_function_with_every_method(name: str) -> None:
+    robot = appell.load("planar2r")
+    states = random_states(robot, 3)
+    quantity = QUANTITIES[name]
+    inputs = [{"q": states.q, "qd": states.qd}.get(each, states.qdd_or_tau) for each in quantity.inputs]
+    frames = ["", ":LOCAL", ":WORLD"] if quantity.frame and name != "pose" else [""]
+    names = (
+        [f"{name}:link2{frame}" for frame in frames] if quantity.frame else [f"{name}@{m}" for m in quantity.methods]
+    )
+    found = appell.sweep(robot, [*names], states)
+    for text, values in found.results.items():
+        frame = text.split(":")[1:]
+        assert_close(values, getattr(robot, name)(*inputs, *frame), tolerance=1e-11)
+
+
+def test_former_names(tmp_path: Path) -> None:
+    robot = appell.load("planar2r")
+    with pytest.warns(DeprecationWarning, match="max_"):
+        states = random_states(robot, 5, speed=2.0, drive=3.0)
+    assert np.array_equal(states.qd, random_states(robot, 5, max_velocity=2.0, max_qdd_or_tau=3.0).qd)
+    with pytest.warns(DeprecationWarning, match="qdd_or_tau"):
+        assert states.drive is states.qdd_or_tau
+    np.savez(tmp_path / "former.npz", q=states.q, qd=states.qd, drive=states.qdd_or_tau)
+    assert np.array_equal(read_states(robot, tmp_path / "former.npz").qdd_or_tau, states.qdd_or_tau)
 
 
 def test_random_states_lie_within_limits_and_quaternions_are_unit() -> None:
@@ -39,7 +69,7 @@ def test_random_states_lie_within_limits_and_quaternions_are_unit() -> None:
     drone = builder.floating("free", parent="world", child="a").build()
     q = random_states(drone, 100).q
     assert_close(np.linalg.norm(q[:, 3:], axis=1), np.ones(100), tolerance=1e-14)
-    with pytest.raises(appell.ArgumentError, match="no grid"):
+    with pytest.raises(appell.ArgumentError, match="a grid is not defined"):
         grid_states(drone, 3)
 
 
@@ -58,7 +88,7 @@ def test_states_from_text(tmp_path: Path, columns: int, head: str) -> None:
     path = tmp_path / "states.csv"
     path.write_text(head + "\n".join(",".join(map(str, row)) for row in table))
     states = read_states(appell.load("planar2r"), path)
-    full = np.concatenate([states.q, states.qd, states.drive], axis=1)
+    full = np.concatenate([states.q, states.qd, states.qdd_or_tau], axis=1)
     assert_close(full[:, :columns], table)
     assert not full[:, columns:].any()
 
@@ -109,6 +139,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "50 states" in capsys.readouterr().out
 
 
-def test_robots_with_closed_loops_are_refused_by_name() -> None:
-    with pytest.raises(appell.ArgumentError, match="four_bar has closed loops"):
+def test_robots_with_closed_loops_raise_an_error() -> None:
+    with pytest.raises(appell.ArgumentError, match="robot is a ClosedLoopRobot"):
         random_states(appell.load("four_bar"), 10)

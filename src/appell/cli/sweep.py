@@ -1,11 +1,21 @@
-"""`appell sweep ROBOT`: functions of a robot over a grid, random states or states of a file."""
+"""`appell sweep ROBOT`: functions of a robot on a grid, at random states or at the states of a file."""
 
 from __future__ import annotations
 
 import argparse
 import time
 
-from appell.cli.common import OK, Command, add_functions, add_json, add_robot, function_names, load_robot, print_result
+from appell.cli.common import (
+    OK,
+    Command,
+    add_dtype,
+    add_functions,
+    add_json,
+    add_robot,
+    function_names,
+    load_robot,
+    print_result,
+)
 
 FUNCTIONS = "inverse_dynamics,forward_dynamics"
 
@@ -14,14 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_functions(parser, FUNCTIONS)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--random", type=int, metavar="N", help="so many random states (default: 10000)")
-    which.add_argument("--grid", type=int, metavar="K", help="K points for each coordinate between its limits, at rest")
-    which.add_argument("--states", metavar="FILE", help="csv with columns q, qd, qdd or tau; or npz with such arrays")
-    parser.add_argument("--seed", type=int, default=0, help="of random states (default: %(default)s)")
+    which.add_argument("--random", type=int, metavar="N", help="number of random states (default: 10000)")
+    which.add_argument("--grid", type=int, metavar="K", help="K points per coordinate between its limits, at rest")
+    which.add_argument(
+        "--states", metavar="FILE", help="CSV file with columns q, qd, qdd or tau, or .npz with such arrays"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random states (default: %(default)s)")
     parser.add_argument("--out", metavar="FILE", help="write states and results as .npz or .csv")
-    parser.add_argument("--plot", metavar="FILE", help="write histograms of the results as a picture")
-    parser.add_argument("--float", action="store_true", help="single precision instead of double")
-    parser.add_argument("--threads", type=int, metavar="N", help="processor cores (default: all)")
+    parser.add_argument("--plot", metavar="FILE", help="write histograms of the results")
+    add_dtype(parser)
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     add_json(parser)
 
 
@@ -36,14 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
         states = grid_states(robot, arguments.grid)
     else:
         states = random_states(robot, 10_000 if arguments.random is None else arguments.random, arguments.seed)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     result = sweep(
         robot,
         function_names(arguments),
         states,
-        dtype="float32" if arguments.float else "float64",
+        dtype=arguments.dtype,
         threads=arguments.threads,
-        progress=lambda share: show(share, f"{len(states)} states", time.perf_counter() - begun),
+        progress=lambda share: show(share, f"{len(states)} states", time.perf_counter() - start),
     )
     finish()
     written = []
@@ -60,4 +72,4 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-COMMAND = Command("sweep", "evaluate functions of a robot over many states", add_arguments, run)
+COMMAND = Command("sweep", "evaluate functions of a robot at many states", add_arguments, run)

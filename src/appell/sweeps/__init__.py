@@ -1,4 +1,4 @@
-"""Functions of a robot over many states: `appell.sweep`."""
+"""Functions of a robot at many states: `appell.sweep`."""
 
 from appell.sweeps.run import Sweep, sweep
 from appell.sweeps.states import States, grid_states, random_states, read_states

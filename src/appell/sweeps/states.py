@@ -9,75 +9,83 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
+from appell.model.tree import require_tree
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
-MOST = 100_000_000
-"""States of one sweep at most."""
+MAX_STATES = 100_000_000
+"""Maximum number of states of a sweep."""
+NO_TREE = " Call the functions of robots with closed loops with batches."
 
 
 @dataclass(frozen=True)
 class States:
-    """N states.
+    """N states; slices are states, too.
 
     Attributes:
         q: coordinates, (N, nq).
-        qd: speeds, (N, nv).
-        drive: accelerations, or forces for forward dynamics, (N, nv).
+        qd: velocities, (N, nv).
+        qdd_or_tau: accelerations, or forces for forward dynamics, (N, nv).
     """
 
     q: np.ndarray
     qd: np.ndarray
-    drive: np.ndarray
+    qdd_or_tau: np.ndarray
+
+    drive = renamed_attribute("drive", "qdd_or_tau")
 
     def __len__(self) -> int:
         return len(self.q)
 
-
-def require_tree(robot: Robot) -> None:
-    """Refuse robots whose coordinates depend on each other."""
-    if hasattr(robot, "spanning_tree"):
-        raise ArgumentError(f"{robot.name} has closed loops; a sweep is of a tree. Call its functions with batches.")
+    def __getitem__(self, part: slice) -> States:
+        return States(self.q[part], self.qd[part], self.qdd_or_tau[part])
 
 
-def random_states(robot: Robot, count: int, seed: int = 0, speed: float = 1.0, drive: float = 1.0) -> States:
-    """Coordinates drawn evenly within the limits (half a turn, 1 m without), the rest evenly from ± speed and ± drive.
+@renamed_arguments(speed="max_velocity", drive="max_qdd_or_tau")
+def random_states(
+    robot: Robot, count: int, seed: int = 0, max_velocity: float = 1.0, max_qdd_or_tau: float = 1.0
+) -> States:
+    """Uniformly distributed states: coordinates within the limits (±π rad or ±1 m without), the rest within ± its maximum.
 
     Example:
         >>> import appell
         >>> random_states(appell.load("puma560"), 1000).q.shape
         (1000, 6)
     """
-    require_tree(robot)
-    if not 0 < count <= MOST:
-        raise ArgumentError(f"{count} random states, expected 1 to {MOST}.")
+    require_tree("robot", robot, NO_TREE)
+    if not 0 < count <= MAX_STATES:
+        raise ArgumentError(f"{count} random states, expected 1 to {MAX_STATES}.")
     rng = np.random.default_rng(seed)
     low, high = _ranges(robot)
     q = rng.uniform(low, high, (count, robot.nq))
-    for start in _quaternions(robot):
-        turns = rng.normal(size=(count, 4))
-        q[:, start : start + 4] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
-    return States(q, rng.uniform(-speed, speed, (count, robot.nv)), rng.uniform(-drive, drive, (count, robot.nv)))
+    for _, start in robot.tree.quaternions:
+        quaternions = rng.normal(size=(count, 4))
+        q[:, start : start + 4] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    limits = (max_velocity, max_qdd_or_tau)
+    return States(q, *(rng.uniform(-limit, limit, (count, robot.nv)) for limit in limits))
 
 
 def grid_states(robot: Robot, points: int) -> States:
-    """A grid of so many points for each coordinate between its limits, all at rest.
+    """A grid with this many points per coordinate between its limits, at rest.
 
     Example:
         >>> import appell
         >>> grid_states(appell.load("planar2r"), 5).q.shape
         (25, 2)
     """
-    require_tree(robot)
-    if _quaternions(robot):
-        raise ArgumentError(f"{robot.name} has joints with quaternions, which have no grid. Draw states at random.")
-    if points < 2 or points**robot.nq > MOST:
+    require_tree("robot", robot, NO_TREE)
+    if robot.tree.quaternions:
+        raise ArgumentError(
+            f"{robot.name} has joints with quaternions, for which a grid is not defined. Use random states."
+        )
+    if points < 2 or points**robot.nq > MAX_STATES:
         raise ArgumentError(
             f"a grid of {points} points in {robot.nq} coordinates has {points**robot.nq:.3g} states, expected at most "
-            f"{MOST:.3g} and 2 points or more. Draw states at random."
+            f"{MAX_STATES:.3g} and 2 points or more. Use random states."
         )
     low, high = _ranges(robot)
     axes = [np.linspace(start, end, points) for start, end in zip(low, high, strict=True)]
@@ -88,25 +96,30 @@ def grid_states(robot: Robot, points: int) -> States:
 def read_states(robot: Robot, path: str | PathLike) -> States:
     """States of a file: .npz with arrays q, qd, qdd or tau; otherwise text with nq, nq + nv or nq + 2 nv columns.
 
-    The first line of a text may name its columns. What the file leaves out is zero.
+    The first line of a text file may have the names of the columns. Missing columns and arrays are zero.
     """
-    require_tree(robot)
+    require_tree("robot", robot, NO_TREE)
     path = Path(path)
     return _from_arrays(robot, path) if path.suffix == ".npz" else _from_text(robot, path)
 
 
 def _from_arrays(robot: Robot, path: Path) -> States:
     with np.load(path, allow_pickle=False) as file:
-        found = {name: np.atleast_2d(np.asarray(file[name], dtype=float)) for name in file.files if name in _NAMES}
-    if "q" not in found:
+        arrays = {name: np.atleast_2d(np.asarray(file[name], dtype=float)) for name in file.files if name in _ARRAYS}
+    if "q" not in arrays:
         raise ArgumentError(f"{path} has no array q. Expected q (N, {robot.nq}), and qd, qdd or tau (N, {robot.nv}).")
-    count = len(found["q"])
-    still = np.zeros((count, robot.nv))
-    drive = found.get("qdd", found.get("tau", still))
-    return _checked(robot, States(found["q"], found.get("qd", still), drive), path)
+    zero = np.zeros((len(arrays["q"]), robot.nv))
+    third = next((arrays[name] for name in _THIRD if name in arrays), zero)
+    states = States(arrays["q"], arrays.get("qd", zero), third)
+    for name, array, width in (("q", states.q, robot.nq), ("qd", states.qd, robot.nv), ("qdd", third, robot.nv)):
+        if array.shape != (len(zero), width):
+            raise ArgumentError(f"{path}: {name} has shape {array.shape}, expected {(len(zero), width)}.")
+    return states
 
 
-_NAMES = ("q", "qd", "qdd", "tau")
+_THIRD = ("qdd", "tau", "qdd_or_tau", "drive")
+"""Names of the third array: the user's, that of `Sweep.save`, and its former one."""
+_ARRAYS = ("q", "qd", *_THIRD)
 
 
 def _from_text(robot: Robot, path: Path) -> States:
@@ -126,7 +139,7 @@ def _from_text(robot: Robot, path: Path) -> States:
         )
     full = np.zeros((len(table), nq + 2 * nv))
     full[:, : table.shape[1]] = table
-    return _checked(robot, States(full[:, :nq], full[:, nq : nq + nv], full[:, nq + nv :]), path)
+    return States(full[:, :nq], full[:, nq : nq + nv], full[:, nq + nv :])
 
 
 def _is_numbers(line: str) -> bool:
@@ -137,26 +150,14 @@ def _is_numbers(line: str) -> bool:
     return True
 
 
-def _checked(robot: Robot, states: States, path: Path) -> States:
-    count = len(states)
-    for name, array, width in (("q", states.q, robot.nq), ("qd", states.qd, robot.nv), ("qdd", states.drive, robot.nv)):
-        if array.shape != (count, width):
-            raise ArgumentError(f"{path}: {name} has shape {array.shape}, expected {(count, width)}.")
-    return states
-
-
 def _ranges(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper end of every coordinate."""
+    """Lower and upper limit of every coordinate."""
     ends = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
-        own = kind.is_rotational(joint)
+        rotational = kind.is_rotational(joint)
         for k in range(kind.nq):
-            reach = np.pi if own[min(k, kind.nv - 1)] else 1.0
+            reach = np.pi if rotational[min(k, kind.nv - 1)] else 1.0
             low, high = (joint.limits.lower, joint.limits.upper) if kind.limited else (-np.inf, np.inf)
             ends.append((low if np.isfinite(low) else -reach, high if np.isfinite(high) else reach))
     return np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
-
-
-def _quaternions(robot: Robot) -> list[int]:
-    return [start for _, start in robot.tree.quaternions]
