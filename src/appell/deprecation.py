@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
@@ -39,13 +40,15 @@ def renamed_arguments(**new_names: str) -> Callable[[Callee], Callee]:
     """
 
     def decorate(function: Callee) -> Callee:
+        name = function.__qualname__.removesuffix(".__init__").rpartition(">.")[2]
+
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in kwargs.keys() & new_names.keys():
                 new = new_names[old]
                 if new in kwargs:
-                    raise TypeError(f"{function.__name__}() got {new!r} twice: {old!r} is its former name.")
-                warn_renamed(f"{function.__name__}({old}=)", f"{new}=")
+                    raise TypeError(f"{name}() got {new!r} twice: {old!r} is its former name.")
+                warn_renamed(f"{name}({old}=)", f"{new}=")
                 kwargs[new] = kwargs.pop(old)
             return function(*args, **kwargs)
 
@@ -92,6 +95,18 @@ def grouped_arguments(group: str, options: type, **fields: str) -> Callable[[Cal
     return decorate
 
 
+def renamed_fields(**new_names: str) -> Callable[[Class], Class]:
+    """Let a dataclass take and read former names of its fields: `@renamed_fields(late="lateness")` above `@dataclass`."""
+
+    def decorate(cls: Class) -> Class:
+        cls.__init__ = renamed_arguments(**new_names)(cls.__init__)
+        for old, new in new_names.items():
+            setattr(cls, old, renamed_attribute(old, new))
+        return cls
+
+    return decorate
+
+
 def renamed_attribute(old: str, new: str) -> Any:
     """A property that reads an attribute or method under its former name: `close = renamed_attribute("close", "solve")`."""
 
@@ -102,14 +117,14 @@ def renamed_attribute(old: str, new: str) -> Any:
     return property(read, doc=f"Former name of `{new}`.")
 
 
-def renamed_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+def renamed_names(module: str, new_names: Mapping[str, str], stacklevel: int = 3) -> Callable[[str], Any]:
     """A module's `__getattr__` for former names: `__getattr__ = renamed_names(__name__, {"Old": "package.module:New"})`."""
 
     def read(name: str) -> Any:
         if name not in new_names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, _, new = new_names[name].partition(":")
-        warn_renamed(f"{module}.{name}", new or home)
+        warn_renamed(f"{module}.{name}", new or home, stacklevel)
         found = import_module(home)
         return getattr(found, new) if new else found
 
