@@ -1,4 +1,4 @@
-"""Valera's line under inverse dynamics control at 1 kHz: an exact model, masses 20 % wrong, and what an integral does."""
+"""Valera's line under inverse dynamics control at 1 kHz: an exact model, masses 20 % wrong, and integral action."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ line = appell.trajectories.valera2003_line(robot)
 gains = {"kp": 400.0, "kd": 40.0, "period": 1e-3}
 
 controllers = {
-    "exact model": appell.control.Tracking(robot, line, **gains),
-    "wrong model": appell.control.Tracking(wrong, line, **gains),
-    "wrong model, integral": appell.control.IntegralTracking(wrong, line, ki=2000.0, **gains),
+    "exact model": appell.control.ComputedTorque(robot, line, **gains),
+    "wrong model": appell.control.ComputedTorque(wrong, line, **gains),
+    "wrong model, integral": appell.control.ComputedTorqueIntegral(wrong, line, ki=2000.0, **gains),
 }
 
 start, seconds = line(0.0), 3.0

@@ -1,4 +1,4 @@
-"""A hand through four poses without stopping: spline in space, motion of the joints, and which limits it would pass."""
+"""A hand through four poses without stopping: spline in space, joint trajectory, and exceeded limits."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ print(motion, "passes its poses at", path.breaks.round(3), "s")
 for violation in appell.trajectories.limit_violations(motion, robot, velocity=0.5, acceleration=2.0, effort=55.0):
     print(violation)
 
-try:  # too far: the time at which the arm is stretched out
+try:  # unreachable: the error has the time at which the arm is stretched out
     away = appell.trajectories.line(
         [0.5, 0.0, 0.2], [1.5, 0.0, 0.2], appell.trajectories.euler_zyz([0.3, 1.0, 0.2]), speed=0.1
     )

@@ -1,4 +1,4 @@
-"""Torques of the PUMA along the straight line of Valera et al. 2003: one call for all moments, and where the torque goes."""
+"""Torques of the PUMA along the straight line of Valera et al. 2003: one call for all times, and the parts of the torque."""
 
 import numpy as np
 

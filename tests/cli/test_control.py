@@ -16,25 +16,25 @@ from appell.control.hardware.record import Cycle
 
 def test_run_says_what_happened(capsys, tmp_path):
     picture = tmp_path / "run.png"
-    arguments = ["--virtual", "--rate", "250", "--duration", "0.2", "--json", "--plot", str(picture)]
+    arguments = ["--virtual-time", "--rate", "250", "--duration", "0.2", "--json", "--plot", str(picture)]
     assert main(["control", "run", *arguments]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["stop"] is None
     assert said["law"] == "computed_torque"
     assert set(said["outputs"]) == {2048}
     assert max(said["error_counts"]) < 3.0
-    assert set(said["timing_s"]) == {"computing", "answering"}
+    assert set(said["timing_s"]) == {"compute_time", "io_time"}
     assert picture.exists()
 
 
 def test_a_stop_is_a_failure_with_a_reason(capsys):
-    arguments = ["--virtual", "--rate", "250", "--fault", "overheat:4@0.2", "--law", "integral_tracking"]
+    arguments = ["--virtual-time", "--rate", "250", "--fault", "overheat:4@0.2", "--law", "integral_tracking"]
     assert main(["control", "run", *arguments]) == 1
     assert "over-temperature at 0.2" in capsys.readouterr().out
 
 
 def test_export_writes_c(capsys, tmp_path):
-    arguments = ["planar2r", "--law", "pd", "--kp", "3", "--float", "--out", str(tmp_path), "--json"]
+    arguments = ["planar2r", "--law", "pd", "--kp", "3", "--dtype", "float32", "--out", str(tmp_path), "--json"]
     assert main(["control", "export", *arguments]) == 0
     header, source = json.loads(capsys.readouterr().out)["files"]
     assert "float kp[2];" in Path(header).read_text()
@@ -44,7 +44,7 @@ def test_export_writes_c(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plant", "--start", "1,x"], "expected angles with commas"),
+        (["plant", "--start", "1,x"], "expected angles separated by commas"),
         (["plant", "--start", "1,2"], "has 2 angles, expected 6"),
         (["plant", "--fault", "rust@1"], "unknown fault 'rust'"),
         (["export", "planar2r", "--rate", "0"], "--rate is 0"),

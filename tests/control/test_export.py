@@ -61,7 +61,7 @@ class Along:
 
 def made(law: str, robot, reference, limit, period=2e-3):
     gains = {name: GAINS[name][: robot.nv] for name in LAWS[law].gains}
-    return CONTROLLERS[law](robot, reference, limit=limit, period=period, **gains)
+    return CONTROLLERS[law](robot, reference, effort_limit=limit, period=period, **gains)
 
 
 def write_main(folder, name: str, law, n: int, real: str) -> None:
@@ -87,7 +87,7 @@ def random_steps(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def in_python(controller, states) -> np.ndarray:
     """Torques and memory of every step."""
-    memory = controller.start(0.0, *states[:, 0])
+    memory = controller.initial_memory(0.0, *states[:, 0])
     rows = []
     for k in range(STEPS):
         tau, memory = controller.step(k * controller.period, *states[:, k], memory)
@@ -142,7 +142,7 @@ def test_settings_hold_the_numbers_of_the_controller(tmp_path):
 def test_what_cannot_be_exported_is_refused(tmp_path):
     with pytest.raises(appell.ArgumentError, match=r"expected one of appell\.control"):
         export(PUMA, tmp_path)
-    with pytest.raises(appell.ArgumentError, match="give it a period"):
+    with pytest.raises(appell.ArgumentError, match="a sampled controller is needed"):
         export(made("pd", PUMA, np.zeros(6), None, period=None), tmp_path)
     with pytest.raises(appell.ArgumentError, match="unknown dtype 'half'"):
         export(made("pd", PUMA, np.zeros(6), None), tmp_path, dtype="half")

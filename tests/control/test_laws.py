@@ -49,7 +49,7 @@ def test_torques_are_those_of_the_formula(law):
     controller = made(law)
     q, qd, _ = random_states(PUMA, 4)
     for k in range(4):
-        memory = controller.start(0.0, q[k], qd[k])
+        memory = controller.initial_memory(0.0, q[k], qd[k])
         integral = RNG.normal(size=6) if memory.size else np.zeros(6)
         tau, after = controller.step(0.3, q[k], qd[k], integral if memory.size else memory)
         assert_close(tau, table_4(law, q[k], qd[k], integral), scale=float(np.abs(tau).max()))
@@ -69,7 +69,7 @@ def test_the_error_of_an_exact_model_is_a_damped_oscillation():
     def swing(t):
         return np.array([np.sin(t), 0.5 * t]), np.array([np.cos(t), 0.5]), np.array([-np.sin(t), 0.0])
 
-    controller = appell.control.Tracking(arm, swing, kp=kp, kd=kd, period=None)
+    controller = appell.control.ComputedTorque(arm, swing, kp=kp, kd=kd, period=None)
     q, qd, _ = swing(0.0)
     motion = appell.simulate(arm, q + e0, qd, 1.5, control=controller, sample=0.25)
     omega = np.sqrt(kp - kd**2 / 4)
@@ -86,7 +86,7 @@ def test_table_4_as_printed_stays_behind_a_moving_reference():
         return rate * t, rate, np.zeros(2)
 
     printed = appell.control.PointToPoint(arm, ramp, kp=100.0, kd=20.0, period=None)
-    right = appell.control.Tracking(arm, ramp, kp=100.0, kd=20.0, period=None)
+    right = appell.control.ComputedTorque(arm, ramp, kp=100.0, kd=20.0, period=None)
     for controller, left in ((printed, -20.0 / 100.0 * rate), (right, np.zeros(2))):
         motion = appell.simulate(arm, np.zeros(2), np.zeros(2), 3.0, control=controller, sample=3.0)
         assert_close(motion.q[-1] - 3.0 * rate, left, tolerance=1e-7, scale=1.0)

@@ -27,13 +27,13 @@ def followed(controller) -> np.ndarray:
 
 
 def test_on_the_exact_model_the_error_stays_below_1e_5():
-    error = followed(appell.control.Tracking(PUMA, line(), kp=KP, kd=KD))
+    error = followed(appell.control.ComputedTorque(PUMA, line(), kp=KP, kd=KD))
     assert np.abs(error).max() < 1e-5
 
 
 def test_with_masses_20_percent_wrong_the_integral_ends_below_1e_3():
     model = appell.control.scaled_masses(PUMA, 1.2)
-    plain = followed(appell.control.Tracking(model, line(), kp=KP, kd=KD))
-    integral = followed(appell.control.IntegralTracking(model, line(), kp=KP, kd=KD, ki=KI))
+    plain = followed(appell.control.ComputedTorque(model, line(), kp=KP, kd=KD))
+    integral = followed(appell.control.ComputedTorqueIntegral(model, line(), kp=KP, kd=KD, ki=KI))
     assert np.abs(integral[-1]).max() < 1e-3
     assert np.abs(integral[-1]).max() < 0.1 * np.abs(plain[-1]).max()

@@ -18,14 +18,14 @@ RATE = 1000.0
 COMMAND = [sys.executable, "-m", "appell", "control", "plant"]
 
 
-def card(patience: float = 60.0, **options) -> SimulatedCard:
-    return SimulatedCard(start=START, rate=RATE, patience=patience, watchdog=60.0, **options)
+def card(timeout: float = 60.0, **options) -> SimulatedCard:
+    return SimulatedCard(start=START, rate=RATE, timeout=timeout, watchdog=60.0, **options)
 
 
 def line_controller():
     """Valera's line with ramps: 0.1 m/s, 9.1 s from rest to rest."""
     line = appell.trajectories.valera2003_line(PUMA, profile="trapezoidal", acceleration=0.2)
-    return appell.control.Tracking(PUMA, line, kp=400.0, kd=40.0)
+    return appell.control.ComputedTorque(PUMA, line, kp=400.0, kd=40.0)
 
 
 def test_the_line_through_encoders_and_converters_within_three_counts():
@@ -36,26 +36,26 @@ def test_the_line_through_encoders_and_converters_within_three_counts():
     following = run.stage == "follow"
     truth = np.array(rig.truth)[1:][following]
     assert np.abs((truth - run.reference[following]) / run.resolution).max() < 3.0
-    assert np.abs(run.following() / run.resolution).max() < 3.0
+    assert np.abs(run.tracking_error() / run.resolution).max() < 3.0
 
 
 def test_two_processes_do_what_one_does_to_the_last_bit(tmp_path):
-    rig, local = card(truth=tmp_path / "truth.npz"), LocalCard()
+    rig, local = card(ground_truth=tmp_path / "truth.npz"), LocalCard()
     apart, together = (driven(each, line_controller(), duration=0.5) for each in (rig, local))
     assert apart.ok
     assert (apart.q == together.q).all()
     assert (apart.codes == together.codes).all()
     assert (np.load(tmp_path / "truth.npz")["q"] == np.array(local.truth)).all()
-    assert rig.ended["by"] == "controller ended"
-    assert set(rig.ended["codes"]) == {2048}
-    assert not rig.ended["powered"]
+    assert rig.exit_message["by"] == "controller ended"
+    assert set(rig.exit_message["codes"]) == {2048}
+    assert not rig.exit_message["powered"]
 
 
 @pytest.mark.parametrize(
-    ("fault", "patience", "words"), [("die@0.3", 60.0, "closed"), ("hang@0.3", 0.5, "no answer within 0.5 s")]
+    ("fault", "timeout", "words"), [("die@0.3", 60.0, "closed"), ("hang@0.3", 0.5, "no reply within 0.5 s")]
 )
-def test_a_plant_that_dies_or_hangs(fault, patience, words):
-    rig = card(patience, faults=[fault])
+def test_a_plant_that_dies_or_hangs(fault, timeout, words):
+    rig = card(timeout, faults=[fault])
     run = driven(rig)
     assert run.stop.reason == "dead plant"
     assert words in run.stop.detail or "broke" in run.stop.detail
@@ -72,7 +72,7 @@ def test_a_plant_that_is_killed():
             rig.plant.kill()
             rig.plant.wait()
 
-    run = driven(rig, watch=kill)
+    run = driven(rig, callback=kill)
     assert run.stop.reason == "dead plant"
     assert set(run.outputs.codes) == {2048}
 
@@ -100,7 +100,7 @@ def last_words(plant: subprocess.Popen) -> dict:
 
 
 def test_a_controller_that_is_killed():
-    plant, port = started("--virtual", "1000", "--watchdog", "60")
+    plant, port = started("--virtual-time", "1000", "--watchdog", "60")
     controller = subprocess.Popen([sys.executable, "-c", CONTROLLER, str(port)], stdout=subprocess.PIPE, text=True)
     assert [controller.stdout.readline() for _ in range(3)] == ["alive\n"] * 3
     controller.kill()
@@ -111,7 +111,7 @@ def test_a_controller_that_is_killed():
     assert not said["powered"]
 
 
-@pytest.mark.parametrize("time", [("--virtual", "1000"), ()], ids=["virtual", "clock"])
+@pytest.mark.parametrize("time", [("--virtual-time", "1000"), ()], ids=["virtual", "clock"])
 def test_a_controller_that_falls_silent(time):
     """It stays connected, but sets no outputs: the watchdog does."""
     plant, port = started(*time, "--watchdog", "0.3")
@@ -129,15 +129,15 @@ def test_a_controller_that_falls_silent(time):
 
 def test_the_clock_keeps_the_rate():
     """In real time at 100 Hz, with room for a busy machine: periods are there, and none is skipped to keep up."""
-    rig = SimulatedCard(start=START, watchdog=30.0, patience=30.0)
-    limits = appell.control.Limits(late=20.0, error=10.0, disagreement=10.0)
+    rig = SimulatedCard(start=START, watchdog=30.0, timeout=30.0)
+    limits = appell.control.SafetyLimits(lateness=20.0, tracking_error=10.0, disagreement=10.0)
     run = driven(rig, short_task(0.1, period=0.01), clock=appell.control.RealClock(), limits=limits)
     assert run.ok
-    assert rig.ended["by"] == "controller ended"
-    assert rig.ended["time"] >= run.t[-1] * 0.9
+    assert rig.exit_message["by"] == "controller ended"
+    assert rig.exit_message["time"] >= run.t[-1] * 0.9
     assert 0.0099 < run.timing()["period"]["mean"] < 0.03
 
 
 def test_a_plant_that_cannot_start_says_why():
-    with pytest.raises(HardwareError, match="not there"):
+    with pytest.raises(HardwareError, match="did not start"):
         SimulatedCard(start=[1.0, 2.0, 3.0])

@@ -10,7 +10,7 @@ import pytest
 from helpers.control_rigs import AXES, GOAL, PUMA, LocalCard, assert_safe, driven, short_task
 
 import appell
-from appell.control import Limits, RealClock, StepClock
+from appell.control import RealClock, RunOptions, SafetyLimits, StepClock
 from appell.errors import HardwareError
 
 
@@ -19,8 +19,8 @@ def test_a_run_ends_with_its_task_done():
     run = driven(card)
     assert run.ok
     assert list(dict.fromkeys(run.stage)) == ["home", "approach", "follow"]
-    assert (run.homed.offset + np.array(card.arm.readings().counts) == AXES.counts(card.arm.q)).all()
-    assert np.abs(run.following() / run.resolution).max() < 3.0
+    assert (run.homing.offset + np.array(card.arm.readings().counts) == AXES.counts(card.arm.q)).all()
+    assert np.abs(run.tracking_error() / run.resolution).max() < 3.0
     assert_safe(card, run)
 
 
@@ -33,7 +33,7 @@ def test_the_tool_acts_along_the_reference_and_is_off_elsewhere():
         write(commands)
 
     card.write = listening
-    run = driven(card, tool=lambda t: (t < 0.1, t >= 0.2))
+    run = driven(card, options=RunOptions(tool=lambda t: (t < 0.1, t >= 0.2)))
     following = np.flatnonzero(run.stage == "follow")
     grip = [seen[k] for k in following]
     assert grip.count((True, False)) == 100
@@ -55,7 +55,7 @@ def heat_of(run, joint: int, continuous: float, thermal: float) -> float:
     """∫ (τ/τ_c)² exp(-(T - t)/T_th) dt / T_th over the torques that were put out."""
     load = AXES.torques(run.codes)[:, joint] / continuous
     fading = np.exp(-(run.t[-1] - run.t) / thermal)
-    return float((load**2 * fading).sum() * run.nominal / thermal)
+    return float((load**2 * fading).sum() * run.nominal_period / thermal)
 
 
 def test_a_motor_that_works_too_hard_gets_too_hot():
@@ -96,9 +96,9 @@ def test_lost_counts_show_at_the_next_index_pulse():
 
     card = LocalCard(spoil=spoil)
     far = appell.trajectories.joint_line(PUMA, GOAL, np.add(GOAL, 0.5), duration=2.0)
-    run = driven(card, appell.control.Tracking(PUMA, far, kp=400.0, kd=40.0))
+    run = driven(card, appell.control.ComputedTorque(PUMA, far, kp=400.0, kd=40.0))
     assert run.stop.reason == "lost encoder"
-    assert "10 counts beside a whole turn" in run.stop.detail
+    assert "10 counts from a whole turn" in run.stop.detail
     assert_safe(card, run)
 
 
@@ -106,15 +106,15 @@ def test_readings_that_stand_still():
     card = LocalCard(spoil=lambda readings: readings._replace(tick=min(readings.tick, 300)))
     run = driven(card)
     assert run.stop.reason == "dead plant"
-    assert "jump by 0" in run.stop.detail
+    assert "increases by 0" in run.stop.detail
     assert_safe(card, run)
 
 
 def test_a_robot_that_does_not_follow():
     """A blocked joint: brakes that did not open."""
     card = LocalCard()
-    card.arm.moved = lambda h: (card.arm.q, card.arm.qd)
-    run = driven(card, limits=Limits(error=0.02))
+    card.arm.next_state = lambda h: (card.arm.q, card.arm.qd)
+    run = driven(card, limits=SafetyLimits(tracking_error=0.02))
     assert run.stop.reason == "following error"
     assert_safe(card, run)
 
@@ -123,7 +123,7 @@ def test_homing_that_fails():
     card = LocalCard(spoil=lambda readings: readings._replace(pulses=(0,) * 6))
     run = driven(card)
     assert run.stop.reason == "homing"
-    assert run.homed is None
+    assert run.homing is None
     assert_safe(card, run)
 
 
@@ -141,7 +141,7 @@ def test_a_missed_deadline():
     assert run.stop.time == pytest.approx(0.25)
     assert "4 ms late, allowed 1 ms" in run.stop.detail
     assert_safe(card, run)
-    assert driven(LocalCard(), clock=LateClock(), limits=Limits(late=0.005)).ok
+    assert driven(LocalCard(), clock=LateClock(), limits=SafetyLimits(lateness=0.005)).ok
 
 
 def test_a_slow_period_misses_the_next_deadline_by_the_clock():
@@ -153,10 +153,10 @@ def test_a_slow_period_misses_the_next_deadline_by_the_clock():
         if cycle.time > 0.1:
             time.sleep(0.3)
 
-    run = driven(card, controller, clock=RealClock(), limits=Limits(late=0.2), watch=slow)
+    run = driven(card, controller, clock=RealClock(), limits=SafetyLimits(lateness=0.2), callback=slow)
     assert run.stop.reason == "missed deadline"
-    assert run.timed
-    assert set(run.timing()) == {"period", "jitter", "late", "computing", "answering"}
+    assert run.real_time
+    assert set(run.timing()) == {"period", "jitter", "lateness", "compute_time", "io_time"}
     assert_safe(card, run)
 
 
@@ -184,7 +184,7 @@ def test_ctrl_c_is_a_safe_stop():
         if cycle.time > 0.1:
             raise KeyboardInterrupt
 
-    run = driven(card, watch=interrupt)
+    run = driven(card, callback=interrupt)
     assert run.stop.reason == "interrupted"
     assert_safe(card, run)
 
@@ -196,27 +196,27 @@ def test_an_unexpected_error_still_leaves_outputs_at_zero():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        driven(card, watch=fail)
+        driven(card, callback=fail)
     assert card.closed
     assert set(card.written.codes) == {2048}
 
 
 def test_what_does_not_fit_is_refused():
     card = LocalCard()
-    with pytest.raises(appell.ArgumentError, match="one with a period"):
+    with pytest.raises(appell.ArgumentError, match="a sampled controller is needed"):
         driven(card, short_task(period=None))
     assert card.closed
     with pytest.raises(appell.ArgumentError, match="expected a positive number of seconds"):
         driven(LocalCard(), appell.control.PDGravity(appell.load("puma560"), [0.0] * 6, kp=1.0, kd=1.0))
     arm = appell.load("planar2r")
-    with pytest.raises(appell.ArgumentError, match="moves 2 joints, the axes are 6"):
+    with pytest.raises(appell.ArgumentError, match="has 2 joints, the axes are 6"):
         driven(LocalCard(), appell.control.PD(arm, [0.0, 0.0], kp=1.0, kd=1.0), duration=1.0)
 
 
 def test_a_run_tells_and_draws_itself(tmp_path):
     run = driven(LocalCard(faults=["overheat:1@2.3"]))
     assert "over-temperature at 2.3" in str(run.table())
-    assert "computing" in str(run.timing_table())
+    assert "compute_time" in str(run.timing_table())
     assert run.as_dict()["stop"]["reason"] == "over-temperature"
     run.plot(tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 10_000

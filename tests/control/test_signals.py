@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import appell
-from appell.control.hardware.encoder import Counter, wires
-from appell.control.hardware.faults import Fault, parse_fault
+from appell.control.hardware.arm import Counter, Fault, encoder_channels, parse_fault
+from appell.control.hardware.card import Commands, Readings, input_codes, input_volts, output_codes, output_volts
 from appell.control.hardware.homing import coarse_offset, home, search_end
 from appell.control.hardware.observer import Estimate, Observer
-from appell.control.hardware.signals import Commands, Readings, input_codes, input_volts, output_codes, output_volts
 from appell.control.hardware.wire import Codec
 
 
@@ -47,19 +46,19 @@ def test_the_resolution_of_the_axes():
 @given(st.integers(-3000, 3000), st.lists(st.sampled_from([-1, 1]), max_size=60), st.integers(0, 40))
 def test_a_counter_follows_its_encoder_and_latches_whole_turns(start, steps, run):
     turn, place = 32, start
-    counter = Counter(wires(place, turn))
+    counter = Counter(encoder_channels(place, turn))
     for step in [way for way in steps for _ in range(run % 7 + 1)]:
         place += step
-        counter.see(wires(place, turn))
+        counter.update(encoder_channels(place, turn))
     assert counter.count == place - start
     if counter.pulses:
         assert (start + counter.latch) % turn == 0
 
 
 def test_a_broken_channel_counts_to_and_fro():
-    counter = Counter((0, *wires(0, 800)[1:]))
+    counter = Counter((0, *encoder_channels(0, 800)[1:]))
     for place in range(1, 401):
-        counter.see((0, *wires(place, 800)[1:]))
+        counter.update((0, *encoder_channels(place, 800)[1:]))
     assert abs(counter.count) <= 1
 
 
@@ -80,7 +79,7 @@ def carry(arm, goal) -> None:
     """Turn the joints by hand."""
     for q in np.linspace(arm.q, goal, 200):
         arm.q = q
-        arm.turn_encoders()
+        arm.update_counters()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -95,7 +94,7 @@ def test_homing_finds_the_true_counts_from_anywhere(seed):
     now = card.arm.readings()
     homed = home(AXES, first, now)
     assert (np.array(now.counts) + homed.offset == AXES.counts(card.arm.q)).all()
-    assert (np.abs(homed.doubt) < 0.1).all()
+    assert (np.abs(homed.index_disagreement) < 0.1).all()
 
 
 def test_homing_refuses_a_missing_pulse_and_a_wrong_potentiometer():
@@ -145,7 +144,7 @@ def test_faults_in_words():
     for text, words in (
         ("boom@1", "unknown fault 'boom'"),
         ("overheat:7@1", "expected 1 to 6"),
-        ("die", "not understood"),
+        ("die", "not valid"),
     ):
         with pytest.raises(appell.ArgumentError, match=words):
             parse_fault(text, 6)

@@ -8,9 +8,8 @@ import numpy as np
 
 import appell
 from appell.control import Commands, Readings, StepClock
-from appell.control.hardware.arm import Arm
+from appell.control.hardware.arm import SimulatedArm, parse_fault
 from appell.control.hardware.axes import PUMA as AXES
-from appell.control.hardware.faults import parse_fault
 
 PUMA = appell.load("puma560")
 START = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
@@ -28,7 +27,7 @@ class LocalCard:
         spoil: Callable[[Readings], Readings] = lambda x: x,
         **options,
     ):
-        self.arm = Arm(PUMA, AXES, np.array(start), [parse_fault(text, 6) for text in faults], **options)
+        self.arm = SimulatedArm(PUMA, AXES, np.array(start), [parse_fault(text, 6) for text in faults], **options)
         self.period, self.spoil = period, spoil
         self.truth: list[np.ndarray] = []
         self.closed = False
@@ -48,7 +47,7 @@ class LocalCard:
         self.closed = True
 
 
-def short_task(seconds: float = 0.3, law=appell.control.Tracking, **options):
+def short_task(seconds: float = 0.3, law=appell.control.ComputedTorque, **options):
     """A controller with a short way to go."""
     move = appell.trajectories.joint_line(PUMA, GOAL, np.add(GOAL, 0.05), duration=seconds)
     return law(PUMA, move, **{"kp": 400.0, "kd": 40.0, **options})

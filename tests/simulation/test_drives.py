@@ -89,7 +89,7 @@ def test_controlled_runs_with_friction_give_the_same_bits(options):
 
 
 def test_controllers_of_the_library():
-    controller = appell.control.Tracking(ARM, [0.2, 0.4], kp=400.0, kd=40.0, period=1e-3, limit=40.0)
+    controller = appell.control.ComputedTorque(ARM, [0.2, 0.4], kp=400.0, kd=40.0, period=1e-3, effort_limit=40.0)
     motion = appell.simulate(ARM, *START, 1.0, control=controller, sample=0.01, method="rk4", dt=1e-3)
     assert_close(motion.q[-1], np.array([0.2, 0.4]), tolerance=1e-4)
     assert motion.saturated.any(), "the limit is the controller's own"

@@ -1,4 +1,4 @@
-"""`appell control run | plant | export`: the open controller against a simulated PUMA, that PUMA, and controllers as C."""
+"""`appell control run | plant | export`: the open controller with a simulated PUMA, that PUMA, and controllers as C."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import FAILED, OK, Command, add_json, add_robot, load_robot, print_result
+from appell.cli.common import (
+    FAILED,
+    OK,
+    Command,
+    add_dtype,
+    add_json,
+    add_renamed_option,
+    add_robot,
+    load_robot,
+    print_result,
+)
 
 if TYPE_CHECKING:
     from appell.control.controller import Controller
@@ -18,14 +28,16 @@ GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
 """Default gains: 20 rad/s, critically damped. [1/s², 1/s, 1/s³]"""
 
 REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
-"""Where the simulated PUMA stands when it is switched on. [rad]"""
+"""Joint angles of the simulated PUMA at power-on. [rad]"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    add_run(actions.add_parser("run", help="the open controller on Valera's line, live"))
-    add_plant(actions.add_parser("plant", help="the simulated robot as a process, for `run` or your own controller"))
-    add_export(actions.add_parser("export", help="a controller as a C step function"))
+    add_run(actions.add_parser("run", help="run the open controller on Valera's line"))
+    add_plant(
+        actions.add_parser("plant", help="start the simulated robot as a process, for `run` or your own controller")
+    )
+    add_export(actions.add_parser("export", help="write a controller as a C step function"))
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -33,36 +45,36 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)"
     )
-    parser.add_argument("--virtual", action="store_true", help="run in the simulation's own time, as fast as it goes")
-    parser.add_argument("--port", type=int, help="of an `appell control plant` that runs already (default: start one)")
-    parser.add_argument("--masses", type=float, default=1.0, metavar="F", help="masses of the model over the robot's")
+    parser.add_argument("--virtual-time", action="store_true", help="virtual instead of real time, as fast as possible")
+    parser.add_argument("--port", type=int, help="port of a running `appell control plant` (default: start one)")
     parser.add_argument(
-        "--late", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)"
+        "--mass-scale", type=float, default=1.0, metavar="F", help="ratio of model masses to true masses (default: 1)"
     )
     parser.add_argument(
-        "--priority", type=int, metavar="N", help="real-time priority, 1 to 99, where the system allows it"
+        "--max-lateness", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)"
     )
     parser.add_argument(
-        "--fault", action="append", default=[], help="such as overheat:2@1.5, encoder:3@4, die@2, hang@2"
+        "--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it"
     )
-    parser.add_argument("--plot", metavar="FILE", help="write a picture of error, outputs and timing")
+    add_fault(parser)
+    parser.add_argument("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
     add_json(parser)
+    for old, new in (("--virtual", "--virtual-time"), ("--masses", "--mass-scale"), ("--late", "--max-lateness")):
+        add_renamed_option(parser, old, new)
     parser.set_defaults(act=run_controller)
 
 
 def add_plant(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", default="puma560", help="file or built-in name (default: %(default)s)")
-    parser.add_argument("--virtual", type=float, metavar="HZ", help="virtual time: one period a reading")
+    parser.add_argument("--virtual-time", type=float, metavar="HZ", help="virtual time: one period per reading")
     parser.add_argument(
-        "--watchdog", type=float, default=0.5, metavar="S", help="silence that stops it (default: 0.5 s)"
+        "--watchdog", type=float, default=0.5, metavar="S", help="time without outputs that stops it (default: 0.5 s)"
     )
-    parser.add_argument(
-        "--start", default=",".join(map(str, REST)), help="joint angles [rad], with commas between them"
-    )
-    parser.add_argument(
-        "--fault", action="append", default=[], help="such as overheat:2@1.5, encoder:3@4, die@2, hang@2"
-    )
-    parser.add_argument("--truth", metavar="FILE", help="write the true motion (.npz)")
+    parser.add_argument("--start", default=",".join(map(str, REST)), help="joint angles [rad], separated by commas")
+    add_fault(parser)
+    parser.add_argument("--ground-truth", metavar="FILE", help="write the true motion (.npz)")
+    add_renamed_option(parser, "--virtual", "--virtual-time")
+    add_renamed_option(parser, "--truth", "--ground-truth")
     parser.set_defaults(act=run_plant)
 
 
@@ -72,20 +84,27 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
     )
-    parser.add_argument("--limit", type=float, help="torque limit of every joint [N m, N]")
-    parser.add_argument("--float", action="store_true", help="single precision instead of double")
+    parser.add_argument("--effort-limit", type=float, help="effort limit of all joints [N m, N]")
+    add_dtype(parser)
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
-    parser.add_argument("--prefix", help="of all names and files (default: the robot's name and the law)")
+    parser.add_argument("--prefix", help="prefix of all names and files (default: names of the robot and the law)")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")
     add_json(parser)
+    add_renamed_option(parser, "--limit", "--effort-limit")
     parser.set_defaults(act=run_export)
 
 
 def add_law(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="of the controller (default: 1000)")
-    for name, usual in GAINS.items():
-        parser.add_argument(f"--{name}", type=float, help=f"gain of the law (default: {usual:g})")
+    parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="sampling rate (default: 1000)")
+    for name, default in GAINS.items():
+        parser.add_argument(f"--{name}", type=float, help=f"gain of the law (default: {default:g})")
+
+
+def add_fault(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fault", action="append", default=[], help="fault to inject: overheat:2@1.5, encoder:3@4, die@2, hang@2"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,26 +113,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 def run_controller(arguments: argparse.Namespace) -> int:
     import appell
-    from appell.control.hardware.clock import RealClock, StepClock, take_priority
+    from appell.control.hardware.clock import RealClock, StepClock, set_realtime_priority
 
     robot = appell.load("puma560")
     reference = appell.trajectories.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
-    model = appell.control.scaled_masses(robot, arguments.masses)
+    model = appell.control.scaled_masses(robot, arguments.mass_scale)
     compensated = arguments.law not in ("pd", "pd_gravity")
     inertia = 1.0 if compensated else model.mass_matrix(reference(0.0).q).diagonal()
     controller = make_controller(arguments, model, reference, inertia)
-    if arguments.priority and not take_priority(arguments.priority):
-        print("appell: warning: the system does not grant real-time priority.", file=sys.stderr)
-    live = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
+    if arguments.priority and not set_realtime_priority(arguments.priority):
+        print("appell: warning: the system did not grant real-time priority.", file=sys.stderr)
+    display = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
     result = appell.control.run(
         controller,
         appell.control.SimulatedCard(
-            rate=arguments.rate if arguments.virtual else None, faults=arguments.fault, port=arguments.port
+            rate=arguments.rate if arguments.virtual_time else None, faults=arguments.fault, port=arguments.port
         ),
         duration=arguments.duration,
-        clock=StepClock() if arguments.virtual else RealClock(),
-        limits=appell.control.Limits(late=1e-3 * arguments.late),
-        watch=live,
+        clock=StepClock() if arguments.virtual_time else RealClock(),
+        limits=appell.control.SafetyLimits(lateness=1e-3 * arguments.max_lateness),
+        callback=display,
     )
     texts = [str(result.table()), str(result.timing_table())]
     if arguments.plot:
@@ -127,22 +146,21 @@ def run_plant(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     import appell
-    from appell.control.hardware.arm import Arm
+    from appell.control.hardware.arm import SimulatedArm, parse_fault
     from appell.control.hardware.axes import PUMA
-    from appell.control.hardware.faults import parse_fault
     from appell.control.hardware.server import serve_arm
     from appell.errors import ArgumentError
 
     try:
         start = [float(x) for x in arguments.start.split(",")]
     except ValueError:
-        raise ArgumentError(f"--start is {arguments.start!r}, expected angles with commas between them.") from None
+        raise ArgumentError(f"--start is {arguments.start!r}, expected angles separated by commas.") from None
     if len(start) != len(PUMA):
         raise ArgumentError(f"--start has {len(start)} angles, expected {len(PUMA)}.")
     faults = [parse_fault(text, len(PUMA)) for text in arguments.fault]
-    arm = Arm(appell.load(arguments.robot), PUMA, start, faults)
-    period = 1.0 / arguments.virtual if arguments.virtual else None
-    serve_arm(arm, period, arguments.watchdog, Path(arguments.truth) if arguments.truth else None)
+    arm = SimulatedArm(appell.load(arguments.robot), PUMA, start, faults)
+    period = 1.0 / arguments.virtual_time if arguments.virtual_time else None
+    serve_arm(arm, period, arguments.watchdog, Path(arguments.ground_truth) if arguments.ground_truth else None)
     return OK
 
 
@@ -151,41 +169,42 @@ def run_export(arguments: argparse.Namespace) -> int:
 
     robot = load_robot(arguments)
     controller = make_controller(arguments, robot, [0.0] * robot.nv)
-    dtype = "float32" if arguments.float else "float64"
-    files = appell.control.export(controller, arguments.out, dtype, arguments.prefix, arguments.force)
+    files = appell.control.export(controller, arguments.out, arguments.dtype, arguments.prefix, arguments.force)
     print_result(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
     return OK
 
 
 def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any, inertia: Any = 1.0) -> Controller:
-    """The controller of the law that was asked for; its gains are times an inertia where the law has no model of it."""
+    """The controller of the law; gains are multiplied by an inertia where the law does not compensate it."""
     from appell.control.controller import CONTROLLERS
     from appell.errors import ArgumentError
 
     if not arguments.rate > 0.0:
-        raise ArgumentError(f"--rate is {arguments.rate:g}, expected a positive number of periods a second.")
-    kind = CONTROLLERS[arguments.law]
-    given = {name: getattr(arguments, name) for name in kind.law.gains}
+        raise ArgumentError(f"--rate is {arguments.rate:g}, expected a positive number of periods per second.")
+    controller = CONTROLLERS[arguments.law]
+    given = {name: getattr(arguments, name) for name in controller.law.gains}
     gains = {name: inertia * (GAINS[name] if value is None else value) for name, value in given.items()}
-    return kind(model, reference, period=1.0 / arguments.rate, limit=getattr(arguments, "limit", None), **gains)
+    effort_limit = getattr(arguments, "effort_limit", None)
+    return controller(model, reference, period=1.0 / arguments.rate, effort_limit=effort_limit, **gains)
 
 
 class Display:
-    """A table on the terminal that is drawn again ten times a second."""
+    """A table on the terminal, updated ten times per second."""
 
-    EVERY = 0.1
+    UPDATE_PERIOD = 0.1
 
     def __init__(self, rate: float) -> None:
-        self.step, self.cycles, self.drawn = max(1, round(rate * self.EVERY)), 0, 0
+        self.step, self.cycles, self.drawn = max(1, round(rate * self.UPDATE_PERIOD)), 0, 0
 
     def __call__(self, cycle: Cycle) -> None:
         self.cycles += 1
         if self.cycles % self.step:
             return
-        from appell.control.hardware.signals import output_volts
+        from appell.control.hardware.card import output_volts
 
         lines = [
-            f"{cycle.stage:9s} t {cycle.time:7.2f} s   law {1e6 * cycle.computing:6.2f} us   late {1e6 * cycle.late:7.1f} us"
+            f"{cycle.stage:9s} t {cycle.time:7.2f} s   law {1e6 * cycle.compute_time:6.2f} us   "
+            f"late {1e6 * cycle.lateness:7.1f} us"
         ]
         lines.append("joint       q [rad]   error [mrad]   torque [N m]   output [V]")
         columns = (cycle.q, 1e3 * (cycle.q - cycle.reference), cycle.tau, output_volts(cycle.codes))

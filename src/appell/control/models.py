@@ -1,10 +1,11 @@
-"""A robot that is not quite the robot: models for robustness studies."""
+"""Robots with wrong parameters, for robustness studies."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.errors import ArgumentError
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:
-    """The same robot with every body heavier by a factor, or by a factor of its own for each; inertias grow alike.
+    """The same robot with masses and inertias multiplied by a factor, one for all bodies or one per body.
 
-    Give it to a controller as its model, and the true robot to the simulation.
+    Use it as the model of a controller, with the true robot in the simulation.
 
     Example:
         >>> import appell
@@ -25,8 +26,6 @@ def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:
         >>> heavy.body("link2").mass
         18.9372
     """
-    import numpy as np
-
     factors = np.broadcast_to(np.asarray(factor, dtype=float), (len(robot.bodies),))
     if not (np.isfinite(factors).all() and (factors > 0.0).all()):
         raise ArgumentError(f"factor is {factor!r}, expected positive numbers.")

@@ -1,7 +1,7 @@
-"""Where a robot shall be: references of time, with their speeds and accelerations.
+"""References of controllers: the desired q, qd and qdd as functions of time.
 
-A reference is callable: `reference(t) -> (q, qd, qdd)`, for a time arrays (n,), for times (N,) arrays (N, n); `duration` says
-when it ends. `appell.trajectories` makes them; here is the one for a point that is held.
+`reference(t) -> (q, qd, qdd)`, arrays (n,) for a time and (N, n) for times (N,), with an end time `duration`. They come from
+`appell.trajectories`; a constant one is here.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from appell.checks import require_finite
 from appell.errors import ArgumentError
 
-Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Coordinates, speeds and accelerations."""
+ReferenceSample = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""q, qd and qdd."""
 
 
-@runtime_checkable
-class Reference(Protocol):
-    """What a controller follows."""
+class ControlReference(Protocol):
+    """The desired motion of a controller."""
 
     @property
     def duration(self) -> float: ...
 
-    def __call__(self, t: Any, /) -> Motion: ...
+    def __call__(self, t: Any, /) -> ReferenceSample: ...
 
 
 @dataclass(frozen=True)
 class Hold:
-    """One point for all times.
+    """A constant configuration.
 
     Example:
         >>> Hold((0.1, 0.2))(3.0)[0].tolist()
@@ -42,20 +42,18 @@ class Hold:
     q: tuple[float, ...]
     duration: float = math.inf
 
-    def __call__(self, t: Any, /) -> Motion:
+    def __call__(self, t: Any, /) -> ReferenceSample:
         shape = (*np.shape(t), len(self.q))
         return np.broadcast_to(np.array(self.q), shape).copy(), np.zeros(shape), np.zeros(shape)
 
 
-def as_reference(value: Reference | Callable[[float], Motion] | ArrayLike, n: int) -> Reference:
-    """A reference as it is, or a point as a reference that holds it."""
+def as_reference(value: ControlReference | Callable[[float], ReferenceSample] | ArrayLike, n: int) -> ControlReference:
+    """A callable reference as it is, or a point as a constant one."""
     if callable(value):
-        return cast("Reference", value)
+        return cast("ControlReference", value)
     point = np.asarray(value, dtype=float)
     if point.shape != (n,):
         raise ArgumentError(
-            f"reference has shape {point.shape}, expected a point ({n},) or a function of time that gives (q, qd, qdd)."
+            f"reference has shape {point.shape}, expected a point ({n},) or a function of time that returns (q, qd, qdd)."
         )
-    if not np.isfinite(point).all():
-        raise ArgumentError(f"reference[{int(np.flatnonzero(~np.isfinite(point))[0])}] is not finite.")
-    return Hold(tuple(point.tolist()))
+    return Hold(tuple(require_finite("reference", point).tolist()))

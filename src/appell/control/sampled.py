@@ -1,10 +1,10 @@
-"""One period of a controller, over scalars: the law, its torque limits, and its memory.
+"""One sample of a controller, over scalars: the law, its effort limits, and its memory.
 
     τ  = clip(law(q, q̇, signals, gains, memory), ±limit)
-    m⁺ = m + T ṁ,  but not for an entry whose joint is at its limit and whose growth would push it further there
+    m⁺ = m + T ṁ,  except for entries of saturated joints whose growth would increase the saturation
 
-The second line is conditional integration: an integral does not wind up while its drive gives all it has. A torque falls
-with its integral (τ = ... - Ki ∫e), so growth pushes further where ṁ and the cut-off part of τ have opposite signs.
+The second line is conditional integration (anti-windup). A torque falls with its integral (τ = ... - Ki ∫e), so growth
+increases the saturation where ṁ and the cut-off part of τ have opposite signs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from appell.algebra import Scalar
 from appell.algorithms.laws import Law, Vector
@@ -22,8 +24,8 @@ from appell.model.parameters import lumped
 if TYPE_CHECKING:
     from appell.model.tree import Tree
 
-UNLIMITED = 3.0e38
-"""What stands for no torque limit: finite, also in single precision. [N m, N]"""
+NO_EFFORT_LIMIT = 3.0e38
+"""Value for joints without effort limit: finite, also in single precision. [N m, N]"""
 
 
 @dataclass(frozen=True)
@@ -40,60 +42,55 @@ class TreeModel:
 
 
 def sampled_step(
-    controlled: Controlled, q: Vector, qd: Vector, reference: Vector, gains: Vector, limit: Vector, *kept: Vector
+    controlled: ControlledTree, q: Vector, qd: Vector, reference: Vector, gains: Vector, limit: Vector, *state: Vector
 ) -> list[Vector]:
-    """Torques, then each vector of the memory at the next period; `kept` is the memory now and the period, if any."""
+    """Torques, then each vector of the memory at the next sample; `state` is the memory and the period, if any."""
     law, n = controlled.law, len(q)
-    memory, (period,) = kept if kept else ([], [0.0])
-    signals, strengths, stored = (
+    memory, (period,) = state if state else ([], [0.0])
+    signals, law_gains, law_memory = (
         {name: values[k * n : (k + 1) * n] for k, name in enumerate(names)}
         for names, values in ((law.signals, reference), (law.gains, gains), (law.memory, memory))
     )
-    wanted = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, strengths, stored)
-    tau = [clipped(x, bound) for x, bound in zip(wanted, limit, strict=True)]
-    excess = [a - b for a, b in zip(wanted, tau, strict=True)]
+    desired = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
+    tau = [clip(x, bound) for x, bound in zip(desired, limit, strict=True)]
+    cut_off = [a - b for a, b in zip(desired, tau, strict=True)]
     rates = law.rates(q, qd, signals)
-    grown = [
-        [m + period * rate * allowed(beyond, rate) for m, rate, beyond in zip(stored[k], rates[k], excess, strict=True)]
-        for k in law.memory
+    next_memory = [
+        [
+            m + period * rate * integration_factor(beyond, rate)
+            for m, rate, beyond in zip(law_memory[name], rates[name], cut_off, strict=True)
+        ]
+        for name in law.memory
     ]
-    return [tau, *grown]
+    return [tau, *next_memory]
 
 
-def allowed(beyond: Scalar, rate: Scalar) -> Scalar:
-    """0 where a torque is cut off and its integral would push it further, else 1."""
-    return 1.0 + least(sign(beyond) * sign(rate), 0.0)
+def integration_factor(cut_off: Scalar, rate: Scalar) -> Scalar:
+    """0 where a joint is saturated and its integral would increase the saturation, else 1."""
+    return 1.0 + minimum(sign(cut_off) * sign(rate), 0.0)
 
 
-def clipped(x: Scalar, bound: Scalar) -> Scalar:
+def clip(x: Scalar, bound: Scalar) -> Scalar:
     """x between -bound and bound."""
-    return -least(-least(x, bound), bound)
+    return -minimum(-minimum(x, bound), bound)
 
 
-def least(a: Scalar, b: Scalar) -> Scalar:
-    """The lesser of two scalars."""
-    if hasattr(a, "fmin"):
-        return a.fmin(b)
-    import numpy
-
-    return numpy.minimum(a, b)
+def minimum(a: Scalar, b: Scalar) -> Scalar:
+    """The lesser of two CasADi or NumPy scalars."""
+    return a.fmin(b) if hasattr(a, "fmin") else np.minimum(a, b)
 
 
 def sign(x: Scalar) -> Scalar:
     """-1, 0 or 1."""
-    if hasattr(x, "fmin"):
-        return x.sign()
-    import numpy
-
-    return numpy.sign(x)
+    return x.sign() if hasattr(x, "fmin") else np.sign(x)
 
 
 @dataclass(frozen=True)
-class Controlled(System):
-    """A robot under a law, as one function `step` with the robot's dynamics inside.
+class ControlledTree(System):
+    """A tree with a control law, as one function `step` that includes the robot's dynamics.
 
-    Its inputs are the state `q` and `qd`; all signals in `reference` and all gains in `gains`, one after the other as the
-    law lists them; `limit`; and for laws that have one, `memory` and `period`. The result has a row for the torques and one
+    Inputs: the state `q` and `qd`; the signals in `reference` and the gains in `gains`, concatenated in the order of the law;
+    the effort limits `limit`; and for laws with memory, `memory` and `period`. The result has a row for the torques and one
     for each vector of the memory.
     """
 
@@ -102,8 +99,8 @@ class Controlled(System):
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        kept = ("memory", "period") if self.law.memory else ()
-        names = ("q", "qd", "reference", "gains", "limit", *kept)
+        state = ("memory", "period") if self.law.memory else ()
+        names = ("q", "qd", "reference", "gains", "limit", *state)
         shape = (1 + len(self.law.memory), "v")
         return {"step": Quantity("step", names, shape, "sampled", methods={"sampled": sampled_step})}
 

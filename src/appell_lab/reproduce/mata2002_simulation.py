@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from appell.control import Tracking
+from appell.control import ComputedTorque
 from appell.kinematics.inverse import BRANCHES
 from appell.simulation.simulate import simulate
 from appell.table import Table
@@ -111,7 +111,7 @@ def evaluation_times() -> dict[str, float]:
 def controlled_error() -> float:
     """Largest error of a joint where a controller follows the line. [rad]"""
     case = replay()
-    controller = Tracking(case.robot, case.line, kp=400.0, kd=40.0, period=1e-3)
+    controller = ComputedTorque(case.robot, case.line, kp=400.0, kd=40.0, period=1e-3)
     q, qd, _ = case.wanted
     motion = simulate(
         case.robot, q[0], qd[0], case.line.duration, control=controller, method="rk4", dt=1e-3, sample=INTERVAL
@@ -138,7 +138,7 @@ def growth_table() -> Table:
         "whatever the integration does: the arm is held up by torques alone, as an upside-down pendulum. In 5 s a difference "
         f"grows by a factor of about {np.median([row[4] for row in rows]):.1g}, and no tolerance of an integrator is small "
         f"enough. The printed errors, qd/q = {min(printed):.1f} to {max(printed):.1f} 1/s, show the same growth.",
-        "A controller with feedback takes it out: under tracking control every 1 ms (`appell.control.Tracking`) no joint "
+        "A controller with feedback takes it out: under tracking control every 1 ms (`appell.control.ComputedTorque`) no joint "
         f"leaves the line by more than {controlled_error():.1g} rad.",
     )
     columns = (

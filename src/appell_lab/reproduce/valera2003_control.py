@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from appell.control import IntegralTracking, PointToPoint, Tracking
+from appell.control import ComputedTorque, ComputedTorqueIntegral, PointToPoint
 from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
 from appell.plotting import COLOURS, new_figure, tidy
 from appell.simulation.simulate import simulate
@@ -61,7 +61,7 @@ def followed() -> dict[str, Followed]:
 
 def _controlled(reference: JointReference) -> Trajectory:
     robot = line().motion.robot
-    controller = Tracking(robot, reference, kp=KP, kd=KD, period=PERIOD)
+    controller = ComputedTorque(robot, reference, kp=KP, kd=KD, period=PERIOD)
     rest = np.zeros(robot.nv)
     return simulate(
         robot, reference(0.0).q, rest, reference.duration, control=controller, method="rk4", dt=PERIOD, sample=0.02
@@ -124,8 +124,8 @@ def computing_times() -> dict[str, float]:
     robot, reference = line().motion.robot, line()
     controllers: dict[str, Controller] = {
         "point to point": PointToPoint(robot, reference(0.0).q, kp=KP, kd=KD),
-        "tracking": Tracking(robot, reference, kp=KP, kd=KD),
-        "tracking with integral action": IntegralTracking(robot, reference, kp=KP, kd=KD, ki=KI),
+        "tracking": ComputedTorque(robot, reference, kp=KP, kd=KD),
+        "tracking with integral action": ComputedTorqueIntegral(robot, reference, kp=KP, kd=KD, ki=KI),
     }
     q, qd, _ = reference(1.0)
 

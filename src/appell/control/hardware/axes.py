@@ -1,4 +1,4 @@
-"""What lies between a joint and the signals: gear, encoder, potentiometer, amplifier and motor of each axis."""
+"""Transmission between joints and signals: gear, encoder, potentiometer, amplifier and motor of each axis."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.control.hardware.signals import (
+from appell.control.hardware.card import (
     OUTPUT_VOLTS,
     POTENTIOMETER_VOLTS,
-    ZERO,
+    ZERO_CODE,
     input_volts,
     output_codes,
     output_volts,
 )
 from appell.errors import ArgumentError
 
-EDGES = 4
-"""Counts a line of an encoder: every edge of A and of B is one."""
+COUNTS_PER_LINE = 4
+"""Counts per line of an encoder: every edge of A and of B."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The drives of a robot, one entry a joint.
+    """The actuators and sensors of a robot, one entry per joint.
 
     Attributes:
-        lines: of the encoder on the motor's shaft, a turn.
-        gear: turns of the motor for one of the joint, negative where it turns the other way.
+        lines: of the encoder on the motor shaft, per turn.
+        gear: turns of the motor per turn of the joint, negative where the direction changes.
         torque: at the joint with 10 V at the amplifier. [N m]
-        continuous: at the joint, that the motor can give for ever without its thermal switch opening. [N m]
+        continuous: continuous torque at the joint, at which the thermal switch does not open. [N m]
         lower, upper: joint angles at which the potentiometer gives 0 V and 5 V. [rad]
     """
 
@@ -44,40 +44,40 @@ class Axes:
     def __post_init__(self) -> None:
         sizes = {name: len(value) for name, value in vars(self).items()}
         if len(set(sizes.values())) != 1:
-            raise ArgumentError(f"axes have different numbers of entries: {sizes}. Give one of each a joint.")
+            raise ArgumentError(f"axes have different numbers of entries: {sizes}. Give one of each per joint.")
 
     def __len__(self) -> int:
         return len(self.lines)
 
     @cached_property
-    def turn(self) -> np.ndarray:
-        """Counts a turn of the motor, (n,)."""
-        return EDGES * np.array(self.lines)
+    def counts_per_turn(self) -> np.ndarray:
+        """Counts per turn of the motor, (n,)."""
+        return COUNTS_PER_LINE * np.array(self.lines)
 
     @cached_property
-    def scale(self) -> np.ndarray:
-        """Joint angle a count, with the gear's sign, (n,). [rad]"""
-        return 2.0 * math.pi / (self.turn * np.array(self.gear))
+    def angle_per_count(self) -> np.ndarray:
+        """Joint angle per count, with the sign of the gear, (n,). [rad]"""
+        return 2.0 * math.pi / (self.counts_per_turn * np.array(self.gear))
 
     @property
     def resolution(self) -> np.ndarray:
-        """Joint angle a count, (n,). [rad]"""
-        return np.abs(self.scale)
+        """Joint angle per count, (n,). [rad]"""
+        return np.abs(self.angle_per_count)
 
     def counts(self, q: np.ndarray) -> np.ndarray:
-        """Absolute counts at joint angles; an index pulse lies at every whole turn of the motor."""
-        return np.floor(q / self.scale).astype(int)
+        """Absolute counts at joint angles; index pulses are at whole turns of the motor."""
+        return np.floor(q / self.angle_per_count).astype(int)
 
     def angles(self, counts: np.ndarray) -> np.ndarray:
-        """The middle of the joint angles that have these absolute counts. [rad]"""
-        return (np.asarray(counts) + 0.5) * self.scale
+        """The middle of the joint angles with these absolute counts. [rad]"""
+        return (np.asarray(counts) + 0.5) * self.angle_per_count
 
     def potentiometer_volts(self, q: np.ndarray) -> np.ndarray:
         lower, upper = np.array(self.lower), np.array(self.upper)
         return POTENTIOMETER_VOLTS * (q - lower) / (upper - lower)
 
     def coarse_angles(self, codes: np.ndarray) -> np.ndarray:
-        """Joint angles as the potentiometers see them. [rad]"""
+        """Joint angles from codes of the potentiometers. [rad]"""
         lower, upper = np.array(self.lower), np.array(self.upper)
         return lower + (upper - lower) * input_volts(codes) / POTENTIOMETER_VOLTS
 
@@ -86,18 +86,18 @@ class Axes:
         return output_codes(tau / np.array(self.torque) * OUTPUT_VOLTS)
 
     def outputs(self, tau: np.ndarray, residue: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Codes for joint torques and what is left over by rounding, which belongs to the next period.
+        """Codes for joint torques, and the rounding error to add in the next period.
 
-        The converter's step is 0.01 N m at the wrist, as much as moves it at 0.7 rad/s²; with the rest carried over, the
-        torque is right in the mean. What saturation cuts off is not carried.
+        The converter's step is 0.01 N m at the wrist, which accelerates it by 0.7 rad/s²; with the rounding error carried
+        over, the mean torque is exact. Torque lost to saturation is not carried over.
         """
-        wanted = tau + residue
-        codes = self.output_codes(wanted)
-        step = np.array(self.torque) / ZERO
-        return codes, np.clip(wanted - self.torques(codes), -step, step)
+        desired = tau + residue
+        codes = self.output_codes(desired)
+        step = np.array(self.torque) / ZERO_CODE
+        return codes, np.clip(desired - self.torques(codes), -step, step)
 
     def torques(self, codes: np.ndarray) -> np.ndarray:
-        """Joint torques that codes of the analog outputs give. [N m]"""
+        """Joint torques from codes of the analog outputs. [N m]"""
         return output_volts(codes) / OUTPUT_VOLTS * np.array(self.torque)
 
 
@@ -112,5 +112,5 @@ PUMA = Axes(
 """A PUMA. Lines: Valera et al. 2003, section 3. Gear ratios: Corke and Armstrong-Hélouvry, A search for consensus among model
 parameters reported for the PUMA 560 robot, 1994 (couplings within the wrist are left out). Torques at full output: the largest
 joint torques in Armstrong, Khatib and Burdick, The explicit dynamic model and inertial parameters of the PUMA 560 arm, 1986.
-Assumed, as no source gives it: motors stand half of that for ever; potentiometers turn with the joint and span three quarters of
-a turn to each side."""
+Assumed, without a source: half of that as continuous torque; potentiometers on the joint shaft with a range of three quarters
+of a turn to each side."""

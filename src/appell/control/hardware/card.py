@@ -1,34 +1,33 @@
-"""The signals between a controller and a robot, as Valera et al. 2003, section 3, wire them, and their converters.
+"""Data acquisition cards: the interface to hardware, its signals as Valera et al. 2003, section 3, and their converters.
 
-Six potentiometers (0-5 V through a 12-bit converter), six incremental encoders (channels A, B and index), six thermal
-switches; six analog outputs (±10 V from a 12-bit converter), two outputs for the tool.
+Six potentiometers (0-5 V, 12-bit converter), six incremental encoders (channels A, B and index), six thermal switches; six
+analog outputs (±10 V, 12-bit converter), two digital outputs for the tool. docs/howto/hardware.md shows a card of one's own.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 BITS = 12
 CODES = 2**BITS
 """Levels of the converters in both directions."""
-
 POTENTIOMETER_VOLTS = 5.0
 OUTPUT_VOLTS = 10.0
-ZERO = CODES // 2
+ZERO_CODE = CODES // 2
 """Code of an analog output for 0 V."""
 
 
 class Readings(NamedTuple):
-    """What the cards know of the robot at one moment.
+    """All inputs at one time.
 
     Attributes:
-        tick: number of the reading; it grows by one.
+        tick: number of the reading; increases by one.
         potentiometers: codes of the voltages, 0 to 4095.
-        counts: of the encoders, four a line, from zero where the card was switched on.
-        latches: the count at the last index pulse.
-        pulses: index pulses since the card was switched on.
+        counts: of the encoders, four per line, from zero at power-on of the card.
+        latches: counts at the last index pulse.
+        pulses: number of index pulses since power-on of the card.
         overheated: thermal switches, true when a motor is too hot.
     """
 
@@ -41,19 +40,35 @@ class Readings(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """What the cards put out: codes of the voltages at the amplifiers (2048 is 0 V), and the tool's two outputs."""
+    """All outputs: codes of the amplifier voltages (2048 is 0 V), and the two outputs of the tool."""
 
     codes: tuple[int, ...]
     tool: tuple[bool, bool] = (False, False)
 
     @classmethod
     def zero(cls, n: int) -> Commands:
-        """No voltage anywhere, tool off: the safe stop."""
-        return cls((ZERO,) * n)
+        """All voltages zero, tool off: the safe stop."""
+        return cls((ZERO_CODE,) * n)
+
+
+class Card(Protocol):
+    """Interface of data acquisition cards. Where the hardware fails, `read` and `write` raise `HardwareError`."""
+
+    def read(self) -> Readings:
+        """All inputs now. A simulation in virtual time first advances by one period."""
+        ...
+
+    def write(self, commands: Commands) -> None:
+        """Set all outputs; they hold until the next call. The first call switches the actuators on."""
+        ...
+
+    def close(self) -> None:
+        """Set all outputs to zero and switch the actuators off."""
+        ...
 
 
 def input_codes(volts: np.ndarray) -> np.ndarray:
-    """What the input converter makes of voltages: 0 V gives 0, 5 V and more 4095.
+    """Codes of the input converter: 0 V gives 0, 5 V and more 4095.
 
     Example:
         >>> input_codes(np.array([-1.0, 2.5, 5.0])).tolist()
@@ -63,20 +78,20 @@ def input_codes(volts: np.ndarray) -> np.ndarray:
 
 
 def input_volts(codes: np.ndarray) -> np.ndarray:
-    """The middle of the voltages that have these codes. [V]"""
+    """The middle of the voltages with these codes. [V]"""
     return (np.asarray(codes) + 0.5) / CODES * POTENTIOMETER_VOLTS
 
 
 def output_codes(volts: np.ndarray) -> np.ndarray:
-    """The codes nearest to voltages, limited to what the converter has: 0 to 4095.
+    """The codes nearest to voltages, limited to the range of the converter: 0 to 4095.
 
     Example:
         >>> output_codes(np.array([-12.0, 0.0, 10.0])).tolist()
         [0, 2048, 4095]
     """
-    return np.clip(np.rint(volts / OUTPUT_VOLTS * ZERO) + ZERO, 0, CODES - 1).astype(int)
+    return np.clip(np.rint(volts / OUTPUT_VOLTS * ZERO_CODE) + ZERO_CODE, 0, CODES - 1).astype(int)
 
 
 def output_volts(codes: np.ndarray) -> np.ndarray:
     """The voltages of codes: -10 V to 9.995 V in steps of 4.88 mV. [V]"""
-    return (np.asarray(codes) - ZERO) / ZERO * OUTPUT_VOLTS
+    return (np.asarray(codes) - ZERO_CODE) / ZERO_CODE * OUTPUT_VOLTS

@@ -1,4 +1,4 @@
-"""The simulated robot as a card: starts its process and talks to it."""
+"""The simulated robot as a card: starts its process and exchanges messages with it."""
 
 from __future__ import annotations
 
@@ -12,68 +12,74 @@ from os import PathLike
 from typing import Any
 
 from appell.control.hardware.axes import PUMA
-from appell.control.hardware.signals import Commands, Readings
+from appell.control.hardware.card import Commands, Readings
 from appell.control.hardware.wire import QUIT, READ, WRITE, Codec, receive, send
+from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import HardwareError
 
-START = 60.0
-"""How long the plant may take to be there. [s]"""
+START_TIMEOUT = 60.0
+"""Time allowed for the start of the plant process. [s]"""
 
 
 class SimulatedCard:
     """A `Card` whose robot is `appell control plant`, a simulated PUMA in a process of its own on this machine.
 
     Args:
-        rate: virtual time, one period at this rate for every reading; None for the clock's time. [Hz]
-        start: joint angles when it is switched on, the plant's own by default. [rad]
-        faults: what shall go wrong, such as `"overheat:2@1.5"` (`appell control plant --help`).
-        robot: what is simulated, a file or a built-in name, with the axes of the PUMA.
-        watchdog: how long the plant waits for outputs before it takes its controller for dead. [s]
-        patience: how long the plant may take to answer before it counts as dead. [s]
-        truth: file for its true motion (.npz), written when it ends.
-        port: where a plant waits that was started by hand; then none is started.
+        rate: virtual time, one period at this rate per reading; None for real time. [Hz]
+        start: joint angles at power-on; those of `appell control plant` by default. [rad]
+        faults: faults to inject, such as `"overheat:2@1.5"` (`appell control plant --help`).
+        robot: the simulated robot, a file or a built-in name, with the axes of the PUMA.
+        watchdog: time without outputs after which the plant stops. [s]
+        timeout: time allowed for a reply of the plant. [s]
+        ground_truth: file for the true motion (.npz), written at the end.
+        port: of a plant that is running already; no process is started.
 
     Attributes:
-        plant: the process, None where it was started by hand.
-        ended: what it said at its end; empty before, and where it ended without a word.
+        plant: the plant process; None if it was running already.
+        exit_message: last message of the plant; empty before its end, and if it exits without one.
 
     Example:
         >>> import appell
         >>> with appell.control.SimulatedCard(rate=1000.0) as card:
         ...     readings = card.read()
-        >>> len(readings.potentiometers), readings.counts, card.ended["by"]
+        >>> len(readings.potentiometers), readings.counts, card.exit_message["by"]
         (6, (0, 0, 0, 0, 0, 0), 'controller ended')
     """
 
+    ended = renamed_attribute("ended", "exit_message")
+
+    @renamed_arguments(patience="timeout", truth="ground_truth")
     def __init__(
         self, *, rate: float | None = None, start: Sequence[float] = (), faults: Sequence[str] = (),
-        robot: str = "puma560", watchdog: float = 5.0, patience: float = 5.0, truth: str | PathLike | None = None,
+        robot: str = "puma560", watchdog: float = 5.0, timeout: float = 5.0, ground_truth: str | PathLike | None = None,
         port: int | None = None,
     ) -> None:  # fmt: skip
-        self.codec, self.patience, self.ended = Codec(len(PUMA)), patience, dict[str, Any]()
+        self.codec, self.timeout, self.exit_message = Codec(len(PUMA)), timeout, dict[str, Any]()
         self.plant: subprocess.Popen[str] | None = None
         if port is None:
             options = ["--robot", robot, "--watchdog", str(watchdog), *(f"--fault={fault}" for fault in faults)]
-            options += [f"--virtual={rate}"] if rate else []
+            options += [f"--virtual-time={rate}"] if rate else []
             options += ["--start=" + ",".join(str(float(x)) for x in start)] if len(start) else []
-            options += [f"--truth={truth}"] if truth else []
+            options += [f"--ground-truth={ground_truth}"] if ground_truth else []
             command = [sys.executable, "-m", "appell", "control", "plant", *options]
             self.plant = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            self.connection = socket.create_connection(("127.0.0.1", port or self.heard()["port"]), timeout=START)
+            self.connection = socket.create_connection(
+                ("127.0.0.1", port or self.next_message()["port"]), timeout=START_TIMEOUT
+            )
         except (HardwareError, OSError, KeyError, ValueError) as error:
             self.end()
-            raise HardwareError(f"the simulated robot is not there: {error}") from None
-        self.connection.settimeout(patience)
+            raise HardwareError(f"the simulated robot did not start: {error}") from None
+        self.connection.settimeout(timeout)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def heard(self) -> dict[str, Any]:
-        """The next line that our plant says; nothing of one that was started by hand."""
+    def next_message(self) -> dict[str, Any]:
+        """The next line of the plant's standard output; empty for a plant that was running already."""
         if self.plant is None or self.plant.stdout is None:
             return {}
         line = self.plant.stdout.readline()
         if not line:
-            raise HardwareError("its process ended without a word.")
+            raise HardwareError("the plant process exited without a message.")
         return json.loads(line)
 
     def read(self) -> Readings:
@@ -84,22 +90,22 @@ class SimulatedCard:
         send(self.connection, WRITE + self.codec.pack_commands(commands))
 
     def close(self) -> None:
-        """End the connection; the plant switches its drives off, says how it ended and goes. One that does not is ended."""
+        """End the connection; the plant switches its actuators off and exits."""
         with suppress(HardwareError):
             send(self.connection, QUIT)
         self.connection.close()
         self.end()
 
     def end(self) -> None:
-        """See our plant off."""
+        """Wait for the plant process; kill it if it hangs."""
         if self.plant is None:
             return
         try:
-            said, _ = self.plant.communicate(timeout=self.patience)
+            output, _ = self.plant.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
             self.plant.kill()
-            said, _ = self.plant.communicate()
-        self.ended = json.loads(said.splitlines()[-1]) if said.strip() else {}
+            output, _ = self.plant.communicate()
+        self.exit_message = json.loads(output.splitlines()[-1]) if output.strip() else {}
 
     def __enter__(self) -> SimulatedCard:
         return self

@@ -1,4 +1,4 @@
-"""When the next period begins: by the clock, or as soon as the last one is over."""
+"""Clocks of a run: real time, or virtual time for simulated robots."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ import os
 import time
 from typing import Protocol
 
-SPIN = 100e-6
-"""The last stretch before a deadline, in which the clock is watched instead of slept through. [s]"""
+SPIN_TIME = 100e-6
+"""Time before a deadline that is spent in a busy loop instead of asleep. [s]"""
 
 
 class Clock(Protocol):
-    """What keeps the period; `real` says whether its periods take their time."""
+    """Timing of the periods; `real` is true for real time."""
 
     @property
     def real(self) -> bool: ...
 
     def start(self) -> None:
-        """The first period begins now."""
+        """Begin the first period."""
         ...
 
     def wait(self, tick: int, period: float) -> float:
-        """Wait for the beginning of period number `tick`; how late it is. [s]"""
+        """Wait for the beginning of period number `tick` and return its lateness. [s]"""
         ...
 
 
 class RealClock:
-    """Deadlines at multiples of the period after the start, so that lateness does not add up."""
+    """Real time. Deadlines are multiples of the period after the start, so that lateness does not accumulate."""
 
     real = True
 
     def __init__(self) -> None:
-        self.begun = time.perf_counter()
+        self.start_time = time.perf_counter()
 
     def start(self) -> None:
-        self.begun = time.perf_counter()
+        self.start_time = time.perf_counter()
 
     def wait(self, tick: int, period: float) -> float:
-        deadline = self.begun + tick * period
+        deadline = self.start_time + tick * period
         while (rest := deadline - time.perf_counter()) > 0.0:
-            if rest > SPIN:
-                time.sleep(rest - SPIN)
+            if rest > SPIN_TIME:
+                time.sleep(rest - SPIN_TIME)
         return -rest
 
 
 class StepClock:
-    """Virtual time, for a robot that moves on by a period when it is read: nothing is ever late."""
+    """Virtual time, for a simulated robot that advances by one period per reading; no period is late."""
 
     real = False
 
     def start(self) -> None:
-        """There is nothing to start."""
+        """Nothing to do."""
 
     def wait(self, tick: int, period: float) -> float:
         return 0.0
 
 
-def take_priority(level: int) -> bool:
-    """Ask the operating system for real-time priority (SCHED_FIFO); whether it was granted."""
+def set_realtime_priority(level: int) -> bool:
+    """Request real-time priority (SCHED_FIFO) from the operating system; whether it was granted."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(level))
     except (AttributeError, OSError):

@@ -1,10 +1,10 @@
-"""Speeds from encoder counts: a steady-state observer that knows the acceleration the controller asks for.
+"""Velocities from encoder counts: a steady-state observer with the reference acceleration as input.
 
     predict   q̂ ← q̂ + T q̂̇ + T²/2 q̈_d,   q̂̇ ← q̂̇ + T q̈_d
     correct   r = q - q̂;   q̂ ← q̂ + (1 - p²) r,   q̂̇ ← q̂̇ + (1 - p)²/T r,   p = exp(-ω T)
 
-Both error poles lie at p. Differences of counts would be steps of one count a period (0.1 rad/s at 1 kHz); here one count
-moves the speed by (1 - p)²/T ≈ ω² T of it.
+Both error poles are at p. Differences of counts would have steps of one count per period (0.1 rad/s at 1 kHz); here one count
+changes the velocity by (1 - p)²/T ≈ ω² T of it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 
 
 class Estimate(NamedTuple):
-    """Joint angles and speeds. [rad, rad/s]"""
+    """Joint angles and velocities. [rad, rad/s]"""
 
     q: np.ndarray
     qd: np.ndarray
 
-    def moved(self, shift: np.ndarray) -> Estimate:
-        """The same motion where the origin of the angles was corrected."""
+    def shifted(self, shift: np.ndarray) -> Estimate:
+        """The same motion after a correction of the angles' origin."""
         return Estimate(self.q + shift, self.qd)
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Gains for a period.
+    """Observer for a sampling period.
 
     Attributes:
         bandwidth: ω. [rad/s]
@@ -47,7 +47,7 @@ class Observer:
     bandwidth: float = 200.0
 
     def step(self, last: Estimate, measured: np.ndarray, qdd: np.ndarray) -> Estimate:
-        """The estimate at a new measurement, a period after the last one, with the acceleration that was asked for."""
+        """The estimate at a new measurement one period after the last one; qdd is the reference acceleration."""
         period, p = self.period, math.exp(-self.bandwidth * self.period)
         q = last.q + period * (last.qd + 0.5 * period * qdd)
         r = measured - q

@@ -1,4 +1,4 @@
-"""What happened in a run of the open controller: motion, timing, and why it ended."""
+"""Record of a run of the open controller: motion, timing, and the reason of a stop."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.control.hardware.axes import Axes
-from appell.control.hardware.homing import Homed
+from appell.control.hardware.card import Commands
+from appell.control.hardware.homing import HomingResult
+from appell.control.hardware.plot import plot
 from appell.control.hardware.safety import Stop
-from appell.control.hardware.signals import Commands
+from appell.deprecation import renamed_attribute
 from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.control.controller import Controller
 
-TIMINGS = {True: ("period", "jitter", "late", "computing", "answering"), False: ("computing", "answering")}
-"""What is said about time, each as mean, 99 % and worst: where the clock was kept, and in virtual time."""
+TIMINGS = {True: ("period", "jitter", "lateness", "compute_time", "io_time"), False: ("compute_time", "io_time")}
+"""Timing quantities that are reported, in real time and in virtual time."""
 
 
 class Cycle(NamedTuple):
     """One period.
 
     Attributes:
-        time: since the run began. [s]
+        time: since the beginning of the run. [s]
         stage: `"home"`, `"approach"` or `"follow"`.
-        q, reference: where the robot is, as estimated, and where it should be, (n,). [rad]
-        tau, codes: what the law asks for [N m], and the outputs that were set, (n,).
-        begun: the clock at its beginning. [s]
-        late: after its deadline. [s]
-        computing: time of the control law. [s]
-        answering: time from the readings to the outputs. [s]
+        q, reference: estimated and desired joint angles, (n,). [rad]
+        tau, codes: torques of the control law [N m], and codes of the outputs, (n,).
+        start_time: clock at the beginning of the period. [s]
+        lateness: after the deadline. [s]
+        compute_time: of the control law. [s]
+        io_time: from the readings to the outputs. [s]
     """
 
     time: float
@@ -41,34 +43,15 @@ class Cycle(NamedTuple):
     reference: np.ndarray
     tau: np.ndarray
     codes: np.ndarray
-    begun: float
-    late: float
-    computing: float
-    answering: float
+    start_time: float
+    lateness: float
+    compute_time: float
+    io_time: float
 
-
-class Recorder:
-    """Keeps the periods of a run."""
-
-    def __init__(self) -> None:
-        self.cycles: list[Cycle] = []
-
-    def add(self, cycle: Cycle) -> None:
-        self.cycles.append(cycle)
-
-    def run(
-        self, controller: Controller, axes: Axes, timed: bool, stop: Stop | None, outputs: Commands, homed: Homed | None
-    ) -> Run:
-        """The periods as arrays."""
-        columns = zip(*self.cycles, strict=True) if self.cycles else [()] * len(Cycle._fields)
-        named = dict(zip(Cycle._fields, columns, strict=True))
-        wide = {k: np.array(named[k], dtype=float).reshape(-1, len(axes)) for k in ("q", "reference", "tau", "codes")}
-        long = {k: np.array(named[k], dtype=float) for k in ("begun", "late", "computing", "answering")}
-        return Run(
-            law=controller.law.name, nominal=controller.period or 0.0, timed=timed, resolution=axes.resolution, stop=stop,
-            outputs=outputs, homed=homed, joint_names=controller.robot.joint_names,
-            t=np.array(named["time"], dtype=float), stage=np.array(named["stage"], dtype=str), **wide, **long,
-        )  # fmt: skip
+    begun = renamed_attribute("begun", "start_time")
+    late = renamed_attribute("late", "lateness")
+    computing = renamed_attribute("computing", "compute_time")
+    answering = renamed_attribute("answering", "io_time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,27 +59,27 @@ class Run:
     """A run of the open controller, N periods of n joints.
 
     Attributes:
-        law: of the controller.
-        nominal: its period. [s]
-        timed: whether a clock kept it; in virtual time periods are as long as they take.
-        resolution: joint angle of one encoder count (a quarter line, through the gear), (n,). [rad]
-        stop: why it ended before its time, None if it did not.
-        outputs: what the cards were left with: zero volts.
-        homed: offsets of the encoders, None if it never got there.
-        t: times since the run began, (N,). [s]
+        law: name of the control law.
+        nominal_period: of the controller. [s]
+        real_time: whether periods were timed by a clock; in virtual time they are as long as they take.
+        resolution: joint angle per encoder count (a quarter line, through the gear), (n,). [rad]
+        stop: reason of an early stop, None without one.
+        outputs: last outputs of the cards: zero volts.
+        homing: offsets of the encoders, None if homing was not completed.
+        t: times since the beginning of the run, (N,). [s]
         stage: of each period, (N,).
-        q, reference: where the robot is, as estimated from the encoders, and where it should be, (N, n). [rad]
-        tau, codes: what the law asked for [N m], and the codes of the outputs, (N, n).
-        begun, late, computing, answering: as in `Cycle`, (N,). [s]
+        q, reference: joint angles estimated from the encoders, and desired ones, (N, n). [rad]
+        tau, codes: torques of the control law [N m], and codes of the outputs, (N, n).
+        start_time, lateness, compute_time, io_time: as in `Cycle`, (N,). [s]
     """
 
     law: str
-    nominal: float
-    timed: bool
+    nominal_period: float
+    real_time: bool
     resolution: np.ndarray
     stop: Stop | None
     outputs: Commands
-    homed: Homed | None
+    homing: HomingResult | None
     joint_names: tuple[str, ...]
     t: np.ndarray
     stage: np.ndarray
@@ -104,14 +87,23 @@ class Run:
     reference: np.ndarray
     tau: np.ndarray
     codes: np.ndarray
-    begun: np.ndarray
-    late: np.ndarray
-    computing: np.ndarray
-    answering: np.ndarray
+    start_time: np.ndarray
+    lateness: np.ndarray
+    compute_time: np.ndarray
+    io_time: np.ndarray
+
+    nominal = renamed_attribute("nominal", "nominal_period")
+    timed = renamed_attribute("timed", "real_time")
+    homed = renamed_attribute("homed", "homing")
+    begun = renamed_attribute("begun", "start_time")
+    late = renamed_attribute("late", "lateness")
+    computing = renamed_attribute("computing", "compute_time")
+    answering = renamed_attribute("answering", "io_time")
+    following = renamed_attribute("following", "tracking_error")
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end."""
+        """Whether the run was completed."""
         return self.stop is None
 
     @property
@@ -122,49 +114,49 @@ class Run:
     @property
     def period(self) -> np.ndarray:
         """Measured time between the beginnings of periods, (N - 1,). [s]"""
-        return np.diff(self.begun)
+        return np.diff(self.start_time)
 
     @property
     def jitter(self) -> np.ndarray:
-        """How far the periods are from their nominal length, (N - 1,). [s]"""
-        return np.abs(self.period - self.nominal)
+        """Deviation of the periods from the nominal one, (N - 1,). [s]"""
+        return np.abs(self.period - self.nominal_period)
 
     def timing(self) -> dict[str, dict[str, float]]:
-        """Mean, 99th percentile and worst of period, jitter, lateness, computing and answering time. [s]"""
-        values = {name: getattr(self, name) for name in TIMINGS[self.timed]}
+        """Mean, 99th percentile and worst of the timing quantities, by name. [s]"""
+        values = {name: getattr(self, name) for name in TIMINGS[self.real_time]}
         return {
             name: {"mean": float(x.mean()), "p99": float(np.percentile(x, 99)), "worst": float(x.max())}
             for name, x in values.items()
             if len(x)
         }
 
-    def following(self) -> np.ndarray:
-        """Errors while the reference was followed, (M, n). [rad]"""
+    def tracking_error(self) -> np.ndarray:
+        """Errors in the stage `"follow"`, (M, n). [rad]"""
         return self.error[self.stage == "follow"]
 
     def table(self) -> Table:
-        """Errors of each joint while the reference was followed."""
-        errors = np.abs(self.following())
+        """Tracking errors of each joint."""
+        errors = np.abs(self.tracking_error())
         rows = []
         for i, name in enumerate(self.joint_names):
             worst = float(errors[:, i].max()) if len(errors) else None
             counts = None if worst is None else worst / float(self.resolution[i])
             rows.append((name, 1e3 * float(self.resolution[i]), worst and 1e3 * worst, counts))
         return Table(
-            f"{self.law}: following error",
+            f"{self.law}: tracking error",
             ("joint", "count [mrad]", "largest error [mrad]", "in counts"),
             tuple(rows),
             (f"{self.stop.reason} at {self.stop.time:.3f} s: {self.stop.detail}" if self.stop else "finished",),
         )
 
     def timing_table(self) -> Table:
-        """Times in microseconds."""
-        rows = tuple((name, *(1e6 * value for value in each.values())) for name, each in self.timing().items())
-        return Table("Timing", ("what", "mean [us]", "99 % [us]", "worst [us]"), rows)
+        """The timing quantities in microseconds."""
+        rows = tuple((name, *(1e6 * value for value in values.values())) for name, values in self.timing().items())
+        return Table("Timing", ("quantity", "mean [us]", "99 % [us]", "worst [us]"), rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """A summary of numbers and text."""
-        errors = np.abs(self.following())
+        """A summary as numbers and text."""
+        errors = np.abs(self.tracking_error())
         return {
             "law": self.law,
             "periods": len(self.t),
@@ -177,11 +169,30 @@ class Run:
         }
 
     def plot(self, path: str | PathLike | None = None) -> Any:
-        """A picture of error, outputs and timing. Needs matplotlib.
+        """A figure of errors, outputs and timing, written to a file if a path is given. Needs matplotlib.
 
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        from appell.control.hardware.plot import plot
-
         return plot(self, path)
+
+
+def as_run(
+    cycles: list[Cycle],
+    controller: Controller,
+    axes: Axes,
+    real_time: bool,
+    stop: Stop | None,
+    homing: HomingResult | None,
+) -> Run:
+    """The periods of a run as arrays; the outputs are zero."""
+    columns = zip(*cycles, strict=True) if cycles else [()] * len(Cycle._fields)
+    named = dict(zip(Cycle._fields, columns, strict=True))
+    matrices = {k: np.array(named[k], dtype=float).reshape(-1, len(axes)) for k in ("q", "reference", "tau", "codes")}
+    times = ("start_time", "lateness", "compute_time", "io_time")
+    return Run(
+        law=controller.law.name, nominal_period=controller.period or 0.0, real_time=real_time, resolution=axes.resolution,
+        stop=stop, outputs=Commands.zero(len(axes)), homing=homing, joint_names=controller.robot.joint_names,
+        t=np.array(named["time"], dtype=float), stage=np.array(named["stage"], dtype=str), **matrices,
+        **{k: np.array(named[k], dtype=float) for k in times},
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """Readings and commands as bytes, over a local socket.
 
-A message is a letter and its fixed content: `R` asks for readings, `W` carries commands, `Q` ends the connection. Only `R` is
-answered.
+A message is a letter and content of fixed size: `R` requests readings, `W` carries commands, `Q` ends the connection. Only `R`
+has a reply.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import socket
 import struct
 
-from appell.control.hardware.signals import Commands, Readings
+from appell.control.hardware.card import Commands, Readings
 from appell.errors import HardwareError
 
 READ, WRITE, QUIT = b"R", b"W", b"Q"
 
 
 class Codec:
-    """Messages about n axes."""
+    """Messages for n axes."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -41,17 +41,17 @@ class Codec:
 
 
 def receive(connection: socket.socket, size: int) -> bytes:
-    """Exactly so many bytes; an end or a silence before that is an error."""
+    """Exactly `size` bytes; raises if the connection ends or times out before."""
     content = bytearray()
     while len(content) < size:
         try:
             part = connection.recv(size - len(content))
         except TimeoutError:
-            raise HardwareError(f"no answer within {connection.gettimeout():g} s.") from None
+            raise HardwareError(f"no reply within {connection.gettimeout():g} s.") from None
         except OSError as error:
             raise HardwareError(f"the connection broke: {error.strerror or error}.") from None
         if not part:
-            raise HardwareError("the connection was closed from the other side.")
+            raise HardwareError("the connection was closed by the other side.")
         content += part
     return bytes(content)
 
