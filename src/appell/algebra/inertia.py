@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 from appell.algebra.rotation import Rotation
 from appell.algebra.scalar import Scalar, is_zero
+from appell.algebra.spatial import Twist, Wrench
 from appell.algebra.vec3 import ZERO, Sym3, Vec3
 
 
 class Inertia(NamedTuple):
     """Mass m, first moment gamma = ∫ρ dm and second moment J = ∫ρρ^T dm about the frame's origin.
 
-    J is Euler's tensor of Mata 2002 eq. (11), `J = trace(I)/2 1 - I`, taken at the origin instead of the mass centre.
-    In these ten numbers mass properties add up, and the equations of motion are linear.
+    J is Euler's tensor of Mata 2002 eq. (11), `J = trace(I)/2 1 - I`, taken at the origin instead of the centre of mass.
+    Mass properties add up in these ten numbers, and the equations of motion are linear in them.
     """
 
     mass: Scalar
@@ -22,12 +23,12 @@ class Inertia(NamedTuple):
 
     @classmethod
     def at_center(cls, mass: Scalar, com: Vec3, inertia: Sym3) -> Inertia:
-        """From mass, mass centre and the inertia tensor about the mass centre."""
+        """From mass, centre of mass and the inertia tensor about it."""
         return cls(mass, com * mass, euler_tensor(inertia) + _outer(com) * mass)
 
     @property
     def com(self) -> Vec3:
-        """Mass centre; the origin where there is no mass."""
+        """Centre of mass; the origin for zero mass."""
         return ZERO if is_zero(self.mass) else self.gamma * (1 / self.mass)
 
     @property
@@ -37,14 +38,21 @@ class Inertia(NamedTuple):
 
     @property
     def inertia(self) -> Sym3:
-        """Inertia tensor about the mass centre, I in the papers."""
+        """Inertia tensor about the centre of mass, I in the papers."""
         return (self.J - _outer(self.com) * self.mass).complement()
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.mass + other.mass, self.gamma + other.gamma, self.J + other.J)
 
+    def momentum(self, twist: Twist) -> Wrench:
+        """Momentum m v + ω x γ and moment of momentum γ x v + H ω about the origin, of a body with this twist."""
+        return Wrench(
+            twist.linear * self.mass + twist.angular.cross(self.gamma),
+            self.gamma.cross(twist.linear) + self.at_origin @ twist.angular,
+        )
+
     def transformed(self, R: Rotation, p: Vec3) -> Inertia:
-        """The same body seen from a frame in which the old frame has rotation R and origin p."""
+        """The same body in a frame in which this frame has rotation R and origin p."""
         gamma = R @ self.gamma
         return Inertia(
             self.mass,

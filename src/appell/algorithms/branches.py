@@ -1,13 +1,13 @@
-"""A tree as serial chains, and where their links stand: sections 2 and 3.1 of Shafei and Shafei 2018, and steps 1 and 2 of
-its appendix.
+"""A tree as serial chains, and the transformations of their links: sections 2 and 3.1 of Shafei and Shafei 2018, and steps
+1 and 2 of its appendix.
 
-Each branch leads from the base to one tip. A link that lies on several branches has its mass in the first of them and is
-massless (virtual) in all others, so that the Gibbs functions of the branches add up to that of the tree.
+A branch is the path from the base to one tip. A link on several branches has its mass in the first of them and is massless
+(virtual) in the others, so that the Gibbs functions of the branches add up to that of the tree.
     (3)   T_i = T_i-1 E_i-1 A_i         E the constant transformation along link i-1, A that of the joint
     (7)   Ȧ_i = U_1i q̇_i               U_1i = ∂A_i/∂q_i
-What is more general here: the way along a link may turn, and any joint is allowed. With S_k the unit twists of a joint along
-the axes of its child, as 4x4 matrices, and u_k its speeds (quasi-velocities too), Ȧ = A Σ S_k u_k, so U_1k = A S_k. The
-translations X_1, X_2 of the base, with U_3k = ∂E_0/∂X_k of (10)-(12), are two such joints at the beginning of every branch.
+More general than the paper: E may contain a rotation, and any joint is allowed. With S_k the unit twists of a joint along
+the axes of its child, as 4x4 matrices, and u_k its velocities (also quasi-velocities), Ȧ = A Σ S_k u_k, so U_1k = A S_k. The
+translations X_1, X_2 of the base, with U_3k = ∂E_0/∂X_k of (10)-(12), are two such joints at the start of every branch.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class BranchInertia(NamedTuple):
     """B_1 of (15), B_2 of (16) and c of (20).
 
     The paper's links are rods: B_1 = ½ ∫ μ r r^T dη is the mass on the centre line, B_2 the inertia of the cross-sections,
-    c = ∫ μ r dη. A body of any other shape is taken as a uniform rod from O_i, through its mass centre, to twice as far, and
-    B_2 is all its inertia tensor has beyond the rod's. For the paper's rods these are the same numbers.
+    c = ∫ μ r dη. A body of any other shape is split into a uniform rod from O_i, with the body's centre of mass, and B_2, the
+    difference of the inertia tensors. For the paper's rods these are the same numbers.
     """
 
     B1: Matrix
@@ -44,11 +44,11 @@ class BranchInertia(NamedTuple):
 
 
 MASSLESS = BranchInertia(NULL, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), column(Vec3(0.0, 0.0, 0.0), 0.0))
-"""A link that has its mass in another branch."""
+"""A link whose mass belongs to another branch."""
 
 
 class BranchLink(NamedTuple):
-    """A link of a branch: its index i in the tree, and whether the branch has its mass."""
+    """A link of a branch: its index i in the tree, and whether its mass belongs to this branch."""
 
     i: int
     link: Link
@@ -60,14 +60,14 @@ class BranchLink(NamedTuple):
 
 
 def branches(tree: Tree) -> list[list[BranchLink]]:
-    """All branches, each from the base to a tip, in the order in which a walk through the tree meets the tips."""
+    """All branches, each from the base to a tip, in depth-first order of the tips."""
     seen: set[int] = set()
-    found = []
+    result = []
     for tip in _tips(tree):
         path = tree.ancestors(tip)[::-1]
-        found.append([BranchLink(i, tree.links[i], i not in seen) for i in path])
+        result.append([BranchLink(i, tree.links[i], i not in seen) for i in path])
         seen.update(path)
-    return found
+    return result
 
 
 def _tips(tree: Tree) -> Iterator[int]:
@@ -80,10 +80,10 @@ def _tips(tree: Tree) -> Iterator[int]:
 
 
 class LinkTransform(NamedTuple):
-    """Where a link stands.
+    """Transformations of a link.
 
     Attributes:
-        step: E_i-1 A_i, from the link to the one before.
+        step: E_i-1 A_i, from the link to the previous one.
         R: ^{i-1}R_i, the rotation of the step.
         T: from the link to the reference frame.
         dT: T̂_i-1 U_1i, the derivative of T in every degree of freedom of the joint, (33) for j = i.
@@ -96,8 +96,8 @@ class LinkTransform(NamedTuple):
 
 
 def transformations(tree: Tree, q: Sequence[Scalar]) -> list[LinkTransform]:
-    """Steps 1 and 2 for every link; one that lies on several branches stands at the same place in all of them."""
-    places: list[LinkTransform] = []
+    """Steps 1 and 2 for every link; a link on several branches has the same in all of them."""
+    transforms: list[LinkTransform] = []
     for link in tree.links:
         along = Rotation(
             AxisRotation(2, link.azimuth.cos, link.azimuth.sin), AxisRotation(0, link.tilt.cos, link.tilt.sin)
@@ -105,6 +105,6 @@ def transformations(tree: Tree, q: Sequence[Scalar]) -> list[LinkTransform]:
         R, p = link.kind.placement(link.coordinates(q), link.offset)
         E, A = transformation(along, link.origin), transformation(R, p)
         U1 = [A @ screw(unit) for unit in link.kind.motion_subspace()]
-        That = (IDENTITY if link.parent == BASE else places[link.parent].T) @ E
-        places.append(LinkTransform(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
-    return places
+        That = (IDENTITY if link.parent == BASE else transforms[link.parent].T) @ E
+        transforms.append(LinkTransform(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
+    return transforms

@@ -1,32 +1,31 @@
-"""Momentum of the whole robot about its mass centre, its matrix, and the Jacobian of the mass centre.
+"""Momentum of the whole robot about its centre of mass, its matrix, and the Jacobian of the centre of mass.
 
-A unit speed of joint j moves everything that hangs on it as one rigid body. With the joint's unit twist taken at the
-world's origin (velocity e, angular velocity w) and mass m, first moment γ and inertia tensor H of that body about the same
-point, its momentum and moment of momentum are
+A unit velocity of joint j moves its subtree as one rigid body. With the joint's unit twist at the world origin (velocity e,
+angular velocity w) and mass m, first moment γ and inertia tensor H of the subtree about the same point, its momentum and
+moment of momentum are
     P = m e + w x γ        L = γ x e + H w
-and the columns of A_G are [P; L - c x P], c the mass centre of the robot. Rotors are left out, as in Pinocchio: what
-turns in a gear is not the joint's own motion.
+and the columns of A_G are [P; L - c x P], c the centre of mass of the robot. Rotors are left out, as in Pinocchio.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Twist, Vec3, Wrench, is_zero
+from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Twist, Vec3, Wrench
+from appell.algorithms.energy import require_mass
 from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.algorithms.registry import algorithm
-from appell.errors import ModelError
 from appell.model.tree import BASE, Tree
 
 
 @algorithm("centroidal_momentum", "composite")
 def centroidal_momentum(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
-    """Momentum and moment of momentum about the mass centre, along the world's axes.  [kg m/s, kg m²/s]"""
+    """Momentum and moment of momentum about the centre of mass, along the world axes.  [kg m/s, kg m²/s]"""
     motions = world_motion(tree, q, qd)
     bodies = own_bodies(tree, motions)
     P, L = ZERO, ZERO
     for body, motion in zip(bodies, motions, strict=True):
-        own = momentum(body, at_world_origin(Twist(motion.omega, motion.v), motion.p))
+        own = body.momentum(at_world_origin(Twist(motion.omega, motion.v), motion.p))
         P, L = P + own.force, L + own.moment
     mass, gamma = moving_mass(bodies)
     return [*P, *(L - gamma.cross(P) * (1.0 / mass))]
@@ -48,7 +47,7 @@ def centroidal_momentum_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Sca
 
 @algorithm("center_of_mass_jacobian", "composite")
 def center_of_mass_jacobian(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """ċ = J qd: the momentum that unit speeds give, for each kilogram.  [m, 1]"""
+    """ċ = J qd: momentum per unit velocity and unit mass.  [m, 1]"""
     motions = world_motion(tree, q)
     bodies = own_bodies(tree, motions)
     mass, _ = moving_mass(bodies)
@@ -60,7 +59,7 @@ def center_of_mass_jacobian(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar
 
 
 def own_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Inertia]:
-    """Mass properties of every link about the world's origin, along the world's axes."""
+    """Mass properties of every link about the world origin, along the world axes."""
     return [
         link.inertia.transformed(Rotation(DirectionCosines(motion.R)), motion.p)
         for link, motion in zip(tree.links, motions, strict=True)
@@ -68,17 +67,16 @@ def own_bodies(tree: Tree, motions: list[WorldMotion]) -> list[Inertia]:
 
 
 def moving_mass(bodies: list[Inertia]) -> tuple[Scalar, Vec3]:
-    """Mass and first moment of all moving bodies; some mass must be there."""
+    """Mass and first moment of all moving bodies; raises for zero mass."""
     mass, gamma = 0.0, ZERO
     for body in bodies:
         mass, gamma = mass + body.mass, gamma + body.gamma
-    if is_zero(mass):
-        raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
+    require_mass(mass)
     return mass, gamma
 
 
 def unit_momenta(tree: Tree, motions: list[WorldMotion], bodies: list[Inertia]) -> Iterator[tuple[int, Wrench]]:
-    """For every degree of freedom of every joint, the speed it belongs to and the momentum that a unit of it gives."""
+    """For every degree of freedom of every joint, its index in qd and the momentum per unit velocity."""
     carried = list(bodies)
     for i in reversed(range(len(carried))):
         parent = tree.links[i].parent
@@ -86,17 +84,9 @@ def unit_momenta(tree: Tree, motions: list[WorldMotion], bodies: list[Inertia]) 
             carried[parent] = carried[parent] + carried[i]
     for link, motion, body in zip(tree.links, motions, carried, strict=True):
         for k, unit in enumerate(motion.units(link.kind.motion_subspace())):
-            yield link.idx_v + k, momentum(body, at_world_origin(unit, motion.p)).times(link.multiplier)
+            yield link.idx_v + k, body.momentum(at_world_origin(unit, motion.p)).times(link.multiplier)
 
 
 def at_world_origin(twist: Twist, p: Vec3) -> Twist:
-    """The twist of a frame at p as that of the point at the world's origin."""
+    """The twist of a frame at p, taken at the world origin."""
     return Twist(twist.angular, twist.linear + p.cross(twist.angular))
-
-
-def momentum(body: Inertia, twist: Twist) -> Wrench:
-    """P and L about the origin of a body that moves with this twist, in the place of a force and its moment."""
-    return Wrench(
-        twist.linear * body.mass + twist.angular.cross(body.gamma),
-        body.gamma.cross(twist.linear) + body.at_origin @ twist.angular,
-    )

@@ -1,7 +1,7 @@
-"""Rates of coordinates from speeds, q̇ = N(q) qd, over any scalars.
+"""Coordinate rates q̇ = N(q) qd over any scalars.
 
-Most joints have q̇ = qd. Those whose speeds are quasi-velocities, taken along the moving body's own axes (floating, planar,
-spherical), say so by a `rate` of their kind; here they are called free.
+Most joints have q̇ = qd. Floating, planar and spherical joints have quasi-velocities along the axes of the moving body: their
+joint models define `rate`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 class QuasiVelocityJoint(NamedTuple):
-    """A joint whose coordinates do not change at its speeds.
+    """A joint with q̇ = N(q) v, N not the identity.
 
     Attributes:
-        name: of the joint.
         kind: name in `appell.model.joints.KINDS`.
-        q, v: its first coordinate and first speed.
+        idx_q, idx_v: index of its first entry in q and in qd.
     """
 
     name: str
@@ -32,26 +31,26 @@ class QuasiVelocityJoint(NamedTuple):
 
 
 def quasi_velocity_joints(tree: Tree) -> tuple[QuasiVelocityJoint, ...]:
-    """The free joints of a robot, in the order of the coordinates."""
-    found = (
+    """The quasi-velocity joints of a robot, in the order of q."""
+    joints = (
         QuasiVelocityJoint(link.name, link.kind.name, link.idx_q, link.idx_v)
         for link in tree.links
         if link.kind.has_quasi_velocities
     )
-    return tuple(sorted(found, key=lambda joint: joint.idx_q))
+    return tuple(sorted(joints, key=lambda joint: joint.idx_q))
 
 
-def quaternions(free: Sequence[QuasiVelocityJoint]) -> tuple[tuple[str, int], ...]:
-    """The joints that have a unit quaternion among their coordinates, each with the place in q where it begins."""
-    begins = ((joint, KINDS[joint.kind].quaternion) for joint in free)
-    return tuple((joint.name, joint.idx_q + begin) for joint, begin in begins if begin is not None)
+def quaternions(joints: Sequence[QuasiVelocityJoint]) -> tuple[tuple[str, int], ...]:
+    """Names of the joints with a unit quaternion, each with the index of its first entry in q."""
+    offsets = ((joint, KINDS[joint.kind].quaternion) for joint in joints)
+    return tuple((joint.name, joint.idx_q + offset) for joint, offset in offsets if offset is not None)
 
 
-def coordinate_rates(free: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     """q̇ = N(q) qd; nq scalars from nq and nv scalars."""
     rates: list[Scalar] = []
     done = 0
-    for _, name, i, k in free:
+    for _, name, i, k in joints:
         kind = KINDS[name]
         rates += qd[done:k]
         rates += kind.rate(q[i : i + kind.nq], qd[k : k + kind.nv])
@@ -59,11 +58,11 @@ def coordinate_rates(free: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], qd
     return [*rates, *qd[done:]]
 
 
-def normalize_quaternions(free: Sequence[QuasiVelocityJoint], q: Sequence[Scalar]) -> list[Scalar]:
-    """The same configuration with quaternions of unit length, from which steps along q̇ drift away."""
+def normalize_quaternions(joints: Sequence[QuasiVelocityJoint], q: Sequence[Scalar]) -> list[Scalar]:
+    """The configuration with quaternions of unit length; steps along q̇ change their length."""
     q = list(q)
-    for _, begin in quaternions(free):
-        x, y, z, w = q[begin : begin + 4]
+    for _, first in quaternions(joints):
+        x, y, z, w = q[first : first + 4]
         length = sqrt(x * x + y * y + z * z + w * w)
-        q[begin : begin + 4] = x / length, y / length, z / length, w / length
+        q[first : first + 4] = x / length, y / length, z / length, w / length
     return q

@@ -2,11 +2,11 @@
 
 The acceleration of a particle is r̈ = J q̈ + J̇ q̇, so ∂G/∂q̈ = ∫ J^T (J q̈ + J̇ q̇) dm and the velocity forces are C q̇ with
     C = ∫ J^T J̇ dm,        Ṁ - 2C = ∫ (J̇^T J - J^T J̇) dm is skew.
-Take J_k = e_k + w_k x r for joint k (velocity at the world's origin and angular velocity of its unit twist), so that
-J̇_k = ė_k + ẇ_k x r + w_k x ṙ. For all that hangs on joint j the integrals are a wrench about the world's origin
+With J_k = e_k + w_k x r for joint k (velocity at the world origin and angular velocity of its unit twist),
+J̇_k = ė_k + ẇ_k x r + w_k x ṙ. Over the subtree of joint j the integrals are a wrench about the world origin
     F = m ė + ẇ x γ + w x P          N = γ x ė + H ẇ + D w
-with mass m, first moment γ, inertia tensor H, momentum P = ∫ ṙ dm and D = tr(K) 1 - K, K = ∫ ṙ r^T dm. For k on the way from
-j to the base, C_kj = e_k · F_j + w_k · N_j, and C_jk is the same bilinear form with the roles of j and k exchanged.
+with mass m, first moment γ, inertia tensor H, momentum P = ∫ ṙ dm and D = tr(K) 1 - K, K = ∫ ṙ r^T dm. For every
+ancestor k of j, C_kj = e_k · F_j + w_k · N_j, and C_jk is the same bilinear form with the roles of j and k exchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from appell.model.tree import BASE, Link, Tree
 
 
 class GroupMomentum(NamedTuple):
-    """Mass properties about the world's origin, momentum P = ∫ ṙ dm and K = ∫ ṙ r^T dm of a group of bodies."""
+    """Mass properties about the world origin, momentum P = ∫ ṙ dm and K = ∫ ṙ r^T dm of a group of bodies."""
 
     inertia: Inertia
     P: Vec3
@@ -34,21 +34,13 @@ class GroupMomentum(NamedTuple):
     def D(self) -> Mat3:
         return IDENTITY * (self.K.xx + self.K.yy + self.K.zz) - self.K
 
-    def momentum(self, unit: Twist) -> Wrench:
-        """∫ J dm and its moment, the momentum that a unit speed gives."""
-        m, gamma, _ = self.inertia
-        return Wrench(
-            unit.linear * m + unit.angular.cross(gamma),
-            gamma.cross(unit.linear) + self.inertia.at_origin @ unit.angular,
-        )
-
     def force(self, unit: Twist, rate: Twist) -> Wrench:
         """∫ J̇ dm and its moment (F, N)."""
-        steady = self.momentum(rate)
-        return Wrench(steady.force + unit.angular.cross(self.P), steady.moment + self.D @ unit.angular)
+        own = self.inertia.momentum(rate)
+        return Wrench(own.force + unit.angular.cross(self.P), own.moment + self.D @ unit.angular)
 
     def rotational_part(self, unit: Twist) -> Vec3:
-        """The vector whose product with w_k is the part of C_jk that w_k brings: ∫ (w_k x ṙ) · J_j dm."""
+        """The vector a with w_k · a = ∫ (w_k x ṙ) · J_j dm, the part of w_k in C_jk."""
         return self.P.cross(unit.linear) + self.D.T @ unit.angular
 
 
@@ -56,7 +48,7 @@ class GroupMomentum(NamedTuple):
 def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     """C(q, qd).  [N m s, N s]"""
     motions = world_motion(tree, q, qd)
-    groups = carried_bodies(tree, motions)
+    groups = subtrees(tree, motions)
     units = [unit_twists(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
     C: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(tree.nv)]
 
@@ -68,18 +60,18 @@ def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> li
     for j, group in enumerate(groups):
         for b, (unit, rate) in enumerate(units[j]):
             F, N = group.force(unit, rate)
-            p, turning = group.momentum(unit), group.rotational_part(unit)
+            p, rotational = group.inertia.momentum(unit), group.rotational_part(unit)
             for k in tree.ancestors(j):
                 for a, (other, other_rate) in enumerate(units[k]):
                     add(k, a, j, b, other.linear @ F + other.angular @ N)
                     if k != j:
-                        back = other_rate.linear @ p.force + other_rate.angular @ p.moment + other.angular @ turning
-                        add(j, b, k, a, back)
+                        value = other_rate.linear @ p.force + other_rate.angular @ p.moment + other.angular @ rotational
+                        add(j, b, k, a, value)
     return C
 
 
-def carried_bodies(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum]:
-    """Each link with everything it carries."""
+def subtrees(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum]:
+    """The subtree of each link."""
     groups = [own_body(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
     for i in reversed(range(len(groups))):
         parent = tree.links[i].parent
@@ -89,7 +81,7 @@ def carried_bodies(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum
 
 
 def own_body(link: Link, motion: WorldMotion) -> GroupMomentum:
-    """One link about the world's origin."""
+    """One link about the world origin."""
     R, p, omega, v = motion
     m, arm = link.inertia.mass, R @ link.inertia.gamma
     J = R.dot(R.dot(link.inertia.J.full()).T)
@@ -101,7 +93,7 @@ def own_body(link: Link, motion: WorldMotion) -> GroupMomentum:
 
 
 def unit_twists(link: Link, motion: WorldMotion) -> list[tuple[Twist, Twist]]:
-    """Unit twists of the link's joint, taken at the world's origin, and their rates."""
+    """Unit twists of the link's joint, at the world origin, and their rates."""
     pairs = []
     for w, u in motion.units(link.kind.motion_subspace()):
         wd, ud = motion.omega.cross(w), motion.omega.cross(u)

@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, mass centre, and the Gibbs function."""
+"""Kinetic and potential energy, centre of mass, and the Gibbs function."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from appell.model.tree import BASE, Tree
 @algorithm("kinetic_energy", "gibbs", lumpable=True)
 def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Scalar:
     """T = Σ (m v²/2 + v · (ω x γ) + ω · H ω/2) + rotors, v the velocity of the link's origin.  [J]"""
-    speeds: list[tuple[Vec3, Vec3]] = []
+    velocities: list[tuple[Vec3, Vec3]] = []
     total: Scalar = 0.0
     for link, (R, s) in zip(tree.links, tree.placements(q), strict=True):
-        omega, v = (ZERO, ZERO) if link.parent == BASE else speeds[link.parent]
+        omega, v = (ZERO, ZERO) if link.parent == BASE else velocities[link.parent]
         joint = link.kind.twist(link.velocities(qd))
         omega, v = R.T @ omega + joint.angular, R.T @ (v + omega.cross(s)) + joint.linear
-        speeds.append((omega, v))
+        velocities.append((omega, v))
         momentum = v * (0.5 * link.inertia.mass) + omega.cross(link.inertia.gamma)
         total = total + v @ momentum + omega @ (link.inertia.at_origin @ omega) * 0.5
-        for speed in link.velocities(qd):
-            total = total + speed * speed * (0.5 * link.armature)
+        for rate in link.velocities(qd):
+            total = total + rate * rate * (0.5 * link.armature)
     return total
 
 
@@ -39,13 +39,18 @@ def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
 def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
     """Σ m_i r_i / Σ m_i over the moving bodies, in the world frame.  [m]"""
     mass, moment = first_moment(tree, q)
-    if is_zero(mass):
-        raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
+    require_mass(mass)
     return tree.base @ moment * (1.0 / mass)
 
 
+def require_mass(mass: Scalar) -> None:
+    """Raise if the robot's mass is zero for every state."""
+    if is_zero(mass):
+        raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
+
+
 def first_moment(tree: Tree, q: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
-    """Mass and first moment of all moving bodies about the world's origin, in the base frame of the recursions."""
+    """Mass and first moment of all moving bodies about the world origin, in the base frame of the recursions."""
     masses = [link.inertia.mass for link in tree.links]
     moments = [link.inertia.gamma for link in tree.links]
     mass, moment = 0.0, ZERO
@@ -61,7 +66,7 @@ def first_moment(tree: Tree, q: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
 
 @algorithm("gibbs_function", "gibbs")
 def gibbs_function(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> Scalar:
-    """G = Σ (m r̈²/2 + ω̇ · I ω̇/2 + ω̇ · (ω x I ω)) + rotors, Mata 2002 (3) and (4); r̈ holds gravity.  [J/s²]"""
+    """G = Σ (m r̈²/2 + ω̇ · I ω̇/2 + ω̇ · (ω x I ω)) + rotors, Mata 2002 (3) and (4); r̈ includes gravity.  [J/s²]"""
     total: Scalar = 0.0
     for link, motion in zip(tree.links, propagate_motion(tree, tree.placements(q), qd, qdd), strict=True):
         rdd = motion.sdd + motion.Omega @ link.inertia.com

@@ -1,7 +1,7 @@
 """Matrices over scalars for the formulations that use 4x4 transformations.
 
-A point of a link is the column [x, y, z, 1], a direction has a last entry of 0. Products with a number 0 are left out:
-most entries of these matrices are zeros, and tracing takes half the time without them.
+A point of a link is the column [x, y, z, 1], a direction has a last entry of 0. Products with the number 0 are
+skipped: most entries of these matrices are zeros, and tracing takes half the time without them.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Matrix:
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
-        if not (_nothing(x) or _nothing(y)):
+        if not (_is_zero(x) or _is_zero(y)):
             total = total + x * y
     return total
 
 
-def _nothing(x: Scalar) -> bool:
+def _is_zero(x: Scalar) -> bool:
     return isinstance(x, float) and x == 0.0
 
 

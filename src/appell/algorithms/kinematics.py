@@ -1,6 +1,6 @@
-"""Pose, Jacobian and Jacobian rate of a frame of the robot.
+"""Motion of the links in the world frame; pose, Jacobian and Jacobian rate of a frame.
 
-A column of the Jacobian is the unit twist of one joint carried to the frame: with e the joint's angular direction, u its
+A column of the Jacobian is the unit twist of one joint at the frame: with e the joint's angular direction, u its
 linear one, both along the world's axes, and p the joint's origin,
     LOCAL_WORLD_ALIGNED  [u + e x (p_F - p); e]      WORLD  [u + p x e; e]      LOCAL  R_F^T of the first.
 """
@@ -24,7 +24,7 @@ class WorldMotion(NamedTuple):
     v: Vec3
 
     def units(self, subspace: tuple[Twist, ...]) -> tuple[Twist, ...]:
-        """Unit twists of the link's joint along the world's axes."""
+        """Unit twists of the link's joint along the world axes."""
         return tuple(Twist(self.R @ unit.angular, self.R @ unit.linear) for unit in subspace)
 
 
@@ -34,16 +34,16 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
     motions: list[WorldMotion] = []
     for link in tree.links:
         R, s = link.placement(q)
-        before = WorldMotion(tree.base, ZERO, ZERO, ZERO) if link.parent == BASE else motions[link.parent]
-        arm = before.R @ s
-        rotation = R.T.rotate_columns(before.R.T).T
+        parent = WorldMotion(tree.base, ZERO, ZERO, ZERO) if link.parent == BASE else motions[link.parent]
+        arm = parent.R @ s
+        rotation = R.T.rotate_columns(parent.R.T).T
         joint = link.kind.twist(link.velocities(qd))
         motions.append(
             WorldMotion(
                 rotation,
-                before.p + arm,
-                before.omega + rotation @ joint.angular,
-                before.v + before.omega.cross(arm) + rotation @ joint.linear,
+                parent.p + arm,
+                parent.omega + rotation @ joint.angular,
+                parent.v + parent.omega.cross(arm) + rotation @ joint.linear,
             )
         )
     return motions

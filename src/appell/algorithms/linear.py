@@ -2,7 +2,7 @@
 
 M = L^T diag(d) L, eliminated from the tips to the base: in this order the zeros between joints of different branches
 stay zeros (R. Featherstone, Efficient factorization of the joint-space inertia matrix for branched kinematic trees, Int.
-J. Robotics Research 24 (2005)). Without square roots, one division a joint.
+J. Robotics Research 24 (2005)). Without square roots, one division per joint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from appell.model.tree import Tree
 
 
 def elimination_order(tree: Tree) -> list[int]:
-    """Speeds from the tips to the base."""
+    """Indices of qd from the tips to the base."""
     last = {}
     for i, link in enumerate(tree.links):
         for k in range(link.kind.nv):
@@ -24,11 +24,11 @@ def elimination_order(tree: Tree) -> list[int]:
 
 
 def reciprocal(pivot: Scalar, where: str) -> Scalar:
-    """1 / pivot, refused where the pivot is zero for every state."""
+    """1 / pivot; raises where the pivot is zero for every state."""
     if is_zero(pivot):
         raise ModelError(
-            f"the mass matrix is singular: {where} moves nothing that has mass, inertia or a rotor. Give the links that "
-            "it carries their inertia, or the joint its rotor inertia; appell.check names such joints."
+            f"the mass matrix is singular: {where} moves no mass, inertia or rotor. Give the links that "
+            "it carries their inertia, or the joint its rotor inertia; appell.check lists such joints."
         )
     return 1.0 / pivot
 

@@ -6,7 +6,7 @@ moment are linear, so a column of K is the recursion run for a body that has one
 
     (9)   f = m s̈ + Ω γ        moment = γ x s̈ + t_O(Ω, J)        J = trace(I)/2 1 - I
 
-carried from that body to the base by (15) and (16), and projected on every joint on the way by (14). A rotor is felt at its
+propagated from that body to the base by (15) and (16), and projected on every joint of that path by (14). A rotor acts on its
 own joint alone.
 """
 
@@ -25,12 +25,12 @@ from appell.model.tree import Link, Placement, Tree
 @algorithm("regressor", "mata2002")
 def regressor(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[list[Scalar]]:
     """K with tau = K Φ."""
-    places = tree.placements(q)
-    motions = propagate_motion(tree, places, qd, qdd)
+    placements = tree.placements(q)
+    motions = propagate_motion(tree, placements, qd, qdd)
     K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         for k, unit in enumerate(unit_wrenches(tree, link, motion)):
-            for row, force in joint_forces_to_base(tree, places, i, unit):
+            for row, force in joint_forces_to_base(tree, placements, i, unit):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
     for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):
         for row, acceleration in enumerate(link.velocities(qdd), link.idx_v):
@@ -44,13 +44,15 @@ def unit_wrenches(tree: Tree, link: Link, motion: LinkMotion) -> list[Wrench]:
     return [body_force(replace(link, inertia=inertia_of(unit, R)), motion) for unit in UNITS]
 
 
-def joint_forces_to_base(tree: Tree, places: list[Placement], i: int, wrench: Wrench) -> Iterator[tuple[int, Scalar]]:
-    """Speed and generalised force on it, (14), of every joint between a body's wrench and the base, (15) and (16)."""
+def joint_forces_to_base(
+    tree: Tree, placements: list[Placement], i: int, wrench: Wrench
+) -> Iterator[tuple[int, Scalar]]:
+    """Index in qd and generalised force, (14), of every joint between a body's wrench and the base, (15) and (16)."""
     for j in tree.ancestors(i):
         link = tree.links[j]
         for k, force in enumerate(link.kind.project(wrench.moment, wrench.force)):
             yield link.idx_v + k, force * link.multiplier
-        wrench = step_inward(places[j], wrench)
+        wrench = step_inward(placements[j], wrench)
 
 
 UNITS = tuple(tuple(float(i == k) for i in range(PER_LINK)) for k in range(PER_LINK))

@@ -1,1 +1,1 @@
-"""Methods of forward dynamics, one a file."""
+"""Methods of forward dynamics, one per file."""

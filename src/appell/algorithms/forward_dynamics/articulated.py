@@ -4,9 +4,12 @@ Source: R. Featherstone, The calculation of robot dynamics using articulated-bod
 (1983), written with accelerations of origins instead of spatial accelerations, in link frames. Each degree of freedom is
 eliminated by itself, which serves joints of any number of degrees.
 
-Joints that mimic others are cut free and held by constraint forces, one more solution per such joint. Cut free they
-accelerate a thousand times more than held, and as many digits are lost; one step of iterative refinement, with the forces
-that inverse dynamics finds missing, brings them back.
+Symbols are those of Featherstone's Rigid Body Dynamics Algorithms: S a unit twist of a joint, U = I^A S, D = S · U, u the
+joint force less S · p^A, p^A the bias force, I^a the apparent inertia, c the velocity-product acceleration.
+
+Mimic joints are released and coupled again by constraint forces, one more solution per such joint. Released they
+accelerate about a thousand times more than coupled, and as many digits are lost; one step of iterative refinement with the
+residual of inverse dynamics restores them.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from appell.model.tree import BASE, Link, Placement, Tree
 
 
 class ArticulatedInertia(NamedTuple):
-    """Wrench of an articulated body from the acceleration of its handle: f = A a + B α, n = B^T a + C α."""
+    """Articulated-body inertia I^A: the wrench f = A a + B α, n = B^T a + C α for the acceleration (a, α) of the link."""
 
     A: Sym3
     B: Mat3
@@ -43,18 +46,18 @@ class ArticulatedInertia(NamedTuple):
     def plus(self, other: ArticulatedInertia) -> ArticulatedInertia:
         return ArticulatedInertia(self.A + other.A, self.B + other.B, self.C + other.C)
 
-    def without(self, unit: Twist, U: Wrench, inverse: Scalar, rigid: bool) -> ArticulatedInertia:
-        """I - U U^T / d. Without armature the rows along the freed direction are zero, and are made so exactly."""
-        f, n = U.force * inverse, U.moment * inverse
-        left = ArticulatedInertia(
+    def without(self, unit: Twist, U: Wrench, D_inv: Scalar, rigid: bool) -> ArticulatedInertia:
+        """I^a = I^A - U U^T / D. Without armature the rows along S are zero, and are set to zero exactly."""
+        f, n = U.force * D_inv, U.moment * D_inv
+        apparent = ArticulatedInertia(
             self.A - f.outer(U.force).upper(),
             self.B - f.outer(U.moment),
             self.C - n.outer(U.moment).upper(),
         )
-        return left.masked(_kept(unit.linear), _kept(unit.angular)) if rigid else left
+        return apparent.masked(_mask(unit.linear), _mask(unit.angular)) if rigid else apparent
 
     def masked(self, linear: Vec3, angular: Vec3) -> ArticulatedInertia:
-        """Rows and columns multiplied by 0 or 1."""
+        """Rows and columns multiplied by masks of 0 and 1."""
         A, B, C = self
         x, y, z = linear
         u, v, w = angular
@@ -65,14 +68,14 @@ class ArticulatedInertia(NamedTuple):
         )
 
     def transformed(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
-        """The same seen from the parent's frame and origin: a_child = a - s~ α, n = n_child + s x f."""
+        """The same in the parent's frame, at its origin: a_child = a - s~ α, n = n_child + s x f."""
         A, B, C, S = R.conjugate(self.A), R.conjugate_general(self.B), R.conjugate(self.C), skew(s)
-        moved = B - A.full().dot(S)
-        return ArticulatedInertia(A, moved, C + (S.dot(moved) - B.T.dot(S)).upper())
+        B_parent = B - A.full().dot(S)
+        return ArticulatedInertia(A, B_parent, C + (S.dot(B_parent) - B.T.dot(S)).upper())
 
 
 class EliminatedDof(NamedTuple):
-    """One eliminated degree of freedom: its unit twist, U = I S, and 1 / (S · U)."""
+    """One eliminated degree of freedom: its unit twist S, U = I^A S, and 1 / D with D = S · U + armature."""
 
     unit: Twist
     U: Wrench
@@ -81,31 +84,35 @@ class EliminatedDof(NamedTuple):
 
 @dataclass(frozen=True)
 class ArticulatedFactors:
-    """What depends on q alone: per link, its eliminated degrees of freedom and the inertia that is left."""
+    """The part that depends on q alone: per link, its eliminated degrees of freedom and its apparent inertia I^a."""
 
     tree: Tree
     placements: list[Placement]
     eliminated: list[list[EliminatedDof]]
     apparent_inertias: list[ArticulatedInertia]
 
-    def solve(self, forces: list[list[Scalar]], biases: list[Wrench], drifts: list[Twist], base: Twist):
-        """Joint accelerations from joint forces, bias wrenches of the bodies, drifts of the joints and the base's motion."""
+    def solve(
+        self, forces: list[list[Scalar]], bias_forces: list[Wrench], velocity_products: list[Twist], base: Twist
+    ) -> list[list[Scalar]]:
+        """Joint accelerations from joint forces, bias forces p^A, velocity products c and the base's acceleration."""
         links = self.tree.links
-        pushes, residues = list(biases), [list(force) for force in forces]
+        p, u, qdd = list(bias_forces), list(forces), list(forces)
         for i in reversed(range(len(links))):
-            residues[i], push = release(self.eliminated[i], residues[i], pushes[i])
+            u[i], bias_force = eliminate_forces(self.eliminated[i], forces[i], p[i])
             if links[i].parent != BASE:
-                handed = propagate_bias_force(self.placements[i], self.apparent_inertias[i], push, drifts[i])
-                pushes[links[i].parent] = pushes[links[i].parent].plus(handed)
+                passed = propagate_bias_force(
+                    self.placements[i], self.apparent_inertias[i], bias_force, velocity_products[i]
+                )
+                p[links[i].parent] = p[links[i].parent].plus(passed)
         accelerations: list[Twist] = []
         for i, link in enumerate(links):
             parent = base if link.parent == BASE else accelerations[link.parent]
-            residues[i], own = accelerate(self.eliminated[i], residues[i], self.placements[i], parent, drifts[i])
+            qdd[i], own = accelerate(self.eliminated[i], u[i], self.placements[i], parent, velocity_products[i])
             accelerations.append(own)
-        return residues
+        return qdd
 
-    def response(self, forces: list[list[Scalar]]):
-        """Joint accelerations that joint forces alone give, from rest and without gravity."""
+    def response(self, forces: list[list[Scalar]]) -> list[list[Scalar]]:
+        """Joint accelerations of joint forces alone, at rest and without gravity."""
         n = len(self.tree.links)
         return self.solve(forces, [Wrench(ZERO, ZERO)] * n, [Twist(ZERO, ZERO)] * n, Twist(ZERO, ZERO))
 
@@ -113,26 +120,25 @@ class ArticulatedFactors:
 @algorithm("forward_dynamics", "articulated", lumpable=True)
 def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
-    places = tree.placements(q)
-    factors = factorise(tree, places)
-    biases, drifts = velocity_terms(tree, places, qd)
-    free = factors.solve(on_joints(tree, tau), biases, drifts, Twist(ZERO, -tree.gravity))
+    placements = tree.placements(q)
+    factors = factorise(tree, placements)
+    released = factors.solve(joint_forces(tree, tau), *velocity_terms(tree, placements, qd), Twist(ZERO, -tree.gravity))
     if all(link.is_independent for link in tree.links):
-        return of_leaders(tree, free)
-    couplings = MimicConstraints.of(factors)
-    qdd = of_leaders(tree, couplings.enforce(free))
-    missing = [force - found for force, found in zip(tau, inverse_dynamics(tree, q, qd, qdd), strict=True)]
-    change = of_leaders(tree, couplings.enforce(factors.response(on_joints(tree, missing))))
-    return [a + b for a, b in zip(qdd, change, strict=True)]
+        return independent_accelerations(tree, released)
+    constraints = MimicConstraints.of(factors)
+    qdd = independent_accelerations(tree, constraints.enforce(released))
+    residual = [force - own for force, own in zip(tau, inverse_dynamics(tree, q, qd, qdd), strict=True)]
+    correction = constraints.enforce(factors.response(joint_forces(tree, residual)))
+    return [a + b for a, b in zip(qdd, independent_accelerations(tree, correction), strict=True)]
 
 
-def on_joints(tree: Tree, tau: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Per link, the forces on its joint: all on the leaders, none on followers."""
+def joint_forces(tree: Tree, tau: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Per link, the forces on its joint: tau on independent joints, zero on mimic joints."""
     return [[tau[link.idx_v + k] if link.is_independent else 0.0 for k in range(link.kind.nv)] for link in tree.links]
 
 
-def of_leaders(tree: Tree, accelerations: list[list[Scalar]]) -> list[Scalar]:
-    """q̈ from the accelerations of all joints."""
+def independent_accelerations(tree: Tree, accelerations: list[list[Scalar]]) -> list[Scalar]:
+    """q̈ out of the accelerations of all joints."""
     qdd: list[Scalar] = [0.0] * tree.nv
     for link, own in zip(tree.links, accelerations, strict=True):
         if link.is_independent:
@@ -140,91 +146,95 @@ def of_leaders(tree: Tree, accelerations: list[list[Scalar]]) -> list[Scalar]:
     return qdd
 
 
-def factorise(tree: Tree, places: list[Placement]) -> ArticulatedFactors:
+def factorise(tree: Tree, placements: list[Placement]) -> ArticulatedFactors:
     """Articulated-body inertias, tips first."""
     inertias = [ArticulatedInertia.of(link) for link in tree.links]
-    freed: list[list[EliminatedDof]] = [[] for _ in tree.links]
+    eliminated: list[list[EliminatedDof]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
-        freed[i], inertias[i] = eliminate(tree.links[i], inertias[i])
+        eliminated[i], inertias[i] = eliminate(tree.links[i], inertias[i])
         parent = tree.links[i].parent
         if parent != BASE:
-            inertias[parent] = inertias[parent].plus(inertias[i].transformed(*places[i]))
-    return ArticulatedFactors(tree, places, freed, inertias)
+            inertias[parent] = inertias[parent].plus(inertias[i].transformed(*placements[i]))
+    return ArticulatedFactors(tree, placements, eliminated, inertias)
 
 
 def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[EliminatedDof], ArticulatedInertia]:
-    """Free the link's joint, degree by degree; the inertia that is left is felt through the freed joint."""
+    """Eliminate the joint's degrees of freedom one by one; returns them with the apparent inertia I^a."""
     where = f"joint {link.name!r}" + (
-        "" if link.is_independent else " (freed from its leader; method 'gibbs' leaves it coupled)"
+        "" if link.is_independent else " (released from its leader; method 'gibbs' keeps it coupled)"
     )
-    freed = []
+    eliminated = []
     for unit in link.kind.motion_subspace():
         U = inertia @ unit
-        inverse = reciprocal(unit.angular @ U.moment + unit.linear @ U.force + link.armature, where)
-        freed.append(EliminatedDof(unit, U, inverse))
-        inertia = inertia.without(unit, U, inverse, rigid=is_zero(link.armature))
-    return freed, inertia
+        D_inv = reciprocal(unit.angular @ U.moment + unit.linear @ U.force + link.armature, where)
+        eliminated.append(EliminatedDof(unit, U, D_inv))
+        inertia = inertia.without(unit, U, D_inv, rigid=is_zero(link.armature))
+    return eliminated, inertia
 
 
-def release(freed: list[EliminatedDof], forces: list[Scalar], push: Wrench) -> tuple[list[Scalar], Wrench]:
-    """What the joint's forces have left to accelerate with, and the push that goes on through the joint."""
-    residues = []
-    for (unit, U, inverse), force in zip(freed, forces, strict=True):
-        u = force - (unit.angular @ push.moment + unit.linear @ push.force)
-        push = push.plus(U.times(u * inverse))
-        residues.append(u)
-    return residues, push
+def eliminate_forces(
+    eliminated: list[EliminatedDof], forces: list[Scalar], bias_force: Wrench
+) -> tuple[list[Scalar], Wrench]:
+    """u = τ - S · p^A per degree of freedom, and the bias force p^A + U u / D that acts through the joint."""
+    remaining = []
+    for (unit, U, D_inv), force in zip(eliminated, forces, strict=True):
+        u = force - (unit.angular @ bias_force.moment + unit.linear @ bias_force.force)
+        bias_force = bias_force.plus(U.times(u * D_inv))
+        remaining.append(u)
+    return remaining, bias_force
 
 
-def propagate_bias_force(place: Placement, left: ArticulatedInertia, push: Wrench, drift: Twist) -> Wrench:
-    """The push on the parent: the link's own and what it takes to follow the drift of its joint."""
-    return step_inward(place, push.plus(left @ drift))
+def propagate_bias_force(
+    placement: Placement, apparent: ArticulatedInertia, bias_force: Wrench, velocity_product: Twist
+) -> Wrench:
+    """The bias force on the parent, p^A + I^a c in its frame."""
+    return step_inward(placement, bias_force.plus(apparent @ velocity_product))
 
 
 def accelerate(
-    freed: list[EliminatedDof], residues: list[Scalar], place: Placement, parent: Twist, drift: Twist
+    eliminated: list[EliminatedDof], forces: list[Scalar], placement: Placement, parent: Twist, velocity_product: Twist
 ) -> tuple[list[Scalar], Twist]:
-    """Accelerations of the joint and of the link from the parent's."""
-    R, s = place
-    linear = R.T @ (parent.linear + parent.angular.cross(s)) + drift.linear
-    own = Twist(R.T @ parent.angular + drift.angular, linear)
+    """Accelerations of the joint, q̈ = (u - U · a) / D, and of the link, from the parent's."""
+    R, s = placement
+    linear = R.T @ (parent.linear + parent.angular.cross(s)) + velocity_product.linear
+    own = Twist(R.T @ parent.angular + velocity_product.angular, linear)
     accelerations = []
-    for (unit, U, inverse), u in zip(reversed(freed), reversed(residues), strict=True):
-        qdd = (u - (U.force @ own.linear + U.moment @ own.angular)) * inverse
+    for (unit, U, D_inv), u in zip(reversed(eliminated), reversed(forces), strict=True):
+        qdd = (u - (U.force @ own.linear + U.moment @ own.angular)) * D_inv
         own = Twist(own.angular + unit.angular * qdd, own.linear + unit.linear * qdd)
         accelerations.insert(0, qdd)
     return accelerations, own
 
 
-def velocity_terms(tree: Tree, places: list[Placement], qd) -> tuple[list[Wrench], list[Twist]]:
-    """Per link, the wrench of its own rotation (less external forces) and the drift of its joint."""
+def velocity_terms(tree: Tree, placements: list[Placement], qd) -> tuple[list[Wrench], list[Twist]]:
+    """Per link, its bias force (gyroscopic wrench less external forces) and its velocity product."""
     omegas: list[Vec3] = []
-    biases, drifts = [], []
+    bias_forces, velocity_products = [], []
     for i, link in enumerate(tree.links):
-        before = ZERO if link.parent == BASE else omegas[link.parent]
-        omega, drift = step_velocity(link, places[i], before, qd)
-        bias = gyroscopic_wrench(link, omega)
-        biases.append(bias.minus(tree.external[i]) if i in tree.external else bias)
-        drifts.append(drift)
+        parent = ZERO if link.parent == BASE else omegas[link.parent]
+        omega, velocity_product = step_velocity(link, placements[i], parent, qd)
+        bias_force = gyroscopic_wrench(link, omega)
+        bias_forces.append(bias_force.minus(tree.external[i]) if i in tree.external else bias_force)
+        velocity_products.append(velocity_product)
         omegas.append(omega)
-    return biases, drifts
+    return bias_forces, velocity_products
 
 
-def step_velocity(link: Link, place: Placement, before: Vec3, qd) -> tuple[Vec3, Twist]:
-    """Angular velocity of the link and its drift: the acceleration that speeds alone give it over its parent."""
-    R, s = place
+def step_velocity(link: Link, placement: Placement, parent: Vec3, qd) -> tuple[Vec3, Twist]:
+    """Angular velocity of the link and its velocity product c: its acceleration relative to the parent at q̈ = 0."""
+    R, s = placement
     joint = link.kind.twist(link.velocities(qd))
-    carried = R.T @ before
+    carried = R.T @ parent
     omega = carried + joint.angular
-    centripetal = R.T @ before.cross(before.cross(s))
+    centripetal = R.T @ parent.cross(parent.cross(s))
     return omega, Twist(carried.cross(joint.angular), centripetal + (carried + omega).cross(joint.linear))
 
 
 def gyroscopic_wrench(link: Link, omega: Vec3) -> Wrench:
-    """Wrench that keeps a body turning about its origin: ω x (ω x γ), ω x H ω."""
+    """Inertia wrench of a body that rotates with constant ω about its origin: ω x (ω x γ), ω x H ω."""
     return Wrench(omega.cross(omega.cross(link.inertia.gamma)), omega.cross(link.inertia.at_origin @ omega))
 
 
-def _kept(direction: Vec3) -> Vec3:
-    """0 for a coordinate axis that is itself the freed direction, 1 for the others."""
+def _mask(direction: Vec3) -> Vec3:
+    """0 for a coordinate axis along the eliminated direction, 1 for the others."""
     return Vec3(*(0.0 if entry == 1.0 else 1.0 for entry in direction))

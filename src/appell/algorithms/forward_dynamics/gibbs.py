@@ -18,5 +18,5 @@ from appell.model.tree import Tree
 @algorithm("forward_dynamics", "gibbs", lumpable=True)
 def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
-    right = [force - rest for force, rest in zip(tau, bias(tree, q, qd), strict=True)]
+    right = [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)]
     return solve(mass_matrix(tree, q), right, elimination_order(tree))

@@ -1,7 +1,7 @@
 """Forward dynamics by the natural orthogonal complement.
 
 Source: J. Angeles, O. Ma, Dynamic simulation of n-axis serial robotic manipulators using a natural orthogonal complement,
-Int. J. Robotics Research 7(5) (1988). The twists of all bodies are T qd; the inertia matrix is T^T 𝓜 T with 𝓜 the block
+Int. J. Robotics Research 7(5) (1988). The twists of all bodies are T qd; the mass matrix is T^T 𝓜 T with 𝓜 the block
 diagonal of mass and inertia of the bodies, and the bias is T^T of the bodies' inertia forces at zero acceleration.
 """
 
@@ -21,7 +21,7 @@ from appell.model.tree import Link, Placement, Tree
 
 
 class Column(NamedTuple):
-    """One column of T for a body: the twist of its mass centre that degree `degree` of link `link`'s joint gives."""
+    """One column of T for a body: the twist of its centre of mass per unit velocity of degree `degree` of link `link`'s joint."""
 
     link: int
     degree: int
@@ -31,9 +31,9 @@ class Column(NamedTuple):
 @algorithm("forward_dynamics", "noc")
 def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
-    places = tree.placements(q)
-    T = orthogonal_complement(tree, places)
-    right = [force - rest for force, rest in zip(tau, bias(tree, places, qd, T), strict=True)]
+    placements = tree.placements(q)
+    T = orthogonal_complement(tree, placements)
+    right = [force - own for force, own in zip(tau, bias(tree, placements, qd, T), strict=True)]
     return solve(inertia_matrix(tree, T), right, elimination_order(tree))
 
 
@@ -43,10 +43,10 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     return inertia_matrix(tree, orthogonal_complement(tree, tree.placements(q)))
 
 
-def orthogonal_complement(tree: Tree, places: list[Placement]) -> list[list[Column]]:
+def orthogonal_complement(tree: Tree, placements: list[Placement]) -> list[list[Column]]:
     """The columns of T for every body, in the body's frame, own joint first."""
     T = []
-    for i, ancestors in enumerate(partial_velocities(tree, places)):
+    for i, ancestors in enumerate(partial_velocities(tree, placements)):
         own = Ancestor(i, tree.links[i].kind.motion_subspace(), ZERO)
         com = tree.links[i].inertia.com
         T.append([
@@ -77,15 +77,15 @@ def momentum(link: Link, twist: Twist) -> Twist:
     return Twist(link.inertia.inertia @ twist.angular, twist.linear * link.inertia.mass)
 
 
-def bias(tree: Tree, places: list[Placement], qd: Sequence[Scalar], T: list[list[Column]]) -> list[Scalar]:
+def bias(tree: Tree, placements: list[Placement], qd: Sequence[Scalar], T: list[list[Column]]) -> list[Scalar]:
     """T^T of the inertia forces at zero acceleration, less the external forces."""
-    motions = propagate_motion(tree, places, qd, [0.0] * tree.nv)
+    motions = propagate_motion(tree, placements, qd, [0.0] * tree.nv)
     result: list[Scalar] = [0.0] * tree.nv
     for i, (link, motion, columns) in enumerate(zip(tree.links, motions, T, strict=True)):
         force, moment = newton_euler(link, motion)
         if i in tree.external:
-            outside = at_center(link, tree.external[i])
-            force, moment = force - outside.force, moment - outside.moment
+            external = at_center(link, tree.external[i])
+            force, moment = force - external.force, moment - external.moment
         for k, degree, twist in columns:
             v = tree.links[k].idx_v + degree
             own = twist.angular @ moment + twist.linear @ force
@@ -94,5 +94,5 @@ def bias(tree: Tree, places: list[Placement], qd: Sequence[Scalar], T: list[list
 
 
 def at_center(link: Link, wrench: Wrench) -> Wrench:
-    """The wrench moved from the link's origin to its mass centre."""
+    """The wrench about the link's centre of mass instead of its origin."""
     return Wrench(wrench.force, wrench.moment - link.inertia.com.cross(wrench.force))

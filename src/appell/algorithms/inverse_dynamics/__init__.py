@@ -1,1 +1,1 @@
-"""Methods of inverse dynamics, one a file."""
+"""Methods of inverse dynamics, one per file."""

@@ -2,11 +2,11 @@
 
 Source: J.M. Hollerbach, A recursive Lagrangian formulation of manipulator dynamics and a comparative study of dynamics
 formulation complexity, IEEE Trans. Systems, Man, and Cybernetics 10 (1980), the form with 4x4 transformations; reference 38
-of Shafei and Shafei 2018. With W_i from link i to the base, J_i = ∫ r r^T dm its 4x4 inertia and c_i its first moment,
+of Shafei and Shafei 2018. With W_i from link i to the base, J_i = ∫ r r^T dm its pseudo-inertia and c_i its first moment,
     τ_j = Σ_i Tr{∂W_i/∂q_j J_i Ẅ_i^T} - g^T ∂W_i/∂q_j c_i = Tr{∂W_j/∂q_j D_j} - g^T ∂W_j/∂q_j c_j
-    D_j = J_j Ẅ_j^T + Σ A_k D_k                c_j = c_j + Σ A_k c_k          over the links k that j carries
-The sum of traces is Lagrange's equation where q̇ are rates of coordinates. It is d'Alembert's principle for any speeds, with
-∂W_j/∂q_j = W_j S_j the direction in which a unit of the speed moves W_j.
+    D_j = J_j Ẅ_j^T + Σ A_k D_k                c_j = c_j + Σ A_k c_k          over the children k of j
+The sum of traces is Lagrange's equation where q̇ are rates of coordinates. It is d'Alembert's principle for quasi-velocities,
+with ∂W_j/∂q_j = W_j S_j the rate of W_j per unit velocity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AT_REST = TransformMotion(IDENTITY, NULL, NULL)
 @algorithm("inverse_dynamics", "hollerbach", lumpable=True)
 def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
-    A = [transformation(*place) for place in tree.placements(q)]
+    A = [transformation(*placement) for placement in tree.placements(q)]
     motions = propagate_motion(tree, A, qd, qdd)
     D = [pseudo_inertia(link) @ motion.Wdd.T for link, motion in zip(tree.links, motions, strict=True)]
     c = [column(link.inertia.gamma, link.inertia.mass) for link in tree.links]
@@ -66,8 +66,8 @@ def propagate_motion(tree: Tree, A: list[Matrix], qd, qdd) -> list[TransformMoti
     for i, link in enumerate(tree.links):
         W, Wd, Wdd = AT_REST if link.parent == BASE else motions[link.parent]
         s, sd = screw(link.kind.twist(link.velocities(qd))), screw(link.kind.twist(link.velocities(qdd)))
-        W, moved = W @ A[i], Wd @ A[i]
-        motions.append(TransformMotion(W, moved + W @ s, Wdd @ A[i] + (moved @ s) * 2.0 + W @ (s @ s + sd)))
+        W, carried = W @ A[i], Wd @ A[i]
+        motions.append(TransformMotion(W, carried + W @ s, Wdd @ A[i] + (carried @ s) * 2.0 + W @ (s @ s + sd)))
     return motions
 
 

@@ -4,9 +4,9 @@ Source: Mata et al. 2002, sections 2 and 4.1, with the corrections of docs/theor
     (9)   f_i = m_i r̈_i                 (10)  t~_i = Ω_i J_i - (Ω_i J_i)^T          (12)  Ω_i = ω̇~_i + ω~_i²
     (14)  τ_j = z_j · χ_j               (15)  χ_j = r~_jj f_j + s~_j,j+1 φ_j + t_j + R χ_j+1
                                         (16)  φ_j = R (f_j+1 + φ_j+1)
-Mass moments are taken at the origin O_i of the link frame instead of the mass centre G_i: with γ = m r and J about O_i,
-(9) reads f = m s̈ + Ω γ and r~ f + t together are γ x s̈ + t_O. The count of operations stays, massless links are allowed,
-and τ is linear in the ten numbers (m, γ, J).
+Mass moments are taken at the origin O_i of the link frame instead of the centre of mass G_i: with γ = m r and J about O_i,
+(9) reads f = m s̈ + Ω γ and r~ f + t together are γ x s̈ + t_O. The number of operations is the same, massless links are
+allowed, and τ is linear in the ten numbers (m, γ, J).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class LinkMotion(NamedTuple):
 @algorithm("inverse_dynamics", "mata2002", lumpable=True)
 def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
-    places = tree.placements(q)
-    motions = propagate_motion(tree, places, qd, qdd)  # base to tips, step 1
+    placements = tree.placements(q)
+    motions = propagate_motion(tree, placements, qd, qdd)  # base to tips, step 1
     forces = [body_force(link, motion) for link, motion in zip(tree.links, motions, strict=True)]  # step 2
-    return project_on_joints(tree, places, qdd, forces)  # tips to base, step 3
+    return project_on_joints(tree, placements, qdd, forces)  # tips to base, step 3
 
 
 @algorithm("bias", "mata2002", lumpable=True)
@@ -45,7 +45,7 @@ def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
 
 @algorithm("gravity", "mata2002", lumpable=True)
 def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
-    """Forces that hold the robot still."""
+    """Static forces: those at zero velocity and acceleration."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
 
 
@@ -54,18 +54,18 @@ def at_rest(tree: Tree) -> LinkMotion:
     return LinkMotion(ZERO, ZERO, acceleration_tensor(ZERO, ZERO), -tree.gravity)
 
 
-def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[LinkMotion]:
+def propagate_motion(tree: Tree, placements: list[Placement], qd, qdd) -> list[LinkMotion]:
     """Motion of every link, parents first."""
     motions: list[LinkMotion] = []
-    for link, place in zip(tree.links, places, strict=True):
+    for link, placement in zip(tree.links, placements, strict=True):
         parent = at_rest(tree) if link.parent == BASE else motions[link.parent]
-        motions.append(step_outward(link, place, parent, qd, qdd))
+        motions.append(step_outward(link, placement, parent, qd, qdd))
     return motions
 
 
-def step_outward(link: Link, place: Placement, parent: LinkMotion, qd, qdd) -> LinkMotion:
+def step_outward(link: Link, placement: Placement, parent: LinkMotion, qd, qdd) -> LinkMotion:
     """Motion of a link from its parent's (4.1, step 1; the terms of joint translation from the errata)."""
-    R, s = place
+    R, s = placement
     joint, jointd = link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd))
     carried = R.T @ parent.omega
     omega = carried + joint.angular
@@ -82,7 +82,7 @@ def body_force(link: Link, motion: LinkMotion) -> Wrench:
     return Wrench(force, moment)
 
 
-def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
+def project_on_joints(tree: Tree, placements: list[Placement], qdd, forces: list[Wrench]) -> list[Scalar]:
     """Generalised forces from the wrenches of the bodies, (14)-(16), tips first.
 
     Shared by all recursive methods: these are Valera 2003 (16), (17), (23), (25), (26) with α - β carried as one vector, and
@@ -97,7 +97,7 @@ def project_on_joints(tree: Tree, places: list[Placement], qdd, forces: list[Wre
         for k, force in enumerate(joint_forces(link, totals[i], qdd)):
             tau[link.idx_v + k] = tau[link.idx_v + k] + force
         if link.parent != BASE:
-            totals[link.parent] = totals[link.parent].plus(step_inward(places[i], totals[i]))
+            totals[link.parent] = totals[link.parent].plus(step_inward(placements[i], totals[i]))
     return tau
 
 
@@ -110,8 +110,8 @@ def joint_forces(link: Link, total: Wrench, qdd) -> list[Scalar]:
     ]
 
 
-def step_inward(place: Placement, total: Wrench) -> Wrench:
-    """What a link's wrench adds to its parent's: R (f + φ) of (16), and s~ φ + R χ of (15)."""
-    R, s = place
+def step_inward(placement: Placement, total: Wrench) -> Wrench:
+    """The part of a link's wrench in its parent's: R (f + φ) of (16), and s~ φ + R χ of (15)."""
+    R, s = placement
     phi = R @ total.force
     return Wrench(phi, s.cross(phi) + R @ total.moment)

@@ -18,13 +18,13 @@ from appell.model.tree import Link, Tree
 @algorithm("inverse_dynamics", "newton_euler")
 def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
-    places = tree.placements(q)
-    motions = propagate_motion(tree, places, qd, qdd)
+    placements = tree.placements(q)
+    motions = propagate_motion(tree, placements, qd, qdd)
     forces = []
     for link, motion in zip(tree.links, motions, strict=True):
         F, N = newton_euler(link, motion)
         forces.append(Wrench(F, N + link.inertia.com.cross(F)))
-    return project_on_joints(tree, places, qdd, forces)
+    return project_on_joints(tree, placements, qdd, forces)
 
 
 @algorithm("bias", "newton_euler")
@@ -34,7 +34,7 @@ def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
 
 
 def newton_euler(link: Link, motion: VectorMotion) -> Wrench:
-    """Newton's F = m r̈_G and Euler's N = I ω̇ + ω x I ω, at the mass centre."""
+    """Newton's F = m r̈_G and Euler's N = I ω̇ + ω x I ω, at the centre of mass."""
     mass, com, inertia = link.inertia.mass, link.inertia.com, link.inertia.inertia
     F = motion.acceleration_of(com) * mass
     N = inertia @ motion.omegad + motion.omega.cross(inertia @ motion.omega)

@@ -4,7 +4,8 @@ Source: Valera et al. 2003, section 2, with the corrections of docs/theory/valer
     (8)   τ_j = A_j + B_j               rotational and translational part of ∂G/∂q̈_j
     (16)  A_j = z_j · α_j               (17)  α_j = I ω̇ + ω x I ω + R α_j+1
     (23)  B_j = -z_j · β_j              (25)  β_j = m r̈_G x r_OG + φ_j x s_j,j+1 + R β_j+1
-α and β are carried as one vector α - β, which saves one rotation a joint and is what the paper's own count assumes.
+α and β are carried as one vector α - β, which saves one rotation per joint, as the paper's own count assumes.
+(9)-(12), the motion of the links by vector recursions, are shared with Newton-Euler.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class VectorMotion(NamedTuple):
 @algorithm("inverse_dynamics", "valera2003")
 def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
-    places = tree.placements(q)
-    motions = propagate_motion(tree, places, qd, qdd)  # steps 1 and 2
+    placements = tree.placements(q)
+    motions = propagate_motion(tree, placements, qd, qdd)  # steps 1 and 2
     forces = []
     for link, motion in zip(tree.links, motions, strict=True):
         force = translational_force(link, motion)
         alpha, beta = rotational_moment(link, motion), force.cross(link.inertia.com)
         forces.append(Wrench(force, alpha - beta))  # steps 4 and 5, each body's own part
-    return project_on_joints(tree, places, qdd, forces)  # the recursions of (17), (25), (26), and step 6
+    return project_on_joints(tree, placements, qdd, forces)  # the recursions of (17), (25), (26), and step 6
 
 
 @algorithm("bias", "valera2003")
@@ -49,18 +50,18 @@ def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 
 
-def propagate_motion(tree: Tree, places: list[Placement], qd, qdd) -> list[VectorMotion]:
+def propagate_motion(tree: Tree, placements: list[Placement], qd, qdd) -> list[VectorMotion]:
     """Motion of every link, parents first; gravity enters as the acceleration of the base."""
     motions: list[VectorMotion] = []
-    for link, place in zip(tree.links, places, strict=True):
+    for link, placement in zip(tree.links, placements, strict=True):
         parent = VectorMotion(ZERO, ZERO, -tree.gravity) if link.parent == BASE else motions[link.parent]
-        motions.append(step_outward(link, place, parent, qd, qdd))
+        motions.append(step_outward(link, placement, parent, qd, qdd))
     return motions
 
 
-def step_outward(link: Link, place: Placement, parent: VectorMotion, qd, qdd) -> VectorMotion:
+def step_outward(link: Link, placement: Placement, parent: VectorMotion, qd, qdd) -> VectorMotion:
     """Motion of a link from its parent's, (9)-(11)."""
-    R, s = place
+    R, s = placement
     joint, jointd = link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd))
     carried = R.T @ parent.omega
     omega = carried + joint.angular  # (9), with the factor rho that is missing in print

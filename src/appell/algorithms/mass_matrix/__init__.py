@@ -1,1 +1,1 @@
-"""Methods of mass matrix, one a file."""
+"""Methods of the mass matrix, one per file."""

@@ -45,16 +45,16 @@ class CompositeBody(NamedTuple):
 @algorithm("mass_matrix", "composite", lumpable=True)
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
-    places = tree.placements(q)
+    placements = tree.placements(q)
     D = JointSpaceMatrix(tree)
-    for j, body in enumerate(composite_bodies(tree, places)):
+    for j, body in enumerate(composite_bodies(tree, placements)):
         for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
             force = body.inertia_force(unit)
             for column, value in enumerate(tree.links[j].kind.project(force.moment, force.force)[: row + 1]):
                 D.add(j, row, j, column, value)
             k = j
             while tree.links[k].parent != BASE:
-                force = step_inward(places[k], force)
+                force = step_inward(placements[k], force)
                 k = tree.links[k].parent
                 for column, value in enumerate(tree.links[k].kind.project(force.moment, force.force)):
                     D.add(j, row, k, column, value)
@@ -85,26 +85,26 @@ class JointSpaceMatrix:
             self.M[b][a] = self.M[a][b]
 
 
-def composite_bodies(tree: Tree, places: list[Placement]) -> list[CompositeBody]:
+def composite_bodies(tree: Tree, placements: list[Placement]) -> list[CompositeBody]:
     """The composite body of every link. What does not depend on q is added first, so that it is known off-line."""
     bodies = [CompositeBody.of(link) for link in tree.links]
     for i in reversed(range(len(tree.links))):
         carried = tree.children[i]
         for k in carried:  # step 1: the carried mass as a point at the child's origin, γ_i and E_i
-            bodies[i] = bodies[i].plus(point_at(places[k], bodies[k]))
+            bodies[i] = bodies[i].plus(point_at(placements[k], bodies[k]))
         for k in carried:  # steps 4 and 5
-            bodies[i] = bodies[i].plus(moments_at(places[k], bodies[k]))
+            bodies[i] = bodies[i].plus(moments_at(placements[k], bodies[k]))
     return bodies
 
 
-def point_at(place: Placement, body: CompositeBody) -> CompositeBody:
+def point_at(placement: Placement, body: CompositeBody) -> CompositeBody:
     """The child's mass at the child's origin, seen from the parent."""
-    return CompositeBody(body.mass, place.s * body.mass, _point(place.s, body.mass))
+    return CompositeBody(body.mass, placement.s * body.mass, _point(placement.s, body.mass))
 
 
-def moments_at(place: Placement, body: CompositeBody) -> CompositeBody:
+def moments_at(placement: Placement, body: CompositeBody) -> CompositeBody:
     """The child's moments, seen from the parent: ^iφ_i+1, and -X - X^T + R ψ R^T."""
-    R, s = place
+    R, s = placement
     phi = R @ body.phi
     return CompositeBody(0.0, phi, _cross_terms(s, phi) + R.conjugate(body.psi))
 

@@ -1,11 +1,11 @@
-"""Generalised inertia matrix as the Hessian of the Gibbs function.
+"""Mass matrix as the Hessian of the Gibbs function.
 
-Source: Mata et al. 2002, sections 3 and 4.2 (the same as Provenzano 2002, section 3), for trees and for every joint kind,
+Source: Mata et al. 2002, sections 3 and 4.2 (the same as Provenzano 2002, section 3), for trees and for every joint type,
 with the corrections of docs/theory/mata2002.md. Symbols: docs/notation.md.
     (19)  D_jk = ∂²G / ∂q̈_j ∂q̈_k
-    (22)  for k on the way from j to the base, everything in frame j:
+    (22)  for every ancestor k of j, everything in frame j:
           D_jk = w_k · (N_j + s_kj x F_j) + v_k · F_j
-where (w_k, v_k) is the unit twist of joint k, s_kj leads from O_k to O_j, and (F_j, N_j) is the wrench at O_j that gives
+where (w_k, v_k) is the unit twist of joint k, s_kj the vector from O_k to O_j, and (F_j, N_j) the wrench at O_j that gives
 the composite body j the unit acceleration of joint j.
 """
 
@@ -21,7 +21,7 @@ from appell.model.tree import BASE, Placement, Tree
 
 
 class Ancestor(NamedTuple):
-    """A link k on the way to the base, seen from link j: its unit twists and the vector s_kj, in frame j."""
+    """An ancestor k of link j: its unit twists and the vector s_kj, in frame j."""
 
     link: int
     units: tuple[Twist, ...]
@@ -31,9 +31,9 @@ class Ancestor(NamedTuple):
 @algorithm("mass_matrix", "gibbs_hessian", lumpable=True)
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
-    places = tree.placements(q)
-    composites = composite_bodies(tree, places)  # steps 1, 4, 5
-    ancestors = partial_velocities(tree, places)  # steps 2 and 3
+    placements = tree.placements(q)
+    composites = composite_bodies(tree, placements)  # steps 1, 4, 5
+    ancestors = partial_velocities(tree, placements)  # steps 2 and 3
     D = JointSpaceMatrix(tree)
     for j, body in enumerate(composites):  # steps 6 and 7
         for row, unit in enumerate(tree.links[j].kind.motion_subspace()):
@@ -47,10 +47,10 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     return D.M
 
 
-def partial_velocities(tree: Tree, places: list[Placement]) -> list[list[Ancestor]]:
-    """∂ω_j/∂q̈_k, ∂s̈_j/∂q̈_k and s_kj for every j and all k before it, by rotating them outwards one link at a time."""
+def partial_velocities(tree: Tree, placements: list[Placement]) -> list[list[Ancestor]]:
+    """∂ω_j/∂q̈_k, ∂s̈_j/∂q̈_k and s_kj for every j and all its ancestors k, rotated outwards one link at a time."""
     seen: list[list[Ancestor]] = []
-    for link, (R, s) in zip(tree.links, places, strict=True):
+    for link, (R, s) in zip(tree.links, placements, strict=True):
         before: list[Ancestor] = []
         if link.parent != BASE:
             parent = Ancestor(link.parent, tree.links[link.parent].kind.motion_subspace(), ZERO)

@@ -1,8 +1,8 @@
-"""Generalised inertia matrix from the 4x4 matrices of the recursive Lagrangian formulation.
+"""Mass matrix from the 4x4 matrices of the recursive Lagrangian formulation.
 
 Source: J.M. Hollerbach 1980 (`appell.algorithms.inverse_dynamics.hollerbach`); the coefficients of q̈ in its equations are
     M_jk = Σ_i Tr{∂W_i/∂q_j J_i (∂W_i/∂q_k)^T} = Tr{∂W_j/∂q_j K_j ^kW_j^T (∂W_k/∂q_k)^T}
-for k on the way from j to the base, with K_j = J_j + Σ A_i K_i A_i^T the 4x4 inertia of j and all it carries.
+for every ancestor k of j, with K_j = J_j + Σ A_i K_i A_i^T the pseudo-inertia of j and all it carries.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from appell.model.tree import BASE, Tree
 @algorithm("mass_matrix", "hollerbach", lumpable=True)
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
-    A = [transformation(*place) for place in tree.placements(q)]
+    A = [transformation(*placement) for placement in tree.placements(q)]
     K = composite_inertias(tree, A)
     dW = unit_motions(tree, A)
     M = JointSpaceMatrix(tree)
     for j in range(len(tree.links)):
-        F = K[j]  # ^kW_j K_j, carried to the base
+        F = K[j]  # ^kW_j K_j, propagated to the base
         for k in tree.ancestors(j):
             for row, own in enumerate(dW[j]):
                 momentum = own @ F.T

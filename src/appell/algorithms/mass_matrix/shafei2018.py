@@ -1,4 +1,4 @@
-"""Generalised inertia matrix of a tree by its branches, 4x4 transformations combined with 3x3 rotations.
+"""Mass matrix of a tree by its branches, 4x4 transformations combined with 3x3 rotations.
 
 Source: Shafei and Shafei 2018, section 3.1, and steps 6 and 7 of the appendix; corrections in docs/theory/shafei2018.md.
     (I)   I_jk = 2 Tr{T̂_j-1 U_1j ^jF~_k U_1k^T T̂_k-1^T} + x_j,3 · ^jΠ_k x_k,3
@@ -25,10 +25,10 @@ Element = tuple[int, int, int, int]
 @algorithm("mass_matrix", "shafei2018")
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
-    places = transformations(tree, q)  # steps 1 and 2
+    transforms = transformations(tree, q)  # steps 1 and 2
     sums: dict[Element, Scalar] = {}
     for branch in branches(tree):  # assembled over the branches, section 3.1.3
-        for element, value in branch_inertia(branch, [places[member.i] for member in branch]):
+        for element, value in branch_inertia(branch, [transforms[member.i] for member in branch]):
             sums[element] = sums[element] + value if element in sums else value
     M = JointSpaceMatrix(tree)
     for element, value in sums.items():
@@ -36,22 +36,22 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     return M.M
 
 
-def branch_inertia(branch: list[BranchLink], places: list[LinkTransform]) -> Iterator[tuple[Element, Scalar]]:
-    """Step 7: the elements of a branch's inertia matrix, (I)."""
-    F, Pi = composite_moments(branch, places)
+def branch_inertia(branch: list[BranchLink], transforms: list[LinkTransform]) -> Iterator[tuple[Element, Scalar]]:
+    """Step 7: the elements of a branch's mass matrix, (I)."""
+    F, Pi = composite_moments(branch, transforms)
     for j, last in enumerate(branch):
-        for row, (unit, dT) in enumerate(zip(last.link.kind.motion_subspace(), places[j].dT, strict=True)):
+        for row, (unit, dT) in enumerate(zip(last.link.kind.motion_subspace(), transforms[j].dT, strict=True)):
             for k in range(j + 1):
                 first = branch[k]
-                degrees = list(enumerate(zip(first.link.kind.motion_subspace(), places[k].dT, strict=True)))
-                turned, moved = Pi[k, j] @ unit.angular, dT @ F[k, j].T
+                degrees = list(enumerate(zip(first.link.kind.motion_subspace(), transforms[k].dT, strict=True)))
+                rotation, translation = Pi[k, j] @ unit.angular, dT @ F[k, j].T
                 for degree, (other, dT_k) in degrees[: row + 1] if k == j else degrees:
-                    value = moved.trace(dT_k.T) * 2.0 + other.angular @ turned
+                    value = translation.trace(dT_k.T) * 2.0 + other.angular @ rotation
                     yield (last.i, row, first.i, degree), value
 
 
 def composite_moments(
-    branch: list[BranchLink], places: list[LinkTransform]
+    branch: list[BranchLink], transforms: list[LinkTransform]
 ) -> tuple[dict[tuple[int, int], Matrix], dict[tuple[int, int], Mat3]]:
     """Step 6: ^jF~_k and ^jΠ_k for j <= k, by recursion from the tip."""
     F: dict[tuple[int, int], Matrix] = {}
@@ -60,9 +60,9 @@ def composite_moments(
     for k in reversed(range(len(branch))):
         F[k, k] = branch[k].inertia.B1 + F_after
         Pi[k, k] = branch[k].inertia.B2.full() + Pi_after
-        F_after = places[k].step @ F[k, k] @ places[k].step.T
-        Pi_after = places[k].R.conjugate_general(Pi[k, k])
+        F_after = transforms[k].step @ F[k, k] @ transforms[k].step.T
+        Pi_after = transforms[k].R.conjugate_general(Pi[k, k])
         for j in reversed(range(k)):
-            F[j, k] = places[j + 1].step @ F[j + 1, k]
-            Pi[j, k] = places[j + 1].R.rotate_columns(Pi[j + 1, k])
+            F[j, k] = transforms[j + 1].step @ F[j + 1, k]
+            Pi[j, k] = transforms[j + 1].R.rotate_columns(Pi[j + 1, k])
     return F, Pi

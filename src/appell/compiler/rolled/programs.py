@@ -11,9 +11,9 @@ from appell.algorithms.forward_dynamics.articulated import (
     EliminatedDof,
     accelerate,
     eliminate,
+    eliminate_forces,
     gyroscopic_wrench,
     propagate_bias_force,
-    release,
     step_velocity,
 )
 from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joint_forces, step_inward, step_outward
@@ -53,7 +53,7 @@ def forward_dynamics(tree: Tree) -> Program:
     def inward(visit: Visit, carried: tuple[ArticulatedInertia, Wrench]) -> Left:
         inertia, push = carried
         freed, left = eliminate(visit.link, ArticulatedInertia.of(visit.link).plus(inertia))
-        residues, push = release(freed, visit.own["tau"], visit.kept["push"].plus(push))
+        residues, push = eliminate_forces(freed, visit.own["tau"], visit.kept["push"].plus(push))
         handed = left.transformed(*visit.place), propagate_bias_force(visit.place, left, push, visit.kept["drift"])
         return Left(handed, {"freed": tuple((U, inverse) for _, U, inverse in freed), "residues": tuple(residues)})
 
