@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from appell.algebra import IDENTITY, Mat3, Vec3
 from appell.closed_loop.closures import CLOSURE_MODELS
 from appell.closed_loop.loop_path import KinematicLoop
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_fields
 from appell.errors import ModelError, unknown_name_message
 from appell.model.pose import Pose, Triple
 from appell.model.tree import Frame, Tree
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
 
+@renamed_fields(first="body1", second="body2", first_pose="pose1", second_pose="pose2")
 @dataclass(frozen=True)
 class LoopClosure:
     """A joint between two bodies of a tree that closes a loop.
@@ -44,16 +45,6 @@ class LoopClosure:
     pose1: Pose = Pose()
     pose2: Pose = Pose()
     axis: Triple = (0.0, 0.0, 1.0)
-
-    first = renamed_attribute("first", "body1")
-    second = renamed_attribute("second", "body2")
-    first_pose = renamed_attribute("first_pose", "pose1")
-    second_pose = renamed_attribute("second_pose", "pose2")
-
-
-LoopClosure.__init__ = renamed_arguments(first="body1", second="body2", first_pose="pose1", second_pose="pose2")(
-    LoopClosure.__init__
-)
 
 
 def loops_of(robot: Robot, closures: Iterable[LoopClosure]) -> tuple[KinematicLoop, ...]:

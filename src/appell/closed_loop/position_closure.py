@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_fields
 from appell.errors import LoopClosureError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ MAX_ITERATIONS, MAX_HALVINGS = 100, 12
 RCOND = 1e-9
 
 
+@renamed_fields(nearest="best_q")
 @dataclass(frozen=True)
 class ClosureSolution:
     """Result of `ClosedLoopRobot.solve_loop_closure`.
@@ -48,8 +49,6 @@ class ClosureSolution:
     iterations: int
     equations: tuple[str, ...]
     residual: np.ndarray
-
-    nearest = renamed_attribute("nearest", "best_q")
 
     @property
     def closed(self) -> np.ndarray:

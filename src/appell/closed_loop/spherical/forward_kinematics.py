@@ -17,7 +17,7 @@ from appell.arrays import as_batch
 from appell.closed_loop.spherical.leg import Leg
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.quadrics import common_points
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_fields
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ DUPLICATE_TOL = 1e-6
 MAX_ITERATIONS = 50
 
 
+@renamed_fields(assembly="working_modes")
 @dataclass(frozen=True)
 class AssemblyModes:
     """All orientations of the platform at given angles of the actuators.
@@ -49,8 +50,6 @@ class AssemblyModes:
     q: np.ndarray
     working_modes: tuple[tuple[str, ...], ...]
     residual: np.ndarray
-
-    assembly = renamed_attribute("assembly", "working_modes")
 
     def __len__(self) -> int:
         return len(self.q)

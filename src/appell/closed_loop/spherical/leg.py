@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from appell.algebra import Angle, AxisRotation, Rotation
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_fields
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 
@@ -47,6 +47,7 @@ class Axis(NamedTuple):
         return sin_a * sin_t, -cos_a * sin_t, cos_t
 
 
+@renamed_fields(assembly="working_mode")
 @dataclass(frozen=True)
 class Leg:
     """A chain of revolute joints from the base to the platform.
@@ -103,8 +104,6 @@ class Leg:
         if len(set(self.actuated)) != len(self.actuated):
             raise ModelError(f"leg {self.name!r} lists an actuated joint twice: {self.actuated}.")
 
-    assembly = renamed_attribute("assembly", "working_mode")
-
     @property
     def joints(self) -> int:
         """Number of joints."""
@@ -119,9 +118,6 @@ class Leg:
     def sign(self) -> float:
         """+1 or -1: the root of eq. (34)."""
         return WORKING_MODES[self.working_mode]
-
-
-Leg.__init__ = renamed_arguments(assembly="working_mode")(Leg.__init__)
 
 
 def axis_rotation(axis: int, angle: float) -> AxisRotation:
