@@ -6,6 +6,7 @@ import pytest
 import appell
 from appell import identification
 from appell.identification import Estimator, Filtering, Holdout, MotionLimits, Transmission
+from appell.identification.recording import read_recording
 from appell.robot.regressor_terms import as_terms
 
 
@@ -94,3 +95,12 @@ def test_methods_of_a_transmission():
         assert np.array_equal(gears.torques([[1.0, 1.0]]), gears.joint_forces([[1.0, 1.0]]))
     with pytest.warns(DeprecationWarning, match="joint_coordinates"):
         assert np.array_equal(gears.coordinates([[1.0, 1.0]]), gears.joint_coordinates([[1.0, 1.0]]))
+
+
+def test_recordings_of_version_0_1_still_load(tmp_path):
+    """Columns of a joint with several degrees of freedom: `q_s.0` was the name of `q_s[0]`."""
+    robot = appell.RobotBuilder().body("bob", mass=1.0).joint("universal", "s", "base", "bob").build()
+    assert robot.qd_names == ("s[0]", "s[1]")
+    file = tmp_path / "swing.csv"
+    file.write_text("t,q_s.0,q_s.1,tau_s.0,tau_s.1\n0,1,2,3,4\n0.1,1,2,3,5\n", encoding="utf-8")
+    assert read_recording(file, robot).tau.tolist() == [[3.0, 4.0], [3.0, 5.0]]

@@ -97,7 +97,8 @@ def _header(path: Path) -> list[str]:
 
 
 def _column(header: list[str], prefix: str, k: int, name: str, path: Path) -> int:
-    for label in (f"{prefix}_{name}", f"{prefix}{k + 1}", f"{prefix}_{k + 1}"):
+    former = name.replace("[", ".").removesuffix("]")  # joint[k] was joint.k in version 0.1
+    for label in (f"{prefix}_{name}", f"{prefix}{k + 1}", f"{prefix}_{k + 1}", f"{prefix}_{former}"):
         if label in header:
             return header.index(label)
     raise IdentificationError(
