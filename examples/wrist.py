@@ -1,4 +1,4 @@
-"""The agile wrist of Abedloo 2014: torques along a motion, all assemblies at one set of angles, a map of its workspace.
+"""The agile wrist of Abedloo 2014: torques along a motion, all assembly modes at one set of angles, a map of its workspace.
 
     python examples/wrist.py
 
@@ -25,12 +25,12 @@ def main() -> None:
     print(f"largest torques {np.abs(tau).max(axis=0).round(3)} N m along {len(t)} states")
 
     theta = wrist.joint_angles(q[100])[list(wrist.actuated)]
-    print(f"at actuator angles {np.degrees(theta).round(1)} deg the platform can stand at")
-    for attitude, assembly in wrist.forward_kinematics(theta):
-        print(f"  {np.degrees(attitude).round(1)} deg, legs {' '.join(assembly)}")
+    print(f"at actuator angles {np.degrees(theta).round(1)} deg the orientations of the platform are")
+    for orientation, working_modes in wrist.forward_kinematics(theta):
+        print(f"  {np.degrees(orientation).round(1)} deg, legs {' '.join(working_modes)}")
 
     print(
-        "status of three poses:", wrist.singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
+        "status of three configurations:", wrist.singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
     )
     try:
         wrist.forward_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
