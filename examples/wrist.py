@@ -30,7 +30,8 @@ def main() -> None:
         print(f"  {np.degrees(orientation).round(1)} deg, legs {' '.join(working_modes)}")
 
     print(
-        "status of three configurations:", wrist.singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status
+        "status of three configurations:",
+        wrist.singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5], [0.3, np.pi / 2, 0.1]]).status,
     )
     try:
         wrist.forward_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
