@@ -1,1 +1,1 @@
-"""Equations of motion in symbols."""
+"""Equations of motion in closed form."""

@@ -1,24 +1,30 @@
-"""Scalars that are sums of sines and cosines of the joint angles.
+"""Scalars that are sums of sines and cosines of the joint angles, and their SymPy expressions.
 
-Every quantity of an open chain is a sum of harmonics, Σ_k c_k exp(i k·q), with whole numbers k and coefficients c_k that are
-polynomials in everything else (speeds, displacements, parameters). Added and multiplied in this form, expressions are in
-normal form at every step: nothing has to be simplified afterwards, and what cancels is gone.
+Every quantity of a kinematic tree is a finite Fourier series, Σ_k c_k exp(i k·q), with coefficients c_k that are polynomials in
+everything else (velocities, displacements, parameters). Sums and products of such series are in normal form at every step:
+nothing has to be simplified afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from appell.algebra import Angle
 
-Wave = tuple[Fraction, ...]
-"""k, one entry a joint angle."""
+if TYPE_CHECKING:
+    import sympy
+
+WaveVector = tuple[Fraction, ...]
+"""k, one entry per joint angle."""
+
+ROUNDING_TOL = 1e-14
+"""Coefficients smaller than this, relative to the largest of an expression, are rounding errors."""
 
 
-class Space:
-    """What the expressions of one robot are made of: joint angles, and variables over which coefficients are polynomials."""
+class HarmonicRing:
+    """The expressions of one robot: their joint angles, and the variables of their coefficients."""
 
     def __init__(self, angles: Sequence[str], variables: Sequence[str]) -> None:
         from sympy import QQ_I
@@ -26,8 +32,8 @@ class Space:
 
         self.angles = tuple(angles)
         self.variables = tuple(variables)
-        self.ring: Any = PolyRing(self.variables, QQ_I)
-        self.still: Wave = (Fraction(0),) * len(self.angles)
+        self.polynomials: Any = PolyRing(self.variables, QQ_I)
+        self.zero_wave: WaveVector = (Fraction(0),) * len(self.angles)
 
     def angle(self, name: str) -> JointAngle:
         """A joint angle."""
@@ -35,50 +41,50 @@ class Space:
 
     def variable(self, name: str) -> Harmonic:
         """One of the variables."""
-        return Harmonic(self, {self.still: self.ring.gens[self.variables.index(name)]})
+        return Harmonic(self, {self.zero_wave: self.polynomials.gens[self.variables.index(name)]})
 
     def constant(self, value: float) -> Harmonic:
         """A number, exactly."""
-        return Harmonic(self, {self.still: self.coefficient(value)})
+        return Harmonic(self, {self.zero_wave: self.coefficient(value)})
 
     def coefficient(self, real: float, imaginary: float = 0.0) -> Any:
         """A complex number as a coefficient, exactly."""
         from sympy import QQ
 
         x, y = (QQ(*part.as_integer_ratio()) for part in (real, imaginary))
-        return self.ring(self.ring.domain(x, y))
+        return self.polynomials(self.polynomials.domain(x, y))
 
 
 class Harmonic:
-    """Σ_k c_k exp(i k·q) by its terms. Real: c_-k is the conjugate of c_k."""
+    """A real series Σ_k c_k exp(i k·q) by its terms; c_-k is the conjugate of c_k."""
 
-    __slots__ = ("space", "terms")
+    __slots__ = ("ring", "terms")
 
-    def __init__(self, space: Space, terms: Mapping[Wave, Any]) -> None:
-        self.space = space
+    def __init__(self, ring: HarmonicRing, terms: Mapping[WaveVector, Any]) -> None:
+        self.ring = ring
         self.terms = {wave: c for wave, c in terms.items() if c}
 
     def __add__(self, other: Any) -> Harmonic:
         terms = dict(self.terms)
-        for wave, c in self._read(other).terms.items():
+        for wave, c in self._converted(other).terms.items():
             terms[wave] = terms[wave] + c if wave in terms else c
-        return Harmonic(self.space, terms)
+        return Harmonic(self.ring, terms)
 
     def __mul__(self, other: Any) -> Harmonic:
-        terms: dict[Wave, Any] = {}
+        terms: dict[WaveVector, Any] = {}
         for k, a in self.terms.items():
-            for m, b in self._read(other).terms.items():
+            for m, b in self._converted(other).terms.items():
                 wave = tuple(x + y for x, y in zip(k, m, strict=True))
                 terms[wave] = terms[wave] + a * b if wave in terms else a * b
-        return Harmonic(self.space, terms)
+        return Harmonic(self.ring, terms)
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Harmonic:
-        return Harmonic(self.space, {wave: -c for wave, c in self.terms.items()})
+        return Harmonic(self.ring, {wave: -c for wave, c in self.terms.items()})
 
     def __sub__(self, other: Any) -> Harmonic:
-        return self + -self._read(other)
+        return self + -self._converted(other)
 
     def __rsub__(self, other: Any) -> Harmonic:
         return -self + other
@@ -87,36 +93,91 @@ class Harmonic:
         """Whether it is zero for all values of its variables."""
         return not self.terms
 
-    def _read(self, other: Any) -> Harmonic:
-        return other if isinstance(other, Harmonic) else self.space.constant(other)
+    def _converted(self, other: Any) -> Harmonic:
+        return other if isinstance(other, Harmonic) else self.ring.constant(other)
 
 
 class JointAngle:
     """An angle k·q + phase. Only its sine and cosine are harmonics."""
 
-    __slots__ = ("phase", "space", "wave")
+    __slots__ = ("phase", "ring", "wave")
 
-    def __init__(self, space: Space, wave: Wave, phase: float) -> None:
-        self.space, self.wave, self.phase = space, wave, phase
+    def __init__(self, ring: HarmonicRing, wave: WaveVector, phase: float) -> None:
+        self.ring, self.wave, self.phase = ring, wave, phase
 
     def __add__(self, phase: float) -> JointAngle:
-        return JointAngle(self.space, self.wave, self.phase + phase)
+        return JointAngle(self.ring, self.wave, self.phase + phase)
 
     def __mul__(self, factor: float) -> JointAngle | float:
         if factor == 0:
             return 0.0
         ratio = Fraction(factor).limit_denominator(10_000)
-        return JointAngle(self.space, tuple(k * ratio for k in self.wave), self.phase * factor)
+        return JointAngle(self.ring, tuple(k * ratio for k in self.wave), self.phase * factor)
 
     def cos(self) -> Harmonic:
-        turn = Angle.of(self.phase)
-        return self._real_part(turn.cos, turn.sin)
+        phase = Angle.of(self.phase)
+        return self._real_part(phase.cos, phase.sin)
 
     def sin(self) -> Harmonic:
-        turn = Angle.of(self.phase)
-        return self._real_part(turn.sin, -turn.cos)
+        phase = Angle.of(self.phase)
+        return self._real_part(phase.sin, -phase.cos)
 
     def _real_part(self, x: float, y: float) -> Harmonic:
         """Re((x + i y) exp(i k·q))."""
-        coefficient, back = self.space.coefficient, tuple(-k for k in self.wave)
-        return Harmonic(self.space, {self.wave: coefficient(x / 2, y / 2), back: coefficient(x / 2, -y / 2)})
+        coefficient, negative = self.ring.coefficient, tuple(-k for k in self.wave)
+        return Harmonic(self.ring, {self.wave: coefficient(x / 2, y / 2), negative: coefficient(x / 2, -y / 2)})
+
+
+def variable_names(scalar: Any) -> set[str]:
+    """Names of the variables in a harmonic."""
+    if not isinstance(scalar, Harmonic):
+        return set()
+    names = scalar.ring.variables
+    return {
+        names[i] for c in scalar.terms.values() for powers in c.itermonoms() for i, power in enumerate(powers) if power
+    }
+
+
+def to_sympy(scalar: Harmonic | float, symbols: list[sympy.Symbol]) -> sympy.Expr:
+    """A harmonic as a SymPy expression: for each wave k, 2 Re(c) cos(k·q) - 2 Im(c) sin(k·q)."""
+    import sympy
+
+    if not isinstance(scalar, Harmonic):
+        return _number(Fraction(scalar))
+    angles = [sympy.Symbol(name) for name in scalar.ring.angles]
+    numbers = [number for coefficient in scalar.terms.values() for number in coefficient.values()]
+    smallest = ROUNDING_TOL * float(max((abs(_fraction(part)) for c in numbers for part in (c.x, c.y)), default=0))
+    total = sympy.Integer(0)
+    for wave, coefficient in scalar.terms.items():
+        if wave == scalar.ring.zero_wave:
+            total += _polynomial(coefficient, "x", 1, smallest, symbols)
+        elif next(k for k in wave if k) > 0:  # one of k and -k
+            angle = sum(sympy.Rational(*k.as_integer_ratio()) * q for k, q in zip(wave, angles, strict=True))
+            cosine = _polynomial(coefficient, "x", 2, smallest, symbols)
+            sine = _polynomial(coefficient, "y", -2, smallest, symbols)
+            total += sympy.factor_terms(cosine) * sympy.cos(angle) + sympy.factor_terms(sine) * sympy.sin(angle)
+    return total
+
+
+def _polynomial(coefficient: Any, part: str, factor: int, smallest: float, symbols: list[sympy.Symbol]) -> sympy.Expr:
+    """Real (x) or imaginary (y) part of a coefficient times a factor, without rounding errors."""
+    import sympy
+
+    total = sympy.Integer(0)
+    for powers, number in coefficient.terms():
+        value = factor * _fraction(getattr(number, part))
+        if abs(value) > smallest:
+            product = sympy.Mul(*(symbol**power for symbol, power in zip(symbols, powers, strict=True)))
+            total += _number(value) * product
+    return total
+
+
+def _number(value: Fraction) -> sympy.Expr:
+    """Small fractions as fractions, other numbers as floats."""
+    import sympy
+
+    return sympy.Rational(*value.as_integer_ratio()) if value.denominator <= 16 else sympy.Float(float(value))
+
+
+def _fraction(number: Any) -> Fraction:
+    return Fraction(int(number.numerator), int(number.denominator))

@@ -1,0 +1,119 @@
+"""Symbols in place of a robot's numbers.
+
+Link i has mass `m{i}`, centre of mass `lc{i}` and inertia `I{i}` about it, rotor inertia `Ir{i}`; `l{i}` is the vector from its joint
+to the next one, and gravity is `g`. Components get a suffix, `lc1x`, `I1zz`, which is dropped where only one of them is used.
+Only nonzero numbers become symbols. Angles stay numbers: multiples of a right angle are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from appell.algebra import Inertia, Scalar, Sym3, Vec3
+from appell.model.tree import Link, Tree
+from appell.symbolic.harmonic import HarmonicRing
+
+AXES = ("x", "y", "z")
+PRODUCTS = ("xx", "xy", "xz", "yy", "yz", "zz")
+ROUNDING_TOL = 1e-12
+"""Components smaller than this, relative to the largest of their vector or tensor, are rounding errors."""
+
+
+@dataclass(frozen=True)
+class SymbolGroup:
+    """The nonzero components of one vector, tensor or number, by suffix."""
+
+    name: str
+    components: dict[str, float]
+
+    @classmethod
+    def of(cls, name: str, suffixes: Iterable[str], values: Iterable[float]) -> SymbolGroup:
+        numbers = dict(zip(suffixes, values, strict=True))
+        size = max(abs(value) for value in numbers.values())
+        return cls(name, {suffix: value for suffix, value in numbers.items() if abs(value) > ROUNDING_TOL * size})
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The number of each symbol."""
+        return {self.name + suffix: value for suffix, value in self.components.items()}
+
+    def scalar(self, ring: HarmonicRing, suffix: str = "") -> Scalar:
+        """A component as a variable of the ring, or zero."""
+        return ring.variable(self.name + suffix) if suffix in self.components else 0.0
+
+    def vector(self, ring: HarmonicRing) -> Vec3:
+        return Vec3(*(self.scalar(ring, suffix) for suffix in AXES))
+
+
+@dataclass(frozen=True)
+class LinkSymbols:
+    """The symbols of one link."""
+
+    mass: SymbolGroup
+    com: SymbolGroup
+    inertia: SymbolGroup
+    rotor: SymbolGroup
+    origin: SymbolGroup
+
+    @classmethod
+    def of(cls, tree: Tree, i: int) -> LinkSymbols:
+        link, number = tree.links[i], i + 1
+        siblings = sum(other.parent == link.parent for other in tree.links)
+        origin = f"l{link.parent + 1}" + (f"_{number}" if siblings > 1 else "")
+        return cls(
+            mass=SymbolGroup.of(f"m{number}", ("",), (link.inertia.mass,)),
+            com=SymbolGroup.of(f"lc{number}", AXES, link.inertia.com),
+            inertia=SymbolGroup.of(f"I{number}", PRODUCTS, link.inertia.inertia),
+            rotor=SymbolGroup.of(f"Ir{number}", ("",), (link.armature,)),
+            origin=SymbolGroup.of(origin, AXES, link.origin),
+        )
+
+    @property
+    def groups(self) -> tuple[SymbolGroup, ...]:
+        return (self.mass, self.com, self.inertia, self.rotor, self.origin)
+
+    def substitute(self, link: Link, ring: HarmonicRing) -> Link:
+        """The link with variables for its numbers."""
+        inertia = Sym3(*(self.inertia.scalar(ring, suffix) for suffix in PRODUCTS))
+        return replace(
+            link,
+            inertia=Inertia.at_center(self.mass.scalar(ring), self.com.vector(ring), inertia),
+            armature=self.rotor.scalar(ring),
+            origin=self.origin.vector(ring),
+        )
+
+
+@dataclass(frozen=True)
+class TreeSymbols:
+    """The symbols of a tree; those of gravity are magnitudes, with a sign for each component."""
+
+    links: tuple[LinkSymbols, ...]
+    gravity: SymbolGroup
+    gravity_signs: tuple[float, ...]
+
+    @classmethod
+    def of(cls, tree: Tree) -> TreeSymbols:
+        gravity = SymbolGroup.of("g", AXES, (abs(value) for value in tree.gravity))
+        signs = tuple(-1.0 if value < 0 else 1.0 for value in tree.gravity)
+        return cls(tuple(LinkSymbols.of(tree, i) for i in range(len(tree.links))), gravity, signs)
+
+    @property
+    def groups(self) -> list[SymbolGroup]:
+        return [self.gravity, *(group for link in self.links for group in link.groups)]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The number of each symbol."""
+        return {name: value for group in self.groups for name, value in group.values.items()}
+
+    def substitute(self, tree: Tree, ring: HarmonicRing) -> Tree:
+        """The tree with variables for its numbers."""
+        links = (symbols.substitute(link, ring) for symbols, link in zip(self.links, tree.links, strict=True))
+        components = zip(self.gravity.vector(ring), self.gravity_signs, strict=True)
+        return replace(tree, links=tuple(links), gravity=Vec3(*(size * sign for size, sign in components)))
+
+    def short_names(self, used: set[str]) -> dict[str, str]:
+        """Names without a suffix for the symbols that are the only ones of their group in use."""
+        used_names = {group.name: [name for name in group.values if name in used] for group in self.groups}
+        return {names[0]: short for short, names in used_names.items() if len(names) == 1}
