@@ -1,8 +1,8 @@
 """Symbols in place of a robot's numbers.
 
-Link i has mass `m{i}`, centre of mass `lc{i}` and inertia `I{i}` about it, rotor inertia `Ir{i}`; `l{i}` is the vector from its joint
-to the next one, and gravity is `g`. Components get a suffix, `lc1x`, `I1zz`, which is dropped where only one of them is used.
-Only nonzero numbers become symbols. Angles stay numbers: multiples of a right angle are exact.
+Link i has mass `m{i}`, centre of mass `lc{i}` and inertia `I{i}` about it, and rotor inertia `Ir{i}`; `l{i}` is the vector from
+its joint to the next one, and gravity is `g`. Components get a suffix, `lc1x`, `I1zz`, which is dropped where only one of them is
+used. Only nonzero numbers become symbols. Angles stay numbers: multiples of a right angle are exact.
 """
 
 from __future__ import annotations
