@@ -1,4 +1,4 @@
-"""Progress of long work, on a terminal's stderr only: files and pipes stay clean."""
+"""Progress bars on stderr, only if it is a terminal."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ WIDTH = 24
 
 
 def progress(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """The items one after the other, with a bar that shows how many are done.
+    """The items in turn, with a progress bar.
 
     Example:
         >>> list(progress(["a", "b"], "letters"))
         ['a', 'b']
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for done, item in enumerate(items):
-        show(done / len(items), f"{what}: {item}", time.perf_counter() - begun)
+        show(done / len(items), f"{what}: {item}", time.perf_counter() - started)
         yield item
     finish()
 
 
-def show(share: float, text: str, seconds: float) -> None:
-    """Redraw the bar: a share from 0 to 1, what is going on, and for how long."""
+def show(fraction: float, text: str, seconds: float) -> None:
+    """Redraw the bar: fraction from 0 to 1, text, elapsed time."""
     if sys.stderr.isatty():
-        full = round(share * WIDTH)
+        full = round(fraction * WIDTH)
         bar = "#" * full + "." * (WIDTH - full)
-        sys.stderr.write(f"\r\x1b[K[{bar}] {share:4.0%}  {text}  {seconds:.0f} s")
+        sys.stderr.write(f"\r\x1b[K[{bar}] {fraction:4.0%}  {text}  {seconds:.0f} s")
         sys.stderr.flush()
 
 
@@ -41,27 +41,27 @@ def finish() -> None:
         sys.stderr.flush()
 
 
-QUIET, PERIOD = 1.0, 0.1
-"""Nothing is shown before this time, then again after this one. [s]"""
+FIRST_AFTER, PERIOD = 1.0, 0.1
+"""Delay of the first output, and time between two. [s]"""
 
 
 class Progress:
-    """A line on stderr that says how far a run is; silent where stderr is no terminal, or if it is told to be."""
+    """A line on stderr with the progress of a simulation; by default only on a terminal."""
 
-    def __init__(self, name: str, duration: float, wanted: bool | None) -> None:
+    def __init__(self, name: str, duration: float, enabled: bool | None) -> None:
         self.name, self.duration = name, duration
-        self.active = sys.stderr.isatty() if wanted is None else wanted
-        self._begun = time.perf_counter()
-        self._next = self._begun + QUIET
+        self.active = sys.stderr.isatty() if enabled is None else enabled
+        self._started = time.perf_counter()
+        self._next = self._started + FIRST_AFTER
 
     def show(self, t: float) -> None:
-        """The motion is known up to t. [s]"""
+        """Report that the motion is computed up to t. [s]"""
         if not self.active:
             return
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + PERIOD
-            show(t / self.duration, f"simulating {self.name}: {t:.4g} of {self.duration:g} s", now - self._begun)
+            show(t / self.duration, f"simulating {self.name}: {t:.4g} of {self.duration:g} s", now - self._started)
 
     def finish(self) -> None:
         """Remove the line."""

@@ -53,8 +53,11 @@ def lathe(profile, segments: int = SEGMENTS, closed: bool = False) -> Mesh:
     ).reshape(-1, 3)
     rows = len(profile) if closed else len(profile) - 1
     i, j = np.meshgrid(np.arange(rows), np.arange(segments), indexing="ij")
-    above, beside = (i + 1) % len(profile), (j + 1) % segments
-    corners = [(row * segments + column).ravel() for row, column in ((i, j), (i, beside), (above, beside), (above, j))]
+    next_row, next_column = (i + 1) % len(profile), (j + 1) % segments
+    corners = [
+        (row * segments + column).ravel()
+        for row, column in ((i, j), (i, next_column), (next_row, next_column), (next_row, j))
+    ]
     faces = np.concatenate([np.stack([corners[k] for k in three], axis=-1) for three in ((0, 1, 2), (0, 2, 3))])
     return Mesh(vertices, faces)
 

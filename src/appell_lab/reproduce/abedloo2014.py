@@ -64,14 +64,14 @@ class Verification:
     def errors(self) -> dict[str, np.ndarray]:
         """Simulator less closed form, (N, 3), named as the orders that the paper reports."""
         shown = self.simulator
-        found = (
+        errors = (
             shown.theta - self.theta, shown.thetad - self.thetad, shown.thetadd - self.thetadd, self.torques - self.tau,
         )  # fmt: skip
-        return dict(zip(PRINTED, found, strict=True))
+        return dict(zip(PRINTED, errors, strict=True))
 
 
 def reproduce() -> Reproduction:
-    """The errors of section IV beside the paper's, and figures 5 to 7."""
+    """The errors of section IV, printed and computed, and figures 5 to 7."""
     wrist = agile_wrist()
     verified = verification(wrist)
     return Reproduction(
@@ -87,14 +87,17 @@ def reference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def verification(wrist: SphericalRobot, duration: float = DURATION, samples: int = SAMPLES) -> Verification:
-    """Figure 4: the PD loop drives the multiplier model along eq. (52); the closed form follows its motion."""
+    """Figure 4: the PD loop moves the multiplier model along eq. (52); the closed form follows its motion."""
     model, closed = MultiplierModel(wrist), wrist.compiled(Options(threads=1))
     actuated, n = list(wrist.actuated), model.tree.nv
 
     def torques(t: float, theta: np.ndarray, thetad: np.ndarray) -> np.ndarray:
         q, qd, _ = reference(np.asarray(t))
-        wanted = closed.joint_angles(q, check=False)[actuated], closed.joint_velocities(q, qd, check=False)[actuated]
-        return STIFFNESS * (wanted[0] - theta) + DAMPING * (wanted[1] - thetad)
+        theta_d, thetad_d = (
+            closed.joint_angles(q, check=False)[actuated],
+            closed.joint_velocities(q, qd, check=False)[actuated],
+        )
+        return STIFFNESS * (theta_d - theta) + DAMPING * (thetad_d - thetad)
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         x, xd = y[:n], y[n:]

@@ -70,12 +70,12 @@ class MultiplierModel:
 
     def swings(self, q: np.ndarray, qd: np.ndarray) -> list[Swing]:
         """All legs: the first one up to the platform, the others up to where they are cut."""
-        found, start = [], 0
+        swings, start = [], 0
         for k, leg in enumerate(self.wrist.legs):
             own = slice(start, start + leg.joints - (k > 0))
-            found.append(swing(leg, own, q, qd))
+            swings.append(swing(leg, own, q, qd))
             start = own.stop
-        return found
+        return swings
 
     def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the closures (4,) and their Jacobian (4, 7)."""

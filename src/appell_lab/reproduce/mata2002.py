@@ -49,7 +49,7 @@ FORWARD_METHODS = {
 
 
 def reproduce() -> Reproduction:
-    """All tables beside counts and results of this library."""
+    """All tables with the counts and results of this library."""
     notes = (
         "Printed: the paper's own text; its rows of other authors are quoted as it quotes them. Counted: operations of "
         "this library's algorithms, traced for general chains of n = 3 to 12 revolute joints; a formula is shown only if "

@@ -25,7 +25,7 @@ def figures(number: int) -> tuple[Figure, ...]:
 
 
 def draw_growth(path: Path) -> None:
-    """Differences to the line over time, on a logarithmic axis, beside the growth of the linearised equations."""
+    """Differences to the line over time, on a logarithmic axis, with the growth of the linearised equations."""
     figure = new_figure(8.0, 4.8)
     panel = figure.subplots()
     linear = growth(replay())
@@ -37,7 +37,7 @@ def draw_growth(path: Path) -> None:
         panel.semilogy(run.t, scale * np.exp(linear.rate * run.t), "--", color="0.4", linewidth=1.0, label=label)
     panel.set(xlabel="time [s]", ylabel="largest error of a joint [rad]", xlim=(0.0, linear.t[-1]))
     panel.set_title(
-        "Replayed torques without feedback: errors grow as the linearised equations say", fontsize=11, loc="left"
+        "Replayed torques without feedback: errors grow as in the linearised equations", fontsize=11, loc="left"
     )
     panel.legend(frameon=False, fontsize=9)
     tidy(panel)

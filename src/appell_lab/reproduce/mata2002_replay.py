@@ -20,7 +20,7 @@ from appell_lab.reproduce.mata2002_methods import ForwardDynamics
 INTERVAL, TOLERANCE = 0.1, 1e-6
 """Of the paper: time between the points at which torques are known and results compared [s]; of the integration."""
 BRANCH = "left/above/no_flip"
-"""The paper does not say in which configuration its robot works."""
+"""The paper does not give the branch of its robot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,14 @@ class Replay:
         return np.linspace(0.0, self.line.duration, round(self.line.duration / INTERVAL) + 1)
 
     @cached_property
-    def wanted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def reference(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qd, qdd of the line at the instants, (N, n)."""
         return self.line(self.t)
 
     @cached_property
     def torques(self) -> np.ndarray:
         """Inverse dynamics at the instants, (N, n). [N m]"""
-        return self.robot.inverse_dynamics(*self.wanted)
+        return self.robot.inverse_dynamics(*self.reference)
 
     def straight(self, t: float) -> np.ndarray:
         """Torques between the instants by straight lines."""
@@ -52,7 +52,7 @@ class Replay:
         return (1.0 - u) * self.torques[k] + u * self.torques[k + 1]
 
     def exact(self, t: float) -> np.ndarray:
-        """Torques from inverse dynamics at every time that the integration asks for."""
+        """Torques from inverse dynamics at every time of the integration."""
         return self.robot.inverse_dynamics(*self.line(t))
 
 
@@ -79,7 +79,7 @@ class Outcome:
 
     @property
     def rate(self) -> float:
-        """Growth of the difference over the second half of the time, when it has found its direction. [1/s]"""
+        """Growth of the difference over the second half of the time, when it has settled to one direction. [1/s]"""
         late = self.t > 0.5 * self.t[-1]
         return float(np.polyfit(self.t[late], np.log(self.away[late]), 1)[0])
 
@@ -99,9 +99,9 @@ def run(case: Replay, method: str, torque: Callable[[float], np.ndarray] | None 
 
     torque = torque or case.straight
     forward, n = ForwardDynamics(case.robot, method), case.robot.nv
-    q, qd, qdd = case.wanted
+    q, qd, qdd = case.reference
     y = np.concatenate([q[0], qd[0]])
-    forward(q[0], qd[0], case.torques[0])  # made before the clock starts
+    forward(q[0], qd[0], case.torques[0])  # compiled before the time is taken
     states, evaluations, start = [y], 0, time.process_time()
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:

@@ -84,7 +84,7 @@ def effort_table(title: str) -> Table:
         f"One evaluation: forward dynamics alone, native code, a mean over batches of {BATCH} states of the motion. It takes GA "
         f"about {ratio:.2g} times less than the paper's time for an evaluation with its share of the integration.",
         f"Order of the times of one evaluation here: {order}; printed: GA < CRBA < ABA.",
-        "Whole runs here are governed by the integrator, which is Python's, and say little about the methods.",
+        "The time of a whole run is dominated by the integrator in Python, not by the methods.",
         "The printed numbers of evaluations differ from method to method by rounding. Here they are equal: the methods agree to "
         "about 1e-13, far below the tolerance. How many there are depends on the error measure and the first step of the "
         "integrator, which are not given; here every interval of 0.1 s is begun anew.",
@@ -112,7 +112,7 @@ def controlled_error() -> float:
     """Largest error of a joint where a controller follows the line. [rad]"""
     case = replay()
     controller = ComputedTorque(case.robot, case.line, kp=400.0, kd=40.0, period=1e-3)
-    q, qd, _ = case.wanted
+    q, qd, _ = case.reference
     motion = simulate(
         case.robot, q[0], qd[0], case.line.duration, control=controller, method="rk4", dt=1e-3, sample=INTERVAL
     )  # fmt: skip
@@ -124,7 +124,7 @@ def growth_table() -> Table:
     rows = []
     for branch in BRANCHES:
         if branch.endswith("/flip"):
-            continue  # the flipped wrist has the same mass in the same places: all rates are equal
+            continue  # the flipped wrist has the same mass distribution: all rates are equal
         linear, simulated = growth(replay(branch)), outcome(branch)
         low, high = linear.eigenvalues.min(), linear.eigenvalues.max()
         rows.append((

@@ -23,7 +23,7 @@ TABLE_2 = {"CRBA": (1627, 1261), "NOC": (1353, 1165), "ABA": (1533, 1415), "GA":
 
 
 def reproduce() -> Reproduction:
-    """All tables beside counts and results of this library."""
+    """All tables with the counts and results of this library."""
     notes = (
         "Section 4 is the experiment of Mata et al. 2002, section 5.2, with the same numbers in print; GAH, MCRC and MCA are "
         "GA, CRBA and ABA here.",
@@ -50,7 +50,7 @@ def table_1() -> Table:
     exact = LINEAR_SYSTEM.sums(SIX) if LINEAR_SYSTEM.sums else None
     notes = (
         f"The printed sums of the linear system are {LINEAR_SYSTEM.sums_six} for n = 6, its own formula gives {exact}, "
-        f"and the printed total of {TOTAL.sums_six} was made with {exact}.",
+        f"and the printed total of {TOTAL.sums_six} is computed with {exact}.",
         *mata2002.solution_notes(),
     )
     return Table("Table 1. Forward dynamics by its parts", ("part", "from", *COLUMNS), tuple(rows), notes)

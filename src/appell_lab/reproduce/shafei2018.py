@@ -53,7 +53,7 @@ TABLE_3 = (
 
 
 def reproduce() -> Reproduction:
-    """Tables 1 and 3 beside the results of this library, and the figures."""
+    """Tables 1 and 3 with the results of this library, and the figures."""
     motion, seconds = timed_motion()
     return Reproduction(
         "shafei2018", SOURCE, (table_1(), table_3(motion, seconds)), figures=figures(shafei_tree(), motion, WALL.radius)
@@ -90,7 +90,7 @@ def table_3(motion: Trajectory, seconds: float) -> Table:
         rows.append(("", "computed", " ".join(impact.points), *(f"{value:.6f}" for value in (impact.time, *computed))))
     change = float(np.abs(motion.energy - motion.energy[0]).max())
     notes = (
-        "The velocity is the jump along the wall's normal, (1 + e) times the speed of approach; the angle lies between the "
+        "The velocity is the jump along the surface normal, (1 + e) times the approach velocity; the angle lies between the "
         "velocity before the impact and the normal. The impulse acts on each of the points.",
         "X1 = X2 = -(1 + √3)/2 at the start. With the printed -1.366 m the points of a pair do not touch at the same time, and "
         "impacts one after the other do not lead to this table.",

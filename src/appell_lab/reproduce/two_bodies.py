@@ -1,10 +1,10 @@
 """Table 5 of Mata et al. 2002: forward dynamics of two very unequal bodies in single precision.
 
-The second body is put at 180 angles, 2 degrees apart; speeds and joint forces are zero, gravity acts along -y. Each method
+The second body is put at 180 angles, 2 degrees apart; velocities and joint forces are zero, gravity acts along -y. Each method
 is run in double and in single precision and the accelerations are compared. M is inverted by Gauss-Jordan elimination, as
 in the paper.
 
-One set of numbers says little about rounding errors. All masses and inertias times one factor leave the accelerations
+Rounding errors need more than one set of numbers. All masses and inertias times one factor leave the accelerations
 unchanged but round differently, so the study is repeated with 40 factors between 1 and 2.
 """
 
@@ -30,7 +30,7 @@ PAPER = {"ABA": (0.497600, 0.013240), "CRBA": (1.292200, 0.2750630), "GA": (0.53
 ANGLES = np.radians(np.arange(2, 362, 2))
 DRAWS = 40
 JOINT = 1
-"""Index of the acceleration that is compared, the second joint's: the paper's rows say so, its caption says the first."""
+"""Index of the compared acceleration: the second joint, as in the rows of the paper; its caption has the first."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ METHODS: dict[str, Callable[[Study], list[Scalar]]] = {
 def differences(robot: Robot) -> dict[str, Difference]:
     """Every method in single against double precision."""
     double, single = Study.of(robot, np.float64), Study.of(robot, np.float32)
-    found = {}
+    differences = {}
     for name, method in METHODS.items():
         exact = all_of(np.float64, method(double))[JOINT]
         error = exact - all_of(np.float32, method(single))[JOINT]
-        found[name] = Difference(float(abs(error).max()), float(abs(error).mean()), float(error.mean()))
-    return found
+        differences[name] = Difference(float(abs(error).max()), float(abs(error).mean()), float(error.mean()))
+    return differences
 
 
 def table_5() -> Table:
@@ -187,7 +187,7 @@ def _note_on_aba(here: dict[str, Difference], draws: list[dict[str, Difference]]
     largest, average = PAPER["ABA"]
     kept = [draw["ABA, residues kept"] for draw in draws]
     like_printed = [each for each in kept if each.largest > largest / 2]
-    found = (
+    residue = (
         f"{max(each.largest for each in kept):.2g} in {len(like_printed)} of {DRAWS} roundings, with a mean magnitude of "
         f"{_range([each.mean for each in like_printed])}: the printed maximum is possible, the printed average "
         f"{average:.2g} beside it was not found."
@@ -196,7 +196,7 @@ def _note_on_aba(here: dict[str, Difference], draws: list[dict[str, Difference]]
     )
     return (
         f"ABA has {here['ABA'].largest:.2g} (printed {largest:.4g}), because entries of I - U U^T/d that are zero by theory "
-        f"are exactly zero here. Kept as computed, a residue of one rounding leads to {found}"
+        f"are exactly zero here. Kept as computed, a residue of one rounding leads to {residue}"
     )
 
 

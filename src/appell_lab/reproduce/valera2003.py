@@ -39,7 +39,7 @@ TABLE_3 = {
 
 
 def reproduce() -> Reproduction:
-    """Tables and figures beside counts and results of this library."""
+    """Tables and figures with the counts and results of this library."""
     notes = (
         "Printed: the paper's own text. Counted: operations of this library's vector form, traced for general chains of "
         "n = 3 to 12 revolute joints; a formula is shown only if it gives all ten counts exactly.",
@@ -121,8 +121,8 @@ def remainder(tree: Tree, known: str) -> Any:
 
     names = ("q", "qd", "qdd")
     q, qd, qdd = inputs = [casadi.SX.sym(name, tree.nv) for name in names]
-    places = tree.placements(_entries(q))
-    motions = propagate_motion(tree, places, _entries(qd), _entries(qdd))
+    placements = tree.placements(_entries(q))
+    motions = propagate_motion(tree, placements, _entries(qd), _entries(qdd))
     centers = [motion.acceleration_of(link.inertia.com) for link, motion in zip(tree.links, motions, strict=True)]
     symbols: list[Any] = []
     motions = [VectorMotion(*(_fresh(vector, symbols) for vector in motion)) for motion in motions]
@@ -135,7 +135,7 @@ def remainder(tree: Tree, known: str) -> Any:
         Wrench(force, alpha - force.cross(link.inertia.com))
         for link, force, alpha in zip(tree.links, forces, alphas, strict=True)
     ]
-    tau = project_on_joints(tree, places, _entries(qdd), wrenches)
+    tau = project_on_joints(tree, placements, _entries(qdd), wrenches)
     return casadi.Function("remainder", [*inputs, *symbols], [casadi.densify(casadi.vertcat(*tau))])
 
 

@@ -79,7 +79,7 @@ def torque_table() -> Table:
     length = float(np.linalg.norm(np.diff(line().path(np.array([0.0, t[-1]])).pose[:, :3, 3], axis=0)))
     notes = (
         f"The line is {length:.6f} m long, so at 0.1 m/s it takes {t[-1]:.4f} s (printed: 8.6 s). Tool point and branch are "
-        f"not given; here the wrist and {line().branch}. At both ends the speed jumps, as printed: there are no ramps.",
+        f"not given; here the wrist and {line().branch}. At both ends the velocity jumps, as printed.",
         "Nearly all of it is gravity: at 0.1 m/s the other torques are small.",
     )
     return Table(
@@ -95,8 +95,8 @@ def tracking_table() -> Table:
         rows.append((name, reference.duration, float(away.max()), float(away[-1].max())))
     notes = (
         "The paper shows its real robot; this is the simulated one under tracking control by inverse dynamics, with "
-        f"Kp = {KP:g} 1/s² and Kd = {KD:g} 1/s on the speed error (table 4 prints the speed), every {1e3 * PERIOD:g} ms.",
-        "A ramp asks for a jump of speed at the start, from which the error decays; a spline begins at rest.",
+        f"Kp = {KP:g} 1/s² and Kd = {KD:g} 1/s on the velocity error (table 4 prints the velocity), every {1e3 * PERIOD:g} ms.",
+        "A ramp starts with a jump of the velocity, from which the error decays; a spline starts at rest.",
     )
     columns = ("reference", "duration [s]", "largest error [rad]", "at the end [rad]")
     return Table("Figure 5. Following ramp and spline references", columns, tuple(rows), notes)
@@ -163,13 +163,13 @@ def draw_following(path: Path) -> None:
     figure = new_figure(10.0, 6.0)
     panels = figure.subplots(2, 2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
     for column, (name, (reference, motion)) in zip(panels.T, followed().items(), strict=True):
-        wanted = reference(motion.t).q
+        target = reference(motion.t).q
         for k, joint in enumerate(reference.joint_names):
             column[0].plot(motion.t, motion.q[:, k], color=COLOURS[k], linewidth=1.4, label=joint)
             column[0].plot(
-                motion.t, wanted[:, k], "--", color="0.1", linewidth=0.8, label="reference" if k == 5 else None
+                motion.t, target[:, k], "--", color="0.1", linewidth=0.8, label="reference" if k == 5 else None
             )
-            column[1].plot(motion.t, motion.q[:, k] - wanted[:, k], color=COLOURS[k], linewidth=1.2)
+            column[1].plot(motion.t, motion.q[:, k] - target[:, k], color=COLOURS[k], linewidth=1.2)
         column[0].set_title(f"{name} reference", fontsize=11, loc="left")
         column[0].set_ylabel("position [rad]")
         column[1].set(ylabel="error [rad]", xlabel="time [s]", xlim=(0.0, motion.t[-1]))

@@ -59,7 +59,7 @@ def test_torques_between_the_instants():
 def test_replay_equals_a_simulation_with_the_same_torques():
     """Another integrator, another loop, a much smaller tolerance: the same motion until growth has its way."""
     got = mata2002_simulation.outcome()
-    q, qd, _ = CASE.wanted
+    q, qd, _ = CASE.reference
     motion = appell.simulate(
         PUMA, q[0], qd[0], 2.0, tau=lambda t, q, qd: CASE.straight(t), rtol=1e-11, max_step=0.05, sample=0.1
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_growth_along_the_line_is_that_of_the_simulations():
 def test_disturbed_start_grows_by_the_amplification():
     """The worst direction of the linearised equations, tried on the nonlinear ones."""
     linear = mata2002_growth.growth(CASE)
-    q, qd, _ = CASE.wanted
+    q, qd, _ = CASE.reference
     end = 2.0
     at = int(np.argmin(np.abs(linear.t - end)))
 

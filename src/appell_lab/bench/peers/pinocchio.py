@@ -90,7 +90,7 @@ class Pinocchio:
 
 
 def _order(robot: Robot, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Where the coordinates and speeds of Pinocchio's joints are among ours."""
+    """Indices of the coordinates and velocities of Pinocchio's joints in ours."""
     kinds = {joint.name: KINDS[joint.kind] for joint in robot.moving_joints}
     if sorted(kinds) != sorted(names):
         raise RuntimeError(f"Pinocchio finds other joints in {robot.name}.")

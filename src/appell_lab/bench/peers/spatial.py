@@ -74,10 +74,10 @@ class Inertia(NamedTuple):
             self.D - mtimes(U.angular, V.angular.T),
         )
 
-    def to_parent(self, place: Place) -> Inertia:
-        turned = [mtimes(mtimes(place.R, block), place.R.T) for block in self]
+    def to_parent(self, placement: Place) -> Inertia:
+        turned = [mtimes(mtimes(placement.R, block), placement.R.T) for block in self]
         A, B, D = turned
-        p = skew(place.p)
+        p = skew(placement.p)
         moved = B - mtimes(A, p)
         return Inertia(A, moved, D + mtimes(p, moved) - mtimes(B.T, p))
 
@@ -94,7 +94,7 @@ class Joint(NamedTuple):
     p: np.ndarray
     inertia: Inertia
 
-    def place(self, q) -> Place:
+    def placement(self, q) -> Place:
         axis = np.array(self.axis.angular).ravel()
         turn = SX(_sparse(axis, q)) if axis.any() else SX(np.eye(3))
         slide = SX(self.axis.linear) * q if not axis.any() else SX(3, 1)
@@ -103,7 +103,7 @@ class Joint(NamedTuple):
 
 def joints(model) -> list[Joint]:
     """All joints of a model of Pinocchio, each of one degree of freedom."""
-    found = []
+    joints = []
     for i in range(1, model.njoints):
         data = model.joints[i].createData()
         model.joints[i].calc(data, np.zeros(model.nq))
@@ -113,28 +113,28 @@ def joints(model) -> list[Joint]:
         blocks = body.mass * np.eye(3), -body.mass * c, body.inertia - body.mass * c @ c
         axis = Spatial(casadi.DM(S[:3]), casadi.DM(S[3:]))
         inertia = Inertia(*(SX(casadi.sparsify(casadi.DM(block))) for block in blocks))
-        found.append(Joint(model.parents[i] - 1, axis, placed.rotation, placed.translation, inertia))
-    return found
+        joints.append(Joint(model.parents[i] - 1, axis, placed.rotation, placed.translation, inertia))
+    return joints
 
 
 def rnea(model, q, qd, qdd):
     """Forces from accelerations."""
     tree = joints(model)
     base = Spatial(SX(3, 1), SX(3, 1)), Spatial(-SX(casadi.DM(np.array(model.gravity.linear))), SX(3, 1))
-    motions, places, forces = [], [], []
+    motions, placements, forces = [], [], []
     for i, joint in enumerate(tree):
         velocity, acceleration = motions[joint.parent] if joint.parent >= 0 else base
-        place, own = joint.place(q[i]), joint.axis.times(qd[i])
-        v = place.motion_to_child(velocity) + own
-        a = place.motion_to_child(acceleration) + joint.axis.times(qdd[i]) + v.cross_motion(own)
+        placement, own = joint.placement(q[i]), joint.axis.times(qd[i])
+        v = placement.motion_to_child(velocity) + own
+        a = placement.motion_to_child(acceleration) + joint.axis.times(qdd[i]) + v.cross_motion(own)
         motions.append((v, a))
-        places.append(place)
+        placements.append(placement)
         forces.append(joint.inertia.times(a) + v.cross_force(joint.inertia.times(v)))
     tau = [SX(0)] * len(tree)
     for i in reversed(range(len(tree))):
         tau[i] = tree[i].axis.dot(forces[i]) + model.armature[i] * qdd[i]
         if tree[i].parent >= 0:
-            forces[tree[i].parent] = forces[tree[i].parent] + places[i].force_to_parent(forces[i])
+            forces[tree[i].parent] = forces[tree[i].parent] + placements[i].force_to_parent(forces[i])
     return casadi.vertcat(*tau)
 
 
@@ -142,30 +142,33 @@ def aba(model, q, qd, tau):
     """Accelerations from forces."""
     tree = joints(model)
     still, fall = Spatial(SX(3, 1), SX(3, 1)), Spatial(-SX(casadi.DM(np.array(model.gravity.linear))), SX(3, 1))
-    velocities, drifts, places, pushes = [], [], [], []
+    velocities, velocity_products, placements, bias_forces = [], [], [], []
     for i, joint in enumerate(tree):
-        place, own = joint.place(q[i]), joint.axis.times(qd[i])
-        v = place.motion_to_child(velocities[joint.parent] if joint.parent >= 0 else still) + own
+        placement, own = joint.placement(q[i]), joint.axis.times(qd[i])
+        v = placement.motion_to_child(velocities[joint.parent] if joint.parent >= 0 else still) + own
         velocities.append(v)
-        drifts.append(v.cross_motion(own))
-        places.append(place)
-        pushes.append(v.cross_force(joint.inertia.times(v)))
+        velocity_products.append(v.cross_motion(own))
+        placements.append(placement)
+        bias_forces.append(v.cross_force(joint.inertia.times(v)))
     inertias = [joint.inertia for joint in tree]
     freed: list[Any] = [None] * len(tree)
     for i in reversed(range(len(tree))):
         U = inertias[i].times(tree[i].axis)
         inverse = 1 / (tree[i].axis.dot(U) + model.armature[i])
-        u = tau[i] - tree[i].axis.dot(pushes[i])
+        u = tau[i] - tree[i].axis.dot(bias_forces[i])
         freed[i] = U.times(inverse), inverse * u
         parent = tree[i].parent
         if parent >= 0:
             left = inertias[i].minus_outer(U, U.times(inverse))
-            handed = pushes[i] + left.times(drifts[i]) + U.times(inverse * u)
-            inertias[parent] = inertias[parent] + left.to_parent(places[i])
-            pushes[parent] = pushes[parent] + places[i].force_to_parent(handed)
+            handed = bias_forces[i] + left.times(velocity_products[i]) + U.times(inverse * u)
+            inertias[parent] = inertias[parent] + left.to_parent(placements[i])
+            bias_forces[parent] = bias_forces[parent] + placements[i].force_to_parent(handed)
     accelerations, qdd = [], []
     for i, joint in enumerate(tree):
-        a = places[i].motion_to_child(accelerations[joint.parent] if joint.parent >= 0 else fall) + drifts[i]
+        a = (
+            placements[i].motion_to_child(accelerations[joint.parent] if joint.parent >= 0 else fall)
+            + velocity_products[i]
+        )
         UD, own = freed[i]
         qdd.append(own - UD.dot(a))
         accelerations.append(a + joint.axis.times(qdd[i]))
