@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import appell
 from appell.control.hardware.arm import Counter, Fault, encoder_channels, parse_fault
 from appell.control.hardware.card import Commands, Readings, input_codes, input_volts, output_codes, output_volts
-from appell.control.hardware.homing import coarse_offset, home, search_end
-from appell.control.hardware.observer import Estimate, Observer
+from appell.control.hardware.estimation import Estimate, Observer, coarse_offset, home, search_end
 from appell.control.hardware.wire import Codec
 
 

@@ -24,14 +24,6 @@ class LawModel(Protocol):
     def gravity(self, q: Vector) -> Vector: ...
 
 
-class TorqueFunction(Protocol):
-    """Generalized forces from the model, the state, signals, gains and memory. [N m, N]"""
-
-    def __call__(
-        self, model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
-    ) -> Vector: ...
-
-
 def no_rates(q: Vector, qd: Vector, signals: Signals) -> Signals:
     """The rates of a law without memory."""
     return NO_SIGNALS
@@ -44,7 +36,7 @@ class Law:
     Attributes:
         signals: vectors that may change with time; the first ones default to zero where they are not given.
         gains: constant vectors.
-        torque: generalized forces.
+        torque: generalized forces from the model, q, qd, signals, gains and memory. [N m, N]
         memory: state vectors of the law, such as an integral; zero at the start.
         rates: rate of change of each vector of the memory.
     """
@@ -52,7 +44,7 @@ class Law:
     name: str
     signals: tuple[str, ...]
     gains: tuple[str, ...]
-    torque: TorqueFunction
+    torque: Callable[[LawModel, Vector, Vector, Signals, Signals, Signals], Vector]
     memory: tuple[str, ...] = ()
     rates: Callable[[Vector, Vector, Signals], Signals] = no_rates
 
@@ -73,37 +65,29 @@ def total(*terms: Vector) -> Vector:
     return [sum(entries[1:], entries[0]) for entries in zip(*terms, strict=True)]
 
 
-def open_loop(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
-) -> Vector:
+def open_loop(model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals) -> Vector:
     """τ is the signal."""
     return list(signals["tau"])
 
 
-def pd(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
-) -> Vector:
+def pd(model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals) -> Vector:
     """Feedback of each joint without a model: τ = -Kp e - Kd ė."""
     return feedback(q, qd, signals, gains)
 
 
-def pd_gravity(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
-) -> Vector:
+def pd_gravity(model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals) -> Vector:
     """Feedback of each joint with gravity compensation: τ = G(q) - Kp e - Kd ė."""
     return total(feedback(q, qd, signals, gains), model.gravity(q))
 
 
-def point_to_point(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
-) -> Vector:
+def point_to_point(model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals) -> Vector:
     """Inverse dynamics control to a point, table 4, first row: v = -Kd q̇ - Kp e."""
     v = [-kd * xd - kp * e for kd, xd, kp, e in zip(gains["kd"], qd, gains["kp"], error(q, signals), strict=True)]
     return model.inverse_dynamics(q, qd, v)
 
 
 def computed_torque(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
+    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals
 ) -> Vector:
     """Inverse dynamics control along a reference, table 4, second row: v = q̈_d - Kd ė - Kp e."""
     v = total(signals["qdd"], feedback(q, qd, signals, gains))
@@ -111,7 +95,7 @@ def computed_torque(
 
 
 def integral_tracking(
-    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals = NO_SIGNALS
+    model: LawModel, q: Vector, qd: Vector, signals: Signals, gains: Signals, memory: Signals
 ) -> Vector:
     """Inverse dynamics control with integral action, table 4, third row: v = q̈_d - Kd ė - Kp e - Ki ∫ e dt."""
     integral = [-ki * x for ki, x in zip(gains["ki"], memory["integral"], strict=True)]

@@ -61,26 +61,13 @@ def parse_fault(text: str, n: int) -> Fault:
 
 
 def encoder_channels(count: int, counts_per_turn: int) -> tuple[int, int, int]:
-    """Channels A, B and index of an encoder at an absolute count.
-
-    Example:
-        >>> [encoder_channels(count, 800) for count in (-1, 0, 1)]
-        [(0, 1, 0), (0, 0, 1), (1, 0, 0)]
-    """
+    """Channels A, B and index of an encoder at an absolute count."""
     return *LEVELS[count % 4], int(count % counts_per_turn == 0)
 
 
 @dataclass
 class Counter:
-    """A channel of a counter card: counts every edge of A and B, and latches the count at the rising edge of the index.
-
-    Example:
-        >>> counter = Counter(encoder_channels(798, 800))
-        >>> for count in (799, 800, 801):
-        ...     counter.update(encoder_channels(count, 800))
-        >>> counter.count, counter.latch, counter.pulses
-        (3, 2, 1)
-    """
+    """A channel of a counter card: counts every edge of A and B, and latches the count at the rising edge of the index."""
 
     last: tuple[int, int, int]
     count: int = 0

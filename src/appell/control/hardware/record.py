@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from appell.control.hardware.axes import Axes
-from appell.control.hardware.card import Commands
-from appell.control.hardware.homing import HomingResult
-from appell.control.hardware.plot import plot
+from appell.control.hardware.card import Commands, output_volts
+from appell.control.hardware.estimation import HomingResult
 from appell.control.hardware.safety import Stop
 from appell.deprecation import renamed_attribute
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -174,25 +174,48 @@ class Run:
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        return plot(self, path)
+        figure = new_figure(9.0, 9.0)
+        errors, outputs, timing = panels = figure.subplots(3, 1, sharex=True)
+        colours = np.resize(COLOURS, len(self.joint_names))
+        end = self.stop.time if self.stop else self.nominal_period + self.t.max(initial=0.0)
+        for i, (name, colour) in enumerate(zip(self.joint_names, colours, strict=True)):
+            errors.plot(self.t, self.error[:, i] / self.resolution[i], color=colour, linewidth=0.8, label=name)
+            codes = np.append(self.codes[:, i], self.outputs.codes[i])
+            outputs.plot(np.append(self.t, end), output_volts(codes), color=colour, linewidth=0.8)
+        times = {"readings to outputs": (self.t, self.io_time), "control law": (self.t, self.compute_time)}
+        if self.real_time:
+            times = {"jitter": (self.t[1:], np.maximum(self.jitter, 1e-8))} | times
+        for colour, (label, (t, values)) in zip(COLOURS[3 - len(times) :], times.items(), strict=False):
+            timing.semilogy(t, 1e6 * values, ".", markersize=1.5, color=colour, label=label)
+        largest = 1.1 * float(np.abs(self.error[self.stage != "home"] / self.resolution).max(initial=1.0))
+        errors.set(ylabel="error [counts]", ylim=(-largest, largest))
+        outputs.set(ylabel="outputs [V]")
+        timing.set(ylabel="time [us]", xlabel="time [s]")
+        for panel, scale in ((errors, 1.0), (timing, 5.0)):
+            panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=scale)
+        place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "right", "fontsize": 8}
+        for panel in panels:
+            tidy(panel)
+            panel.grid(alpha=0.3)
+            for k in np.flatnonzero(self.stage[1:] != self.stage[:-1]) + 1:
+                panel.axvline(self.t[k], color="#777777", linewidth=0.8, linestyle=":")
+                panel.annotate(str(self.stage[k]), (self.t[k], 0.98), color="#555555", **place)
+        outcome = f"{self.stop.reason} at {self.stop.time:.3f} s" if self.stop else "finished"
+        errors.set_title(f"{self.law} at {1.0 / self.nominal_period:g} Hz: {outcome}", loc="left", fontsize=11)
+        save_figure(figure, path)
+        return figure
 
 
-def as_run(
-    cycles: list[Cycle],
-    controller: Controller,
-    axes: Axes,
-    real_time: bool,
-    stop: Stop | None,
-    homing: HomingResult | None,
-) -> Run:
-    """The periods of a run as arrays; the outputs are zero."""
+def as_run(cycles: list[Cycle], controller: Controller, axes: Axes, **outcome: Any) -> Run:
+    """The periods of a run as arrays; `outcome` are its other fields, and the outputs are zero."""
     columns = zip(*cycles, strict=True) if cycles else [()] * len(Cycle._fields)
-    named = dict(zip(Cycle._fields, columns, strict=True))
-    matrices = {k: np.array(named[k], dtype=float).reshape(-1, len(axes)) for k in ("q", "reference", "tau", "codes")}
-    times = ("start_time", "lateness", "compute_time", "io_time")
+    named = {
+        name: np.array(column, dtype=None if name == "stage" else float)
+        for name, column in zip(Cycle._fields, columns, strict=True)
+    }
+    for name in ("q", "reference", "tau", "codes"):
+        named[name] = named[name].reshape(-1, len(axes))
     return Run(
-        law=controller.law.name, nominal_period=controller.period or 0.0, real_time=real_time, resolution=axes.resolution,
-        stop=stop, outputs=Commands.zero(len(axes)), homing=homing, joint_names=controller.robot.joint_names,
-        t=np.array(named["time"], dtype=float), stage=np.array(named["stage"], dtype=str), **matrices,
-        **{k: np.array(named[k], dtype=float) for k in times},
+        law=controller.law.name, nominal_period=controller.period or 0.0, resolution=axes.resolution,
+        outputs=Commands.zero(len(axes)), joint_names=controller.robot.joint_names, t=named.pop("time"), **named, **outcome,
     )  # fmt: skip

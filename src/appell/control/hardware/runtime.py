@@ -24,8 +24,7 @@ from appell.control.controller import Controller, signals_of
 from appell.control.hardware.axes import PUMA, Axes
 from appell.control.hardware.card import Card, Commands, Readings
 from appell.control.hardware.clock import Clock, RealClock
-from appell.control.hardware.homing import HomingError, coarse_offset, home, search_end
-from appell.control.hardware.observer import Estimate, Observer
+from appell.control.hardware.estimation import Estimate, HomingError, Observer, coarse_offset, home, search_end
 from appell.control.hardware.record import Cycle, Run, as_run
 from appell.control.hardware.safety import SafetyLimits, SafetyState, Stop, first_failed_check
 from appell.control.references import ControlReference
@@ -120,7 +119,7 @@ class Runtime:
         finally:
             with suppress(HardwareError):  # the connection may be lost
                 self.card.write(Commands.zero(len(self.axes)))
-        return as_run(self.cycles, self.controller, self.axes, self.clock.real, stop, self.homing)
+        return as_run(self.cycles, self.controller, self.axes, real_time=self.clock.real, stop=stop, homing=self.homing)
 
     @property
     def time(self) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Readings
-from appell.control.hardware.homing import HomingResult
-from appell.control.hardware.observer import Estimate
+from appell.control.hardware.estimation import Estimate, HomingResult
 from appell.deprecation import renamed_fields
 
 

@@ -67,14 +67,7 @@ PROFILES: dict[str, Callable[[TimingSpec], Curve]] = {
 def time_scaling(
     profile: str, duration: float | None = None, speed: float | None = None, acceleration: float | None = None
 ) -> Curve:
-    """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²].
-
-    Example:
-        >>> time_scaling("quintic", duration=2.0)(1.0).x.item()
-        0.5
-        >>> time_scaling("trapezoidal", speed=0.5, acceleration=1.0).duration
-        2.5
-    """
+    """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²]."""
     require_choice("profile", profile, PROFILES)
     for name, value in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
         if value is not None:

@@ -38,14 +38,7 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A piecewise polynomial from time 0, constant before its first and after its last break.
-
-    Example:
-        >>> import numpy as np
-        >>> ramp = Curve(PPoly([[0.5], [0.0]], [0.0, 2.0]))
-        >>> ramp(1.0).x.item(), ramp(1.0).xd.item(), ramp(3.0).x.item(), ramp(3.0).xd.item()
-        (0.5, 0.5, 1.0, 0.0)
-    """
+    """A piecewise polynomial from time 0, constant before its first and after its last break."""
 
     polynomial: PPoly
 

@@ -1,16 +1,26 @@
-"""Homing: the absolute position from potentiometers and index pulses.
+"""Joint angles and velocities from the signals: homing with potentiometers and index pulses, and a velocity observer.
 
-The encoders count from their position at power-on; the potentiometers are absolute, but coarse. Index pulses are at whole turns
-of a motor. Once each motor has passed one,
+Homing: the encoders count from their position at power-on; the potentiometers are absolute, but coarse. Index pulses are at
+whole turns of a motor. Once each motor has passed one,
 
     absolute count at the pulse = k · (counts per turn),    k = round(potentiometer angle at the pulse, in turns)
 
 if the potentiometers are accurate to well within half a turn of the motor.
+
+Observer, with the reference acceleration q̈_d as input:
+
+    predict   q̂ ← q̂ + T q̂̇ + T²/2 q̈_d,   q̂̇ ← q̂̇ + T q̈_d
+    correct   r = q - q̂;   q̂ ← q̂ + (1 - p²) r,   q̂̇ ← q̂̇ + (1 - p)²/T r,   p = exp(-ω T)
+
+Both error poles are at p. Differences of counts would have steps of one count per period (0.1 rad/s at 1 kHz); here one count
+changes the velocity by (1 - p)²/T ≈ ω² T of it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,3 +86,29 @@ def home(axes: Axes, start: Readings, now: Readings) -> HomingResult:
             f"at most {MAX_INDEX_DISAGREEMENT}. Calibrate the potentiometer's range."
         )
     return HomingResult(np.rint(turns).astype(int) * axes.counts_per_turn - np.array(now.latches), disagreement)
+
+
+class Estimate(NamedTuple):
+    """Joint angles and velocities. [rad, rad/s]"""
+
+    q: np.ndarray
+    qd: np.ndarray
+
+    def shifted(self, shift: np.ndarray) -> Estimate:
+        """The same motion after a correction of the angles' origin."""
+        return Estimate(self.q + shift, self.qd)
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Observer for a sampling period [s] and a bandwidth ω [rad/s]."""
+
+    period: float
+    bandwidth: float = 200.0
+
+    def step(self, last: Estimate, measured: np.ndarray, qdd: np.ndarray) -> Estimate:
+        """The estimate at a new measurement one period after the last one; qdd is the reference acceleration."""
+        period, p = self.period, math.exp(-self.bandwidth * self.period)
+        q = last.q + period * (last.qd + 0.5 * period * qdd)
+        r = measured - q
+        return Estimate(q + (1.0 - p * p) * r, last.qd + period * qdd + (1.0 - p) ** 2 / period * r)
