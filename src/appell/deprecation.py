@@ -100,6 +100,15 @@ def renamed_fields(**new_names: str) -> Callable[[Class], Class]:
 
     def decorate(cls: Class) -> Class:
         cls.__init__ = renamed_arguments(**new_names)(cls.__init__)
+        return renamed_attributes(**new_names)(cls)
+
+    return decorate
+
+
+def renamed_attributes(**new_names: str) -> Callable[[Class], Class]:
+    """Let objects of a class be read by former names of attributes and methods: `@renamed_attributes(late="lateness")`."""
+
+    def decorate(cls: Class) -> Class:
         for old, new in new_names.items():
             setattr(cls, old, renamed_attribute(old, new))
         return cls

@@ -21,7 +21,7 @@ from appell.compiler.evaluate import Evaluator, Ready
 from appell.compiler.options import Options
 from appell.control.references import ControlReference, ReferenceSample, as_reference
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
-from appell.deprecation import renamed_attribute, renamed_fields
+from appell.deprecation import renamed_attributes, renamed_fields
 from appell.errors import ArgumentError, SimulationError
 from appell.model.tree import Tree
 
@@ -35,6 +35,7 @@ MAX_TABLE_SIZE = 1_000_000
 """Largest number of samples of a reference that are tabulated in advance."""
 
 
+@renamed_attributes(start="initial_memory", limits="effort_limits")
 @dataclass(frozen=True)
 class Controller:
     """Base class of the controllers.
@@ -57,9 +58,6 @@ class Controller:
     period: float | None = 1e-3
     effort_limit: float | ArrayLike | None = None
     law: ClassVar[Law]
-
-    start = renamed_attribute("start", "initial_memory")
-    limits = renamed_attribute("limits", "effort_limits")
 
     def __post_init__(self) -> None:
         n = self.robot.nv

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 
 
+@renamed_attributes(joint="name", time="start", most="worst")
 @dataclass(frozen=True)
 class LimitViolation:
     """An interval of time in which a joint exceeds one of its limits.
@@ -31,10 +32,6 @@ class LimitViolation:
     worst: float
     worst_time: float = math.nan
     unit: str = ""
-
-    joint = renamed_attribute("joint", "name")
-    time = renamed_attribute("time", "start")
-    most = renamed_attribute("most", "worst")
 
     @property
     def value(self) -> float:

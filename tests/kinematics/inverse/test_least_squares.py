@@ -169,7 +169,7 @@ def test_a_robot_with_several_tips_needs_a_frame():
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("agile_wrist", r"joint_angles\(q\)"), ("four_bar", r"close\(\{joint: value\}\)")]
+    ("name", "text"), [("agile_wrist", r"joint_angles\(q\)"), ("four_bar", r"solve_loop_closure\(\{joint: value\}\)")]
 )
 def test_robots_that_are_no_trees_are_told_what_they_have_instead(name, text):
     with pytest.raises(appell.ArgumentError, match=f"for kinematic trees, got .*{name!r}.*{text}"):

@@ -26,7 +26,7 @@ import numpy as np
 
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Readings
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.errors import HardwareError
 
 MAX_INDEX_DISAGREEMENT = 0.3
@@ -50,6 +50,7 @@ def search_end(axes: Axes, q: np.ndarray) -> np.ndarray:
     return q + SEARCH_TURNS * 2.0 * np.pi / np.abs(axes.gear) * np.where(q > middle, -1.0, 1.0)
 
 
+@renamed_attributes(doubt="index_disagreement")
 @dataclass(frozen=True)
 class HomingResult:
     """The absolute position of the encoders.
@@ -61,8 +62,6 @@ class HomingResult:
 
     offset: np.ndarray
     index_disagreement: np.ndarray
-
-    doubt = renamed_attribute("doubt", "index_disagreement")
 
 
 def home(axes: Axes, start: Readings, now: Readings) -> HomingResult:

@@ -12,7 +12,7 @@ from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Commands, output_volts
 from appell.control.hardware.estimation import HomingResult
 from appell.control.hardware.safety import Stop
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.table import Table
 
@@ -23,6 +23,7 @@ TIMINGS = {True: ("period", "jitter", "lateness", "compute_time", "io_time"), Fa
 """Timing quantities that are reported, in real time and in virtual time."""
 
 
+@renamed_attributes(begun="start_time", late="lateness", computing="compute_time", answering="io_time")
 class Cycle(NamedTuple):
     """One period.
 
@@ -48,12 +49,11 @@ class Cycle(NamedTuple):
     compute_time: float
     io_time: float
 
-    begun = renamed_attribute("begun", "start_time")
-    late = renamed_attribute("late", "lateness")
-    computing = renamed_attribute("computing", "compute_time")
-    answering = renamed_attribute("answering", "io_time")
 
-
+@renamed_attributes(
+    nominal="nominal_period", timed="real_time", homed="homing", begun="start_time", late="lateness",
+    computing="compute_time", answering="io_time", following="tracking_error",
+)  # fmt: skip
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run of the open controller, N periods of n joints.
@@ -91,15 +91,6 @@ class Run:
     lateness: np.ndarray
     compute_time: np.ndarray
     io_time: np.ndarray
-
-    nominal = renamed_attribute("nominal", "nominal_period")
-    timed = renamed_attribute("timed", "real_time")
-    homed = renamed_attribute("homed", "homing")
-    begun = renamed_attribute("begun", "start_time")
-    late = renamed_attribute("late", "lateness")
-    computing = renamed_attribute("computing", "compute_time")
-    answering = renamed_attribute("answering", "io_time")
-    following = renamed_attribute("following", "tracking_error")
 
     @property
     def ok(self) -> bool:

@@ -15,14 +15,7 @@ from appell.kinematics.inverse.bounds import coordinate_bounds
 from appell.kinematics.inverse.closed_form import BRANCHES
 from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
 from appell.kinematics.inverse.least_squares import LeastSquaresOptions, solve_with_restarts
-from appell.kinematics.inverse.solution import (
-    NOT_CONVERGED,
-    SOLVED,
-    Solution,
-    as_solution,
-    select_branch,
-    solve_branches,
-)
+from appell.kinematics.inverse.solution import NOT_CONVERGED, SOLVED, Solution, reshaped, select_branch, solve_branches
 from appell.kinematics.inverse.spherical_wrist import SphericalWristArm, spherical_wrist_arm
 from appell.model.joints import KINDS
 
@@ -87,15 +80,15 @@ def inverse_kinematics(
     bounds = coordinate_bounds(robot)
     if _method(method, branch, arm, robot) == "closed_form" and isinstance(arm, SphericalWristArm):
         names = BRANCHES if branch in (None, "all") else (branch,)
-        solutions = solve_branches(arm, motion, target, bounds, starts, names)
+        branches = solve_branches(arm, motion, target, bounds, starts, names)
         if branch == "all":
-            return as_solution((len(names), *batch_shape), *(part.reshape(-1, *part.shape[2:]) for part in solutions))
-        return as_solution(batch_shape, *select_branch(solutions, None if q0 is None else starts))
+            return reshaped(branches, (len(names), *batch_shape))
+        return reshaped(select_branch(branches, None if q0 is None else starts), batch_shape)
     options = options or LeastSquaresOptions()
     q, error, iterations = solve_with_restarts(motion, starts, target, bounds, _free(robot, joints), options)
     status = np.where(error <= options.tolerance, SOLVED, NOT_CONVERGED)
-    branches = np.full(len(status), None, dtype=object)
-    return as_solution(batch_shape, q, status, error, iterations, branches, motion.inverse_condition(q) < SINGULAR_TOL)
+    singular = motion.inverse_condition(q) < SINGULAR_TOL
+    return reshaped(Solution(q, status, error, iterations, np.full(len(q), None, dtype=object), singular), batch_shape)
 
 
 def why_not_closed_form(robot: Robot, frame: str | None = None) -> str | None:

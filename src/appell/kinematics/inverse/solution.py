@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -54,17 +54,6 @@ class Solution:
         return f"Solution({int(np.sum(self.solved))} of {self.status.size} poses solved)"
 
 
-class BranchSolutions(NamedTuple):
-    """Fields of a `Solution` for B branches and N poses: q (B, N, nq), all others (B, N)."""
-
-    q: np.ndarray
-    status: np.ndarray
-    error: np.ndarray
-    iterations: np.ndarray
-    branch: np.ndarray
-    singular: np.ndarray
-
-
 def solve_branches(
     arm: SphericalWristArm,
     motion: FrameMotion,
@@ -72,8 +61,8 @@ def solve_branches(
     bounds: CoordinateBounds,
     q0: np.ndarray,
     names: Sequence[str],
-) -> BranchSolutions:
-    """The named branches for targets (N, 4, 4), angles as near to q0 (N, nq) as the limits allow."""
+) -> Solution:
+    """All named branches (B, N, ...) for targets (N, 4, 4), angles as near to q0 (N, nq) as the limits allow."""
     count = len(q0)
     branches = []
     for name in names:
@@ -85,19 +74,20 @@ def solve_branches(
         status = np.where(reachable, np.where(bounds.contains(q), SOLVED, OUTSIDE_LIMITS), UNREACHABLE)
         error, branch = np.linalg.norm(residual, axis=-1), np.full(count, name, dtype=object)
         branches.append((q, status, error, np.zeros(count, dtype=int), branch, singular))
-    return BranchSolutions(*(np.stack(column) for column in zip(*branches, strict=True)))
+    return Solution(*(np.stack(column) for column in zip(*branches, strict=True)))
 
 
-def select_branch(solutions: BranchSolutions, q0: np.ndarray | None) -> BranchSolutions:
+def select_branch(branches: Solution, q0: np.ndarray | None) -> Solution:
     """One branch per pose: solved before unsolved, then the nearest to q0, or the first without q0. (N, ...)"""
-    distance = np.zeros(solutions.status.shape) if q0 is None else np.abs(solutions.q - q0).max(axis=-1)
-    penalty = np.select([solutions.status == SOLVED, solutions.status == OUTSIDE_LIMITS], [0.0, 1e6], 1e12)
+    distance = np.zeros(branches.status.shape) if q0 is None else np.abs(branches.q - q0).max(axis=-1)
+    penalty = np.select([branches.status == SOLVED, branches.status == OUTSIDE_LIMITS], [0.0, 1e6], 1e12)
     best = np.argmin(distance + penalty, axis=0)
-    return BranchSolutions(*(part[best, np.arange(len(best))] for part in solutions))
+    return Solution(*(part[best, np.arange(len(best))] for part in vars(branches).values()))
 
 
-def as_solution(batch_shape: tuple[int, ...], q: np.ndarray, *parts: np.ndarray) -> Solution:
-    """N results in the batch shape of the poses; a single one becomes plain values."""
+def reshaped(solution: Solution, batch_shape: tuple[int, ...]) -> Solution:
+    """A flat batch in the batch shape of the poses; a single solution becomes plain values."""
+    q, *parts = vars(solution).values()
     if not batch_shape:
         return Solution(q[0], *(part[0].item() if part.dtype != object else part[0] for part in parts))
-    return Solution(q.reshape(*batch_shape, -1), *(part.reshape(batch_shape) for part in parts))
+    return Solution(q.reshape(*batch_shape, q.shape[-1]), *(part.reshape(batch_shape) for part in parts))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ArgumentError
 from appell.kinematics.inverse.inverse import require_proper_pose
 from appell.kinematics.inverse.rotation import angular_motion, rotation_matrix, rotation_vector
@@ -39,6 +39,7 @@ class Path(Timed, Protocol):
     def __call__(self, t: float | np.ndarray) -> PoseMotion: ...
 
 
+@renamed_attributes(attitude="orientation", rows="dimension")
 @dataclass(frozen=True, eq=False)
 class PosePath(AlongCurve):
     """Position p(t) and orientation exp(r(t)~) R0 along curves.
@@ -52,9 +53,6 @@ class PosePath(AlongCurve):
     curve: Curve
     orientation: np.ndarray
     dimension: int = 6
-
-    attitude = renamed_attribute("attitude", "orientation")
-    rows = renamed_attribute("rows", "dimension")
 
     def __call__(self, t: float | np.ndarray) -> PoseMotion:
         x, xd, xdd = self.curve(t)

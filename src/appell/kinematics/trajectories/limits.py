@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 LIMIT_TOL = 1e-9
 """Relative rounding allowed at a limit, for references made to use it fully."""
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²"}
-
-
-class QuantityLimits(NamedTuple):
-    """Lower and upper limits of one quantity, (nv,) each."""
-
-    quantity: str
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 def limit_violations(
@@ -62,8 +54,8 @@ def limit_violations(
     )
     violations = [
         violation
-        for limits in _limits(robot, velocity, acceleration, effort)
-        for violation in _exceeded(reference, robot, limits, t)
+        for quantity, lower, upper in _limits(robot, velocity, acceleration, effort)
+        for violation in _exceeded(reference, robot, quantity, lower, upper, t)
     ]
     return tuple(sorted(violations, key=lambda violation: violation.start))
 
@@ -79,11 +71,12 @@ def require_within_limits(reference: Reference, robot: Robot, **limits) -> None:
         )  # fmt: skip
 
 
-def _limits(robot: Robot, velocity, acceleration, effort) -> Iterator[QuantityLimits]:
+def _limits(robot: Robot, velocity, acceleration, effort) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Quantities with their lower and upper limits, (nv,) each."""
     index, single = velocity_coordinates(robot)
     bounds = coordinate_bounds(robot)
     lower, upper = np.where(single, bounds.lower[index], -np.inf), np.where(single, bounds.upper[index], np.inf)
-    yield QuantityLimits("position", lower, upper)
+    yield "position", lower, upper
     own = {name: np.full(robot.nv, np.inf) for name in ("velocity", "effort")}
     for joint in robot.moving_joints:
         v = robot.first_coordinates[joint.name][1]
@@ -95,12 +88,11 @@ def _limits(robot: Robot, velocity, acceleration, effort) -> Iterator[QuantityLi
         ("effort", effort, own["effort"]),
     ):
         limit = np.broadcast_to(np.asarray(default if given is None else given, dtype=float), robot.nv)
-        yield QuantityLimits(quantity, -limit, limit)
+        yield quantity, -limit, limit
 
 
-def _exceeded(reference: Reference, robot: Robot, limits: QuantityLimits, t: np.ndarray) -> Iterator[LimitViolation]:
-    """Violations of one quantity."""
-    quantity, lower, upper = limits
+def _exceeded(reference: Reference, robot: Robot, quantity: str, lower, upper, t) -> Iterator[LimitViolation]:
+    """Violations of one quantity at times (N,)."""
     if not (np.isfinite(lower) | np.isfinite(upper)).any():
         return
     values = _values(reference, robot, quantity, t)

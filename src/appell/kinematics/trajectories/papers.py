@@ -26,11 +26,6 @@ def valera2003_path(profile: str = "uniform", acceleration: float | None = None)
     Args:
         profile: `"uniform"` as in the paper, or one that starts and ends at rest.
         acceleration: of the ramps of `"trapezoidal"`. [m/s²]
-
-    Example:
-        >>> import appell
-        >>> round(appell.trajectories.valera2003_path().duration, 5)
-        8.60202
     """
     orientation = euler_zyz(np.radians([45.0, 60.0, 90.0]))
     start, end = [0.6, 0.175, 0.250], [0.018, 0.757, 0.0]
@@ -67,12 +62,5 @@ def valera2003_line(
 
 
 def mata2002_line(robot: Robot, branch: str | None = None, profile: str = "uniform") -> PathReference:
-    """The reference trajectory of Mata's line for a robot such as `appell.load("puma560")`.
-
-    Example:
-        >>> import appell
-        >>> reference = appell.trajectories.mata2002_line(appell.load("puma560"))
-        >>> reference.duration
-        5.0
-    """
+    """The reference trajectory of Mata's line for a robot such as `appell.load("puma560")`."""
     return follow(robot, mata2002_path(profile), branch=branch)
