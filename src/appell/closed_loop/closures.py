@@ -32,7 +32,7 @@ class ClosureModel(ABC):
         return [0.0] * self.count
 
 
-class Point(ClosureModel):
+class PointClosure(ClosureModel):
     """The origins coincide."""
 
     name, count = "point", 3
@@ -44,13 +44,13 @@ class Point(ClosureModel):
         return [*v]
 
 
-class Spherical(Point):
-    """A ball joint: the equations of `Point`."""
+class SphericalClosure(PointClosure):
+    """A ball joint: the equations of `PointClosure`."""
 
     name = "spherical"
 
 
-class Revolute(ClosureModel):
+class RevoluteClosure(ClosureModel):
     """A hinge: the origins coincide and the axes z have the same direction.
 
     The angles are 2 tan(θ/2) of the angle between the axes, so that opposite axes are not closed.
@@ -66,7 +66,7 @@ class Revolute(ClosureModel):
         return [*v, omega.x, omega.y]
 
 
-class Universal(ClosureModel):
+class UniversalClosure(ClosureModel):
     """A Cardan joint: the origins coincide and x of the first frame is perpendicular to y of the second.
 
     x and y are the arms of the cross, as in the universal joint of a tree.
@@ -84,7 +84,7 @@ class Universal(ClosureModel):
         return [0.0, 0.0, 0.0, omega.cross(Omega.cross(Q.columns[1])).x]
 
 
-class Prismatic(ClosureModel):
+class PrismaticClosure(ClosureModel):
     """A slider: the second origin stays on the first frame's z axis and the frames stay parallel."""
 
     name, count = "prismatic", 5
@@ -96,7 +96,7 @@ class Prismatic(ClosureModel):
         return [v.x, v.y, *omega]
 
 
-class Weld(ClosureModel):
+class WeldClosure(ClosureModel):
     """The frames coincide."""
 
     name, count = "weld", 6
@@ -114,5 +114,13 @@ def rotation_error(Q: Mat3) -> Vec3:
 
 
 CLOSURE_MODELS: dict[str, ClosureModel] = {
-    model.name: model for model in (Point(), Spherical(), Revolute(), Universal(), Prismatic(), Weld())
+    model.name: model
+    for model in (
+        PointClosure(),
+        SphericalClosure(),
+        RevoluteClosure(),
+        UniversalClosure(),
+        PrismaticClosure(),
+        WeldClosure(),
+    )
 }

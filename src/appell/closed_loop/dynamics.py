@@ -21,7 +21,7 @@ from appell.algorithms.regressor import regressor as tree_regressor
 from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
 from appell.closed_loop.elimination import Elimination, dot
-from appell.closed_loop.reduction import Reduction, times
+from appell.closed_loop.reduction import VelocityReduction, times
 from appell.errors import ModelError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Scalars = Sequence[Scalar]
 def inverse_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Actuator forces τ of the motion, of minimum norm if actuators are redundant.  [N m, N]"""
     require_full_actuation(system)
-    J = _actuator_columns(system, Reduction.at(system, q).columns())
+    J = _actuator_columns(system, VelocityReduction.at(system, q).columns())
     return Elimination.of(J).solve_transposed(generalized_forces(system, q, qd, qdd))
 
 
@@ -53,7 +53,7 @@ def require_full_actuation(system: LoopSystem) -> None:
 
 def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """M_u u̇ + bias_u, the generalized forces.  [N m, N]"""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     v = reduction.velocities(qd)
     return reduction.project_forces(tree_forces(system.lumped, q, v, reduction.accelerations(v, qdd)))
 
@@ -61,7 +61,7 @@ def generalized_forces(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars
 def regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """K_a = J_a^-T G^T K with τ = K_a Φ for the parameters Φ of the tree, by the map of `inverse_dynamics`."""
     require_full_actuation(system)
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     G = reduction.columns()
     J = Elimination.of(_actuator_columns(system, G))
     shares = [J.solve_transposed([g[k] for g in G]) for k in range(system.tree.nv)]  # columns of J_a^-T G^T
@@ -70,13 +70,13 @@ def regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
 
 def generalized_regressor(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """K_u = G^T K with M_u u̇ + bias_u = K_u Φ for the parameters Φ of the tree."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     return _times_columns(reduction.columns(), _tree_columns(system, reduction, q, qd, qdd))
 
 
 def gibbs_function(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalar:
     """S of the tree at v = G u and v̇ = G u̇ + Ġ u: ∂S/∂u̇ = M_u u̇ + bias_u, ∂²S/∂u̇² = M_u.  [J/s²]"""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     v = reduction.velocities(qd)
     return tree_gibbs(system.tree, q, v, reduction.accelerations(v, qdd))
 
@@ -88,19 +88,19 @@ def bias(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
 
 def gravity(system: LoopSystem, q: Scalars) -> list[Scalar]:
     """Generalized forces that balance gravity at rest."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     zero = [0.0] * system.tree.nv
     return reduction.project_forces(tree_forces(system.lumped, q, zero, zero))
 
 
 def mass_matrix(system: LoopSystem, q: Scalars) -> Matrix:
     """M_u = G^T M G."""
-    return _reduced_mass(system, q, Reduction.at(system, q).columns())
+    return _reduced_mass(system, q, VelocityReduction.at(system, q).columns())
 
 
 def coriolis_matrix(system: LoopSystem, q: Scalars, qd: Scalars) -> Matrix:
     """C_u = G^T (M Ġ + C G)."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     v, G = reduction.velocities(qd), reduction.columns()
     M, C = tree_mass(system.lumped, q), tree_coriolis(system.lumped, q, v)
     rates = reduction.column_rates(v, G)
@@ -113,13 +113,13 @@ def coriolis_matrix(system: LoopSystem, q: Scalars, qd: Scalars) -> Matrix:
 
 def forward_dynamics(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
     """u̇ under actuator forces."""
-    G = Reduction.at(system, q).columns()
+    G = VelocityReduction.at(system, q).columns()
     return accelerations(system, q, qd, [dot(column, tau) for column in _actuator_columns(system, G)])
 
 
 def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) -> list[Scalar]:
     """u̇ under generalized forces."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     G = reduction.columns()
     v = times(G, qd)
     bias = reduction.project_forces(tree_forces(system.lumped, q, v, reduction.accelerations(v, [0.0] * len(qd))))
@@ -129,7 +129,7 @@ def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) 
 
 def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> Matrix:
     """Wrench of every closure on its second body under actuator forces: K^T λ = f(q, v, v̇) - S^T τ."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     v = reduction.velocities(qd)
     vd = reduction.accelerations(v, forward_dynamics(system, q, qd, tau))
     unbalanced = tree_forces(system.lumped, q, v, vd)
@@ -153,7 +153,7 @@ def _actuator_columns(system: LoopSystem, G: Matrix) -> Matrix:
     return [[column[k] for k in system.actuated] for column in G]
 
 
-def _tree_columns(system: LoopSystem, reduction: Reduction, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
+def _tree_columns(system: LoopSystem, reduction: VelocityReduction, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """The tree's regressor K by columns, at v = G u and v̇ = G u̇ + Ġ u."""
     v = reduction.velocities(qd)
     K = tree_regressor(system.tree, q, v, reduction.accelerations(v, qdd))

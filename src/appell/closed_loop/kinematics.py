@@ -10,7 +10,7 @@ from appell.algorithms import energy, kinematics
 from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
 from appell.closed_loop.elimination import dot
-from appell.closed_loop.reduction import Reduction
+from appell.closed_loop.reduction import VelocityReduction
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem
@@ -26,23 +26,23 @@ def closure_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
 
 def joint_velocity_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
     """G(q)."""
-    return transposed(Reduction.at(system, q).columns())
+    return transposed(VelocityReduction.at(system, q).columns())
 
 
 def joint_velocities(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
     """v = G u."""
-    return Reduction.at(system, q).velocities(qd)
+    return VelocityReduction.at(system, q).velocities(qd)
 
 
 def joint_accelerations(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """v̇ = G u̇ + Ġ u."""
-    reduction = Reduction.at(system, q)
+    reduction = VelocityReduction.at(system, q)
     return reduction.accelerations(reduction.velocities(qd), qdd)
 
 
 def actuator_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
     """J_a(q): velocities of the actuated joints are J_a u."""
-    G = Reduction.at(system, q).columns()
+    G = VelocityReduction.at(system, q).columns()
     return [[column[k] for column in G] for k in system.actuated]
 
 
@@ -68,7 +68,7 @@ def pose(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix
 
 def jacobian(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
     """J G: the twist of a frame per independent velocity."""
-    G = Reduction.at(system, q).columns()
+    G = VelocityReduction.at(system, q).columns()
     return [[dot(row, column) for column in G] for row in kinematics.jacobian(system.tree, q, frame, reference)]
 
 

@@ -25,7 +25,7 @@ CLOSURE_TOL = 1e-4
 
 
 @dataclass(frozen=True)
-class Reduction:
+class VelocityReduction:
     """The closures at one configuration, solved for the dependent velocities."""
 
     system: LoopSystem
@@ -35,7 +35,7 @@ class Reduction:
     factors: Elimination
 
     @classmethod
-    def at(cls, system: LoopSystem, q: Sequence[Scalar]) -> Reduction:
+    def at(cls, system: LoopSystem, q: Sequence[Scalar]) -> VelocityReduction:
         K, residual = constraints.jacobian_columns(system, q), constraints.closure_residual(system, q)
         closed = unit_step(CLOSURE_TOL**2 - dot(residual, residual))
         return cls(system, q, K, Elimination.of([K[k] for k in system.dependent], closed))

@@ -38,7 +38,7 @@ def actuator_torques(system: SphericalSystem, Jact: Sequence[Sequence[Scalar]], 
     return [dot([column.direction[i] for column in columns], y) for i in range(len(Jact))]
 
 
-class Column(NamedTuple):
+class OrthogonalColumn(NamedTuple):
     """A column as `parts` along the directions of the columns before it and a rest along its own `direction`.
 
     `length` and `left` are the squared lengths of the column and of the rest, `scale` is 1/√left.
@@ -51,9 +51,9 @@ class Column(NamedTuple):
     scale: Scalar
 
 
-def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[Column]:
+def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[OrthogonalColumn]:
     """Gram-Schmidt orthogonalization of the columns; NaN where they are dependent."""
-    columns: list[Column] = []
+    columns: list[OrthogonalColumn] = []
     for k in range(count):
         rest = [row[k] for row in matrix]
         length, parts = dot(rest, rest), []
@@ -63,5 +63,5 @@ def orthogonal_columns(matrix: Sequence[Sequence[Scalar]], count: int) -> list[C
             parts.append(part)
         left = dot(rest, rest)
         scale = guarded_reciprocal(sqrt(left), left, length * MIN_SINE**2)
-        columns.append(Column([entry * scale for entry in rest], parts, length, left, scale))
+        columns.append(OrthogonalColumn([entry * scale for entry in rest], parts, length, left, scale))
     return columns

@@ -50,7 +50,7 @@ class BodyJacobian(NamedTuple):
     sigma: Vec3
 
 
-Coupling = Callable[[Vec3, Scalar, Vec3, Scalar], Vec3]
+RateTerm = Callable[[Vec3, Scalar, Vec3, Scalar], Vec3]
 """Term of a joint in a column of J̇, from the column before it, the joint's rate, ω before it and its row's entry."""
 
 
@@ -77,20 +77,20 @@ def body_jacobians(system: SphericalSystem, placed: Placements, basis: VelocityB
             yield BodyJacobian(inertia, J, [], ZERO, sigma)
 
 
-def body_jacobian_rates(system: SphericalSystem, q, qd, coupling: Coupling = true_rate) -> Iterator[BodyJacobian]:
+def body_jacobian_rates(system: SphericalSystem, q, qd, rate_term: RateTerm = true_rate) -> Iterator[BodyJacobian]:
     """Jacobians of all bodies and their rates in the coordinates, (44) to (48)."""
     placed = placements(system, q)
     basis, rates = coordinate_velocities(system, placed, qd), platform_rates(system, placed, qd)
     R = placed.R.T
     J, omega = [R @ column for column in basis.E], R @ rates.Omega
     Jd = [R @ column for column in basis.Ed]  # (48)
-    if coupling is true_rate:
+    if rate_term is true_rate:
         Jd = [column - omega.cross(other) for column, other in zip(Jd, J, strict=True)]
     yield BodyJacobian(system.platform, J, Jd, omega, R @ system.gravity)
     for model, leg, free, free_rates in zip(system.legs, placed.legs, basis.free, rates.free, strict=True):
         motion = joint_motion(leg, rates, free_rates)
         rows = zip(joint_rows(leg, basis.E, free), joint_row_rates(leg, basis, free, motion, rates.Omega), strict=True)
-        yield from leg_jacobians(model, leg, [rate for rate, _ in motion], list(rows), system, coupling)
+        yield from leg_jacobians(model, leg, [rate for rate, _ in motion], list(rows), system, rate_term)
 
 
 def leg_jacobians(
@@ -99,14 +99,14 @@ def leg_jacobians(
     rates: Sequence[Scalar],
     rows: Sequence[tuple[list[Scalar], list[Scalar]]],
     system: SphericalSystem,
-    coupling: Coupling,
+    rate_term: RateTerm,
 ) -> Iterator[BodyJacobian]:
     """From the base to the last body of a leg."""
     J, Jd, omega, sigma = [ZERO] * system.nv, [ZERO] * system.nv, ZERO, system.gravity
     for inertia, step, rate, (row, rowd) in zip(model.inertias, leg.steps, rates, rows, strict=False):
         before, omega_before = [step.T @ column for column in J], step.T @ omega
         Jd = [
-            step.T @ columnd + coupling(column, rate, omega_before, entry) + Z * entryd
+            step.T @ columnd + rate_term(column, rate, omega_before, entry) + Z * entryd
             for columnd, column, entry, entryd in zip(Jd, before, row, rowd, strict=True)
         ]
         J = [column + Z * entry for column, entry in zip(before, row, strict=True)]
