@@ -13,7 +13,6 @@ from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
-from appell.identification.base import random_configurations
 from appell.model.parameters import PER_LINK
 from appell.robot.regressor_terms import Coupling, CustomTerm, Rotor
 
@@ -102,7 +101,7 @@ def test_gravity_is_an_option():
 def closed_states(name: str, count: int = 3):
     """A robot with closed loops, states of it, and parameters that are not its own."""
     robot, rng = appell.load(name), np.random.default_rng(0)
-    q = random_configurations(robot, count, rng)
+    q = robot.random_configurations(count, rng)
     return robot, (q, *rng.normal(size=(2, count, robot.nv))), rng.normal(size=len(robot.parameters))
 
 

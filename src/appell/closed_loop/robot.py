@@ -12,7 +12,7 @@ import numpy as np
 from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.functions import LoopDynamics
 from appell.deprecation import renamed_arguments, renamed_attribute
-from appell.errors import ArgumentError, unknown_name_message
+from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joints import KINDS
 from appell.robot.compiled import MAIN, Compiled
@@ -208,6 +208,21 @@ class ClosedLoopRobot(LoopDynamics):
         from appell.closed_loop.singularity import singularity_at
 
         return singularity_at(self.system, np.asarray(q, dtype=float))
+
+    def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random closed configurations near the reference configuration, (count, nq)."""
+        q0, closed = np.array(self.reference_configuration), np.zeros((0, self.nq))
+        for _ in range(50):
+            steps = rng.uniform(-0.4, 0.4, (2 * count, self.spanning_tree.nv))
+            solution = self.solve_loop_closure(self.spanning_tree.integrate(q0, steps))
+            closed = np.concatenate([closed, solution.best_q[solution.closed]])
+            if len(closed) >= count:
+                return closed[:count]
+        raise LoopClosureError(
+            f"the loops of {self.name!r} close at {len(closed)} of {100 * count} configurations near its reference, expected "
+            f"at least {count}. Give a reference configuration around which the robot can move.",
+            status="unreachable",
+        )
 
     def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """Generalized forces of damping and dry friction of all joints, (..., nv). [N m, N]

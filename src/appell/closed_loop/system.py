@@ -99,6 +99,10 @@ class LoopSystem(System):
         return {**inputs, **letters, "p": parameter_count(self.tree)}
 
     @property
+    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
+        return self.tree.parameter_bodies
+
+    @property
     def rows(self) -> int:
         """Equations of all closures."""
         return sum(loop.kind.count for loop in self.loops)

@@ -21,7 +21,6 @@ from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
     from appell.robot.regressor_terms import AnyRobot
 
 ZERO_COLUMN_TOL = 1e-9
@@ -157,43 +156,14 @@ def random_regressors(
     robot: AnyRobot, terms: Sequence[RegressorTerm], rng: np.random.Generator
 ) -> Callable[[int], np.ndarray]:
     """A function that returns regressors (n, nv, p) of the generalized forces at n random states within the joint limits."""
-    from appell.robot.robot import Robot
 
     def draw(count: int) -> np.ndarray:
-        q = random_configurations(robot, count, rng)
+        q = robot.random_configurations(count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
-        K = robot.regressor if isinstance(robot, Robot) else robot.generalized_regressor
-        return append_terms(link_columns(robot, K(q, qd, qdd)), terms, q, qd, qdd)
+        K = robot.generalized_regressor(q, qd, qdd)
+        return append_terms(link_columns(robot, K), terms, q, qd, qdd)
 
     return draw
-
-
-def random_configurations(robot: AnyRobot, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random coordinates (count, nq) at which the robot can stand."""
-    from appell.closed_loop.spherical import SphericalRobot
-    from appell.closed_loop.spherical import singularities as spherical
-    from appell.robot.robot import Robot
-
-    if isinstance(robot, Robot):
-        return np.array([robot.random_configuration(rng) for _ in range(count)]).reshape(count, robot.nq)
-    if isinstance(robot, SphericalRobot):
-        return spherical.random_configurations(robot, count, rng)
-    return closed_configurations(robot, count, rng)
-
-
-def closed_configurations(robot: ClosedLoopRobot, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Coordinates with closed loops, from starts around the reference configuration."""
-    reference, found = np.array(robot.reference_configuration), np.zeros((0, robot.nq))
-    for _ in range(50):
-        steps = rng.uniform(-0.4, 0.4, (2 * count, robot.spanning_tree.nv))
-        closing = robot.solve_loop_closure(robot.spanning_tree.integrate(reference, steps))
-        found = np.concatenate([found, closing.best_q[closing.closed]])
-        if len(found) >= count:
-            return found[:count]
-    raise IdentificationError(
-        f"the loops of {robot.name!r} close at {len(found)} of {100 * count} configurations near its reference, expected at "
-        f"least {count}. Give a reference configuration around which the robot can move."
-    )
 
 
 class ColumnChoice(NamedTuple):

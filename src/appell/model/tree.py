@@ -115,6 +115,13 @@ class Tree:
             (link.name, link.idx_q + link.kind.quaternion) for link in self.links if link.kind.quaternion is not None
         )
 
+    @cached_property
+    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
+        """Bodies in the order of the inertial parameters, each with the axis of its frame that is nearest to its joint's axis."""
+        frames = (self.frames[link.body].R for link in self.links)  # the joint's axis is z of the link's frame
+        axes = (max(range(3), key=[abs(float(x)) for x in (R.zx, R.zy, R.zz)].__getitem__) for R in frames)
+        return tuple((link.body, axis) for link, axis in zip(self.links, axes, strict=True))
+
     def placements(self, q: Sequence[Scalar]) -> list[Placement]:
         """Every link in its parent."""
         return [link.placement(q) for link in self.links]

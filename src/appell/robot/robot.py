@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from appell.model.description import Description
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from appell.compiler.evaluate import Evaluator
     from appell.compiler.options import Options
     from appell.robot.compiled import CompiledRobot
@@ -66,6 +66,13 @@ class Robot(Description, Dynamics):
         from appell.robot.simulation_model import TreeSimulationModel
 
         return TreeSimulationModel(self)
+
+    generalized_regressor = Dynamics.regressor
+    """The same as `regressor`, as robots with closed loops have it."""
+
+    def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Configurations drawn uniformly within the joint limits, (count, nq)."""
+        return np.array([self.random_configuration(rng) for _ in range(count)]).reshape(count, self.nq)
 
     @property
     def parameters(self) -> np.ndarray:

@@ -331,14 +331,18 @@ class SphericalRobot(SphericalFunctions):
         x = self.closed_loop_configuration(q)
         return self._loops.constraint_forces(x, qd, tau, gravity=gravity, external_forces=external_forces, check=check)
 
+    def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Regular configurations drawn uniformly within the workspace, (count, nq). [rad]"""
+        from appell.closed_loop.spherical.singularities import random_configurations
+
+        return random_configurations(self, count, rng)
+
     @cached_property
     def _loops(self) -> ClosedLoopRobot:
         """`as_closed_loop` at a random regular configuration."""
         import numpy as np
 
-        from appell.closed_loop.spherical.singularities import random_configurations
-
-        return self.as_closed_loop(random_configurations(self, 1, np.random.default_rng(0))[0])
+        return self.as_closed_loop(self.random_configurations(1, np.random.default_rng(0))[0])
 
     def __repr__(self) -> str:
         return (

@@ -133,6 +133,10 @@ class SphericalSystem(System):
         return self.leg_names
 
     @property
+    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
+        return tuple((name, 2) for name, _ in self.names)  # all rotate about z
+
+    @property
     def guided(self) -> int:
         """Coordinates of the platform."""
         return 3 if self.guide is None else self.legs[self.guide].joints
