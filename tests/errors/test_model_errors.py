@@ -220,7 +220,7 @@ def test_options(options, kind, message):
 
 def test_a_floating_root_must_meet_inertia():
     """Its turn about the axis of the only joint moves nothing that has mass."""
-    with pytest.raises(appell.ModelError, match=r"joint 'root_joint': link 'a' moves, but its motion meets no inertia"):
+    with pytest.raises(appell.ModelError, match=r"joint 'root_joint': link 'a' moves with no inertia"):
         appell.load(SOUND, base="floating")
     assert appell.load(SOUND.replace("<link name='a'/>", f"<link name='a'>{MASS}</link>"), base="floating").nv == 7
 
@@ -266,7 +266,7 @@ def test_ten_megabytes_of_comments_load_at_once():
 
 def test_the_error_of_a_large_file_is_not_large():
     links = "".join(f"<link name='l{i}'>{MASS}</link>" for i in range(5000))
-    with pytest.raises(appell.ModelError, match="5000 links hang on no joint") as caught:
+    with pytest.raises(appell.ModelError, match="5000 links have no parent joint") as caught:
         appell.load(f"<robot name='r'>{links}</robot>")
     assert len(str(caught.value)) < 1000
 

@@ -12,7 +12,7 @@ from helpers.random_trees import LARGE_TREES, SMALL_TREES, over
 
 import appell
 from appell.model.body import Body
-from appell.model.check.pivots import general_configuration, pivots
+from appell.model.check.pivots import generic_configuration, pivots
 from appell.model.check.problem import SEVERITY, Problem
 from appell.model.joint import Joint, Mimic
 from appell.model.joints import KINDS
@@ -39,7 +39,7 @@ DEFECTS = {
     "triangle": (3, "izz='1'", "izz='2.1'", "triangle", "link 'arm'", "triangle inequality"),
     "inertia without mass": (3, "value='1'", "value='0'", "massless", "link 'arm'", "inertia but no mass"),
     "movable link without mass": (4, MASS, "", "singular", "joint 'elbow'",
-                                  "link 'hand' moves, but its motion meets no inertia"),
+                                  "link 'hand' moves with no inertia"),
     "movable link without mass but a load": (3, MASS, "", "massless", "link 'arm'",
                                              "moves with joint 'shoulder' but has no mass"),
     "zero axis": (6, "0 1 0", "0 0 0", "axis-zero", "joint 'elbow'", "axis has length 0, expected 1"),
@@ -57,13 +57,13 @@ DEFECTS = {
     "own parent": (6, "parent link='arm'", "parent link='hand'", "cycle", "joint 'elbow'", "hand <- hand"),
     "two parents": (6, "child link='hand'", "child link='arm'", "two-parents", "joint 'elbow'",
                     "already the child of joint 'shoulder'"),
-    "two roots": (6, LINES[5], "", "roots", "robot", "2 links hang on no joint ('base', 'hand'), expected one root"),
+    "two roots": (6, LINES[5], "", "roots", "robot", "2 links have no parent joint ('base', 'hand'), expected one root"),
     "unknown type": (6, "revolute", "hinge", "joint-type", "joint 'elbow'",
                      "unknown joint type 'hinge'. Valid: revolute, continuous"),
     "missing type": (6, "type='revolute'", "", "joint-type", "joint 'elbow'", "unknown joint type ''"),
     "reversed limits": (6, "<axis", "<limit lower='1' upper='-1'/><axis", "limits", "joint 'elbow'",
                         "lower 1 > upper -1"),
-    "no room": (6, "<axis", "<limit lower='1' upper='1'/><axis", "limits", "joint 'elbow'", "no room to move"),
+    "no room": (6, "<axis", "<limit lower='1' upper='1'/><axis", "limits", "joint 'elbow'", "the joint cannot move"),
     "negative effort": (6, "<axis", "<limit effort='-1'/><axis", "limits", "joint 'elbow'", "the effort limit is -1"),
     "negative damping": (6, "<axis", "<dynamics damping='-1'/><axis", "friction", "joint 'elbow'", "damping is -1"),
     "NaN": (6, "0 1 0", "0 nan 0", "non-finite", "joint 'elbow'", "xyz='0 nan 0' of <axis>, expected finite numbers"),
@@ -204,7 +204,7 @@ def test_pivots_are_those_of_the_inertia_matrix(robot):
     every = [pivot for joint in found.values() for pivot in joint]
     assert len(every) == free.nv
     assert all(pivot.value > 1e3 * pivot.rounding for pivot in every)
-    configuration = general_configuration(free)
+    configuration = generic_configuration(free)
     q = np.concatenate([configuration[name] for name in free.joint_names])
     sign, expected = np.linalg.slogdet(free.mass_matrix(q))
     assert sign == 1.0

@@ -61,7 +61,7 @@ def test_a_robot_without_any_mass_is_a_kinematic_one():
 
 
 def test_defects_are_told_when_it_is_built():
-    with pytest.raises(appell.ModelError, match="joint 'j2': link 'c' moves, but its motion meets no inertia"):
+    with pytest.raises(appell.ModelError, match="joint 'j2': link 'c' moves with no inertia"):
         (
             appell.RobotBuilder()
             .body("b", mass=1, inertia=(1, 1, 1))
@@ -69,7 +69,7 @@ def test_defects_are_told_when_it_is_built():
             .revolute("j2", parent="b", child="c")
             .build()
         )
-    with pytest.raises(appell.ModelError, match="2 links hang on no joint"):
+    with pytest.raises(appell.ModelError, match="2 links have no parent joint"):
         appell.RobotBuilder().body("a").body("b").build()
     with pytest.warns(appell.ModelWarning, match="triangle inequality") as caught:
         appell.RobotBuilder().body("b", mass=1, inertia=(1, 1, 5)).revolute("j", parent="a", child="b").build()

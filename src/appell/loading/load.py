@@ -11,8 +11,8 @@ from appell.errors import ArgumentError, ModelError, unknown_name_message
 from appell.loading.loops import find
 from appell.loading.parsed import ParsedRobot
 from appell.loading.source import Source, open_source
-from appell.model.check.numbers import has_axis
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
+from appell.model.check.structure import has_axis
 from appell.model.floating_base import with_floating_base
 from appell.model.joint import Joint
 from appell.robot.robot import Robot

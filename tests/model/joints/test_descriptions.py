@@ -72,7 +72,7 @@ def test_only_joints_of_one_coordinate_follow_each_other(leader: str, follower: 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].nv])
 def test_joints_that_move_no_mass_are_told(kind: str) -> None:
     robot = appell.RobotBuilder().body("heavy", mass=1.0, inertia=(1, 1, 1)).revolute("turn", "base", "heavy")
-    with pytest.raises(appell.ModelError, match="joint 'loose': link 'tip' moves, but its motion meets no inertia"):
+    with pytest.raises(appell.ModelError, match="joint 'loose': link 'tip' moves with no inertia"):
         robot.joint(kind, "loose", "heavy", "tip", pitch=0.1).build()
 
 
@@ -80,12 +80,12 @@ def test_joints_that_move_no_mass_are_told(kind: str) -> None:
 def test_a_point_mass_does_not_resist_turning(kind: str) -> None:
     """Mass without extension at the centre of a joint that turns."""
     point = appell.RobotBuilder().body("point", mass=1.0)
-    with pytest.raises(appell.ModelError, match="joint 'loose': link 'point' moves, but its motion meets no inertia"):
+    with pytest.raises(appell.ModelError, match="joint 'loose': link 'point' moves with no inertia"):
         point.joint(kind, "loose", "base", "point").build()
 
 
 def test_a_point_mass_may_slide() -> None:
-    with pytest.warns(appell.ModelWarning, match="a point or a rod"):
+    with pytest.warns(appell.ModelWarning, match="a thin rod"):
         robot = appell.RobotBuilder().body("point", mass=1.5).translation("slide", "base", "point").build()
     assert_close(robot.mass_matrix([0.1, 0.2, 0.3]), 1.5 * np.eye(3))
 
@@ -99,7 +99,5 @@ def test_repr_and_names_of_a_floating_base() -> None:
 
 
 def test_a_floating_base_needs_mass() -> None:
-    with pytest.raises(
-        appell.ModelError, match="joint 'root_joint': link 'base' moves, but its motion meets no inertia"
-    ):
+    with pytest.raises(appell.ModelError, match="joint 'root_joint': link 'base' moves with no inertia"):
         appell.load("planar2r", base="floating")

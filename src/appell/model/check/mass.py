@@ -1,7 +1,7 @@
-"""Mass properties of single links: could a real body have them?
+"""Check that the mass properties of each link are physically consistent.
 
-A body of density >= 0 has a pseudo-inertia P = ∫ [ρ; 1][ρ; 1]^T dm that is positive semidefinite. Seen from the mass
-centre that is m >= 0 and Σ = trace(I)/2 1 - I >= 0, which are the triangle inequalities of the principal moments.
+A body of density >= 0 has a pseudo-inertia P = ∫ [ρ; 1][ρ; 1]^T dm that is positive semidefinite. About the centre of
+mass that is m >= 0 and Σ = trace(I)/2 1 - I >= 0, which are the triangle inequalities of the principal moments.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from appell.model.description import Description
 
 RELATIVE_TOL = 1e-6
-"""Violations below this part of the trace are rounding: descriptions usually carry six digits."""
+"""Violations below this part of the trace are rounding: descriptions usually have six digits."""
 LENGTH_TOL = 1e-6
 """Radii of gyration below this are rounding. [m]"""
 
 
 def tensors(bodies: tuple[Body, ...]) -> np.ndarray:
-    """Inertia tensors about the mass centres, (bodies, 3, 3)."""
+    """Inertia tensors about the centres of mass, (bodies, 3, 3)."""
     entries = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6)
     return entries[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
 
@@ -35,7 +35,7 @@ def second_moments(inertias: np.ndarray) -> np.ndarray:
 
 
 def check_mass_properties(robot: Description) -> Iterator[Problem]:
-    """Every link's mass and inertia belong to a real body."""
+    """Mass and inertia of every link are those of a body with density >= 0."""
     finite = tuple(body for body in robot.bodies if np.isfinite([body.mass, *body.inertia]).all())
     inertias = tensors(finite)
     moments = np.linalg.eigvalsh(inertias)
@@ -43,26 +43,25 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
     for body, principal, spread in zip(finite, moments, second, strict=True):
         tolerance = RELATIVE_TOL * np.abs(principal).max() + LENGTH_TOL**2 * abs(body.mass)
         if body.mass < 0.0:
-            yield _of(body, "negative-mass", f"mass is {body.mass:g} kg, expected >= 0", "Give a positive mass.")
+            yield Problem.of_link(
+                body, "negative-mass", f"mass is {body.mass:g} kg, expected >= 0", "Give a positive mass."
+            )
         elif body.mass == 0.0 and principal.any():
-            yield _of(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+            yield Problem.of_link(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
         if principal[0] < -tolerance:
             what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
-            yield _of(body, "inertia", what, _REMEDY)
+            yield Problem.of_link(body, "inertia", what, _REMEDY)
         elif spread[0] < -tolerance:
             what = f"principal moments {_list(principal)} kg m² violate the triangle inequality: pseudo-inertia not PSD"
-            yield _of(body, "triangle", what, _REMEDY)
+            yield Problem.of_link(body, "triangle", what, _REMEDY)
         elif body.mass > 0.0 and principal[0] <= 0.0:
             what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
-            yield _of(body, "inertia", what, "That is a point or a rod: give it an extent, or leave it if it is meant.")
+            yield Problem.of_link(body, "inertia", what, _POINT_OR_ROD)
 
 
 _REMEDY = "Recompute it from the shape; check(..., fix=True) takes the nearest consistent one."
+_POINT_OR_ROD = "A point mass or a thin rod: give it an extent, or ignore this if intended."
 
 
 def _list(values: np.ndarray) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
-
-
-def _of(body: Body, kind: str, what: str, fix: str) -> Problem:
-    return Problem(kind, f"link {body.name!r}", what, fix, body.line)

@@ -1,18 +1,20 @@
-"""Is there inertia against every motion? The pivots of the inertia matrix M(q) at a general configuration.
+"""Check that every joint moves some inertia: the pivots of the mass matrix M(q) at a generic configuration.
 
 The articulated-body recursion factors M = L^T D L in one pass from the tips to the base: M is positive definite exactly
-where every pivot D_j = s_j^T A_j s_j, with A_j the articulated inertia of what hangs on joint j, is positive (the rotor's
-inertia counts). A pivot of zero names the joint whose motion meets no inertia. Spatial vectors are angular part first.
+where every pivot D_j = s_j^T A_j s_j, with A_j the articulated inertia of the subtree of joint j, is positive (rotor
+inertia included). A zero pivot marks a joint that moves no inertia. Spatial vectors are angular part first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
+from appell.model.check.problem import Problem
 from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.tree_builder import axes_along
@@ -21,20 +23,20 @@ if TYPE_CHECKING:
     from appell.model.description import Description
 
 RELATIVE_TOL = 1e-11
-"""A pivot this much smaller than the terms it came from is zero up to rounding."""
+"""Pivots smaller than this, relative to their terms, count as zero."""
 LENGTH_TOL = 1e-9
-"""A radius of gyration below this is no inertia. [m]"""
+"""Radii of gyration below this count as zero. [m]"""
 
 
 class Pivot(NamedTuple):
-    """The inertia that one degree of freedom meets, and the size below which it is rounding."""
+    """The inertia D of one degree of freedom, and the size below which it is rounding."""
 
     value: float
     rounding: float
 
 
 class SubtreeInertia(NamedTuple):
-    """What hangs on a frame: its articulated inertia, the same before the last joint was released, and its mass."""
+    """Articulated inertia of the bodies below a frame, the same before its joint was eliminated, and their mass."""
 
     A: np.ndarray
     before: np.ndarray
@@ -44,22 +46,22 @@ class SubtreeInertia(NamedTuple):
         return SubtreeInertia(self.A + other.A, self.before + other.before, self.mass + other.mass)
 
     def transformed(self, R: np.ndarray, p: np.ndarray) -> SubtreeInertia:
-        """Seen from a frame in which this one has rotation R and origin p."""
+        """The same in a frame in which this frame has rotation R and origin p."""
         X = np.zeros((6, 6))
         X[:3, :3] = X[3:, 3:] = R.T
         X[3:, :3] = -R.T @ _skew(p)
         return SubtreeInertia(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
 
 
-def general_configuration(robot: Description) -> dict[str, np.ndarray]:
-    """Coordinates of every moving joint, all different and none special."""
+def generic_configuration(robot: Description) -> dict[str, np.ndarray]:
+    """Coordinates of every moving joint, drawn at random with a fixed seed."""
     rng = np.random.default_rng(0)
     moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
     return {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving}
 
 
 def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
-    """Pivots of all moving joints by name. Joints coupled by mimic are not released for those above them."""
+    """Pivots of all moving joints by name. Joints coupled by mimic are not eliminated."""
     masses = {body.name: abs(body.mass) for body in robot.bodies}
     carried = {
         body.name: SubtreeInertia(inertia, inertia, masses[body.name])
@@ -67,43 +69,45 @@ def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
     }
     followers = [joint for joint in robot.joints if robot.coupled and joint.mimic is not None and KINDS[joint.kind].nv]
     coupled = {name for joint in followers if joint.mimic for name in (joint.name, joint.mimic.joint)}
-    q = general_configuration(robot)
-    found: dict[str, tuple[Pivot, ...]] = {}
+    q = generic_configuration(robot)
+    result: dict[str, tuple[Pivot, ...]] = {}
     for joint in reversed(_outward(robot)):
-        load = carried.pop(joint.child)
+        subtree = carried.pop(joint.child)
         if joint.name in q:
-            load, found[joint.name] = _through_joint(joint, q[joint.name], load, release=joint.name not in coupled)
-        load = load.transformed(joint.origin.rotation, np.array(joint.origin.xyz))
-        carried[joint.parent] = carried[joint.parent].plus(load)
-    return found
+            eliminate = joint.name not in coupled
+            subtree, result[joint.name] = _eliminate_joint(joint, q[joint.name], subtree, eliminate)
+        subtree = subtree.transformed(joint.origin.rotation, np.array(joint.origin.xyz))
+        carried[joint.parent] = carried[joint.parent].plus(subtree)
+    return result
 
 
-def _through_joint(
-    joint: Joint, q: np.ndarray, load: SubtreeInertia, release: bool
+def _eliminate_joint(
+    joint: Joint, q: np.ndarray, subtree: SubtreeInertia, eliminate: bool
 ) -> tuple[SubtreeInertia, tuple[Pivot, ...]]:
-    """What the joint carries as its parent feels it, and the pivots of its degrees of freedom."""
-    load = SubtreeInertia(load.A, load.A, load.mass)
-    found: list[Pivot] = []
+    """The subtree in the frame before the joint, and the pivots of the joint's degrees of freedom."""
+    subtree = SubtreeInertia(subtree.A, subtree.A, subtree.mass)
+    joint_pivots: list[Pivot] = []
     last = KINDS[joint.kind].nq
     for kind, axis in reversed(KINDS[joint.kind].parts(joint)):
         axes = axes_along(axis) if kind.axial else np.eye(3)
         for s in _motions(kind, axes):
-            U = load.A @ s
-            size = np.abs(s) @ np.abs(load.before) @ np.abs(s)
+            U = subtree.A @ s
+            size = np.abs(s) @ np.abs(subtree.before) @ np.abs(s)
             pivot = Pivot(
-                float(s @ U) + joint.armature, float(RELATIVE_TOL * size + LENGTH_TOL**2 * (s[:3] @ s[:3]) * load.mass)
+                float(s @ U) + joint.armature,
+                float(RELATIVE_TOL * size + LENGTH_TOL**2 * (s[:3] @ s[:3]) * subtree.mass),
             )
-            found.append(pivot)
-            if release and pivot.value > pivot.rounding:
-                load = load._replace(A=load.A - np.outer(U, U) / pivot.value)
+            joint_pivots.append(pivot)
+            if eliminate and pivot.value > pivot.rounding:
+                subtree = subtree._replace(A=subtree.A - np.outer(U, U) / pivot.value)
         R, p = kind.placement(q[last - kind.nq : last].tolist(), Angle.of(0.0))
-        load = load.transformed(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
+        subtree = subtree.transformed(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
         last -= kind.nq
-    return load, tuple(found)
+    return subtree, tuple(joint_pivots)
 
 
 def _motions(kind: JointModel, axes: np.ndarray) -> list[np.ndarray]:
-    """Unit motions of a joint in the child's frame."""
+    """Unit twists of a joint in the child's frame, angular part first."""
     return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.motion_subspace()]
 
 
@@ -135,3 +139,66 @@ def _skew(v: np.ndarray) -> np.ndarray:
     x, y, z = np.moveaxis(v, -1, 0)
     o = np.zeros_like(x)
     return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*v.shape[:-1], 3, 3)
+
+
+# --- the check ----------------------------------------------------------------------------------------------------------
+
+
+def check_moving_links(robot: Description) -> Iterator[Problem]:
+    """Every independent joint moves inertia, else M is singular; a moving link without mass of its own is a warning.
+
+    Expects a robot without structural errors.
+    """
+    joint_pivots = pivots(robot)
+    own = _own_mass(robot)
+    for leader, joints in _groups(robot).items():
+        for group in zip(*(joint_pivots[joint.name] for joint, _ in joints), strict=True):
+            value = sum(factor**2 * pivot.value for pivot, (_, factor) in zip(group, joints, strict=True))
+            rounding = sum(factor**2 * pivot.rounding for pivot, (_, factor) in zip(group, joints, strict=True))
+            if value <= rounding:
+                yield _singular(leader, value, rounding)
+                break
+        else:
+            yield from (_massless(joint) for joint, _ in joints if not own[joint.child] and not joint.armature)
+
+
+def _singular(joint: Joint, value: float, rounding: float) -> Problem:
+    inertia = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
+    what = f"link {joint.child!r} moves with {inertia}: the mass matrix is not positive definite"
+    fix = "Give the link mass and inertia, or the joint a rotor inertia, or make the joint fixed."
+    return Problem.of_joint(joint, "singular", what, fix)
+
+
+def _massless(joint: Joint) -> Problem:
+    what = f"the link moves with joint {joint.name!r} but has no mass"
+    return Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
+
+
+def _groups(robot: Description) -> dict[Joint, list[tuple[Joint, float]]]:
+    """The independent joints, each with all joints that follow it and their velocity ratios."""
+    joints = {joint.name: joint for joint in robot.joints}
+    groups: dict[Joint, list[tuple[Joint, float]]] = {joint: [] for joint in robot.moving_joints}
+    for joint in (joint for joint in robot.joints if KINDS[joint.kind].nv):
+        leader, factor = joint, 1.0
+        while robot.coupled and leader.mimic is not None:
+            factor *= leader.mimic.multiplier
+            leader = joints[leader.mimic.joint]
+        groups[leader].append((joint, factor))
+    return groups
+
+
+def _own_mass(robot: Description) -> dict[str, float]:
+    """Mass plus inertia of every body and the bodies fixed to it: zero only if all are zero."""
+    above = {joint.child: joint for joint in robot.joints}
+    own = {body.name: abs(body.mass) + sum(map(abs, body.inertia)) for body in robot.bodies}
+    carrier: dict[str, str] = {}
+    for body in robot.bodies:
+        path, name = [], body.name
+        while name not in carrier and name in above and KINDS[above[name].kind].nv == 0:
+            path.append(name)
+            name = above[name].parent
+        first = carrier.setdefault(name, name)
+        carrier.update(dict.fromkeys(path, first))
+        if first != body.name:
+            own[first] += own[body.name]
+    return own

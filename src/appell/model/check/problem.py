@@ -5,42 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from appell.model.body import Body
+from appell.model.joint import Joint
+
 ERROR, WARNING = "error", "warning"
 
 SEVERITY = {
     # The description cannot be read, or is not one tree of bodies.
-    "xml": ERROR,            # not well-formed, or refused: DOCTYPE, entities
+    "xml": ERROR,            # not well-formed, or with a DOCTYPE
     "number": ERROR,         # a number that cannot be read
     "non-finite": ERROR,     # NaN, or infinity where it has no meaning
     "missing": ERROR,        # a required element or attribute is absent
     "name": ERROR,           # missing or duplicate name
     "link": ERROR,           # a joint names a body that does not exist
-    "joint-type": ERROR,     # a kind of joint that is not known
+    "joint-type": ERROR,     # an unknown joint type
     "two-parents": ERROR,    # a body is the child of two joints
-    "cycle": ERROR,          # a body carries itself
-    "roots": ERROR,          # no body or several that no joint carries
-    "mimic": ERROR,          # follows a missing joint, a fixed one, itself, or goes round in a circle
-    "axis-zero": ERROR,      # a moving joint without a direction
-    # It can be read, but accelerations do not follow from forces.
+    "cycle": ERROR,          # a body is its own ancestor
+    "roots": ERROR,          # not exactly one body without a parent joint
+    "mimic": ERROR,          # mimics a missing or fixed joint, or itself, directly or through others
+    "axis-zero": ERROR,      # a moving joint with an axis of length 0
+    # Readable, but forces do not determine the accelerations.
     "negative-mass": ERROR,  # a body's mass, or a rotor's inertia, below zero
-    "singular": ERROR,       # the inertia matrix is not positive definite: no inertia against a joint's motion
-    # Dynamics are defined, but the description is not one of a real body, or not what was meant.
+    "singular": ERROR,       # the mass matrix is not positive definite: a joint that moves no inertia
+    # The dynamics are defined, but the description is not physical or probably not intended.
     "inertia": WARNING,      # inertia not positive definite
     "triangle": WARNING,     # principal moments violate the triangle inequality: pseudo-inertia not positive semidefinite
     "massless": WARNING,     # a moving link without mass, or inertia without mass
     "axis-length": WARNING,  # an axis that is not a unit vector; its direction is used
-    "limits": WARNING,       # reversed, or leaving no room to move
+    "limits": WARNING,       # reversed, or an empty range
     "friction": WARNING,     # negative damping or friction
     "drawing": WARNING,      # a visual shape that cannot be read
-    "ignored": WARNING,      # something that would change the motion and is not part of the model
+    "ignored": WARNING,      # something that changes the motion and is not part of the model
     "robot-name": WARNING,   # the robot has no name
 }  # fmt: skip
-"""Every kind of defect and how severe it is. `appell.load` refuses errors and warns of the rest."""
+"""Kinds of defect and their severity. `appell.load` raises for errors and warns of the rest."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A defect: where it is, what was found and what to do about it.
+    """A defect: its place, what was found, and the remedy.
 
     Attributes:
         kind: a key of `SEVERITY`.
@@ -58,6 +61,16 @@ class Problem:
     line: int = 0
     file: str = ""
 
+    @classmethod
+    def of_link(cls, body: Body, kind: str, what: str, fix: str) -> Problem:
+        """A defect of a body."""
+        return cls(kind, f"link {body.name!r}", what, fix, body.line)
+
+    @classmethod
+    def of_joint(cls, joint: Joint, kind: str, what: str, fix: str) -> Problem:
+        """A defect of a joint."""
+        return cls(kind, f"joint {joint.name!r}", what, fix, joint.line)
+
     @property
     def severity(self) -> str:
         """`"error"` or `"warning"`."""
@@ -65,7 +78,7 @@ class Problem:
 
     @property
     def place(self) -> str:
-        """`file:line` as far as they are known."""
+        """`file:line`, as far as known."""
         if self.file and self.line:
             return f"{self.file}:{self.line}"
         return f"line {self.line}" if self.line else self.file
@@ -77,7 +90,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All defects of a description, errors first; iterable, and readable as text.
+    """All defects of a description, errors first; iterable and printable.
 
     Example:
         >>> import appell
@@ -99,7 +112,7 @@ class CheckReport:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """Defects that leave the dynamics without meaning."""
+        """Defects that leave the dynamics undefined."""
         return tuple(problem for problem in self.problems if problem.severity == ERROR)
 
     @property
@@ -109,7 +122,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no defects at all."""
+        """Whether there are no defects."""
         return not self.problems
 
     def __str__(self) -> str:

@@ -2,14 +2,13 @@
 
 Nearest means, for every link by itself, the smallest change of its pseudo-inertia in the Frobenius norm,
 
-    P = ∫ [ρ; 1][ρ; 1]^T dm = [[Σ, 0], [0, m]] seen from the mass centre,   Σ = trace(I)/2 1 - I,
+    P = ∫ [ρ; 1][ρ; 1]^T dm = [[Σ, 0], [0, m]] about the centre of mass,   Σ = trace(I)/2 1 - I,
 
 that makes P positive definite: eigenvalues of Σ below a floor are raised to it, and a mass that is not positive becomes
-`LEAST_MASS`. The mass centre stays. The floor keeps the result away from the edge: `SPREAD` of the link's own size, or
-`EXTENT` where it has none. What was consistent keeps its numbers to the last digit; frames without mass that do not move
-by themselves stay without mass.
+`MIN_MASS`. The centre of mass stays. The floor is `MIN_GYRATION_RATIO` of the link's own size, or `MIN_GYRATION_RADIUS`
+where it has none. Consistent values are not changed; massless frames fixed to other bodies stay massless.
 
-Apart from that, axes become unit vectors, reversed limits are exchanged, negative limits, damping and friction take their
+Axes become unit vectors, reversed limits are exchanged, negative limits, damping and friction take their
 magnitudes, and negative rotor inertias become zero.
 """
 
@@ -27,8 +26,8 @@ from appell.errors import ModelWarning
 from appell.model.body import Body
 from appell.model.check import STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.mass import LENGTH_TOL, second_moments, tensors
-from appell.model.check.numbers import has_axis
 from appell.model.check.problem import Problem
+from appell.model.check.structure import has_axis
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
 
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
     from appell.model.description import Described
 
 MASS_DEFECTS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
-"""Kinds of defect that the link's own mass properties cure."""
+"""Kinds of defect that a change of the link's mass properties repairs."""
 MIN_GYRATION_RATIO = 1e-3
-"""Least radius of gyration, as a part of the greatest one of the link."""
+"""Smallest radius of gyration relative to the largest one of the link."""
 MIN_GYRATION_RADIUS = 1e-3
-"""Least radius of gyration of a link that has no size. [m]"""
+"""Smallest radius of gyration of a link of zero size. [m]"""
 MIN_MASS = 1e-3
-"""Mass of a link that must have some. [kg]"""
+"""Mass given to a link that needs one. [kg]"""
 
 
 def repair(robot: Described, problems: Collection[Problem]) -> Described:
-    """The robot without these problems; what was changed is told by one warning."""
+    """The robot without these problems; one warning lists the changes."""
     raise_or_warn([problem for problem in problems if problem.kind in STRUCTURAL | {"xml"}])
     repaired = _repair_once(robot, problems)
     changes = [*_changes("link", robot.bodies, repaired.bodies), *_changes("joint", robot.joints, repaired.joints)]
@@ -68,7 +67,7 @@ def _repair_once(robot: Described, problems: Collection[Problem]) -> Described:
 
 
 def nearest_body(body: Body, solid: bool = False) -> Body:
-    """The body with a positive mass and Σ >= floor; if `solid`, with at least `EXTENT` in every direction."""
+    """The body with a positive mass and Σ >= floor; if `solid`, with at least `MIN_GYRATION_RADIUS` in every direction."""
     mass = body.mass if body.mass > 0.0 else MIN_MASS
     values, axes = np.linalg.eigh(second_moments(tensors((body,))[0]))
     size = max(float(values[-1]), 0.0)
@@ -82,7 +81,7 @@ def nearest_body(body: Body, solid: bool = False) -> Body:
 
 
 def nearest_joint(joint: Joint) -> Joint:
-    """The joint with a unit axis, ordered limits and no negative losses."""
+    """The joint with a unit axis, ordered limits and no negative friction."""
     length = math.hypot(*joint.axis)
     if has_axis(joint) and abs(length - 1.0) > 1e-12:
         x, y, z = (value / length for value in joint.axis)
@@ -102,13 +101,13 @@ def nearest_joint(joint: Joint) -> Joint:
 
 def _changes(element: str, before: tuple, after: tuple) -> Iterator[str]:
     for old, new in zip(before, after, strict=True):
-        for each in fields(old):
-            a, b = getattr(old, each.name), getattr(new, each.name)
+        for field in fields(old):
+            a, b = getattr(old, field.name), getattr(new, field.name)
             if a != b:
-                yield f"{element} {old.name!r}: {each.name} {_shown(a)} -> {_shown(b)}"
+                yield f"{element} {old.name!r}: {field.name} {_shown(a)} -> {_shown(b)}"
 
 
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(_shown(each) for each in value)})"
+        return f"({', '.join(_shown(entry) for entry in value)})"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

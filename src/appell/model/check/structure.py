@@ -1,7 +1,8 @@
-"""Is it one tree of bodies? Names, ends of joints, kinds, cycles, roots, mimic."""
+"""Checks of single links and joints, and of the tree that they form: names, joint types, cycles, roots, mimic, numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -14,9 +15,12 @@ from appell.model.joints import KINDS
 if TYPE_CHECKING:
     from appell.model.description import Description
 
+AXIS_LENGTH_TOL = 1e-6
+"""Deviation of an axis length from 1 without a warning: six digits, as descriptions have them."""
+
 
 def check_names(robot: Description) -> Iterator[Problem]:
-    """Every link and joint has a name of its own."""
+    """Names of links and joints are present and unique."""
     if not robot.bodies:
         yield Problem("roots", "robot", "there are no links, expected at least one", "Add a link.")
     for element, items in (("link", robot.bodies), ("joint", robot.joints)):
@@ -31,71 +35,75 @@ def check_names(robot: Description) -> Iterator[Problem]:
 
 
 def check_joints(robot: Description) -> Iterator[Problem]:
-    """Every joint is of a known kind and joins two links that exist."""
+    """Every joint has a known type and connects two existing links."""
     bodies = dict.fromkeys(body.name for body in robot.bodies)
     for joint in robot.joints:
         if joint.kind not in KINDS:
             what = _unknown("joint type", joint.kind, KINDS)
-            yield _of(joint, "joint-type", what, "Use one of these, or several joints in a row.")
+            yield Problem.of_joint(joint, "joint-type", what, "Use one of these, or several joints in a row.")
         for end, name in (("parent", joint.parent), ("child", joint.child)):
             if not name:
-                yield _of(joint, "missing", f"the joint names no {end} link", "Name it.")
+                yield Problem.of_joint(joint, "missing", f"the joint names no {end} link", "Name it.")
             elif name not in bodies:
-                yield _of(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
+                yield Problem.of_joint(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
 
 
 def check_tree(robot: Description) -> Iterator[Problem]:
-    """Every link hangs on one joint, except the one root."""
+    """Every link but one root has exactly one parent joint."""
     above: dict[str, Joint] = {}
     for joint in robot.joints:
         if joint.child in above:
             other = above[joint.child].name
             what = f"link {joint.child!r} is already the child of joint {other!r}, expected one parent"
-            yield _of(joint, "two-parents", what, "Closed loops are not trees: remove one of the joints.")
+            yield Problem.of_joint(joint, "two-parents", what, "Closed loops are not trees: remove one of the joints.")
         else:
             above[joint.child] = joint
     yield from _cycles(robot, above)
     roots = list({body.name: body for body in robot.bodies if body.name not in above}.values())
     if robot.bodies and len(roots) != 1:
         named = ", ".join(repr(body.name) for body in roots[:8]) + (", ..." if len(roots) > 8 else "")
-        what = f"{len(roots)} links hang on no joint ({named or 'none'}), expected one root"
+        what = f"{len(roots)} links have no parent joint ({named or 'none'}), expected one root"
         line = roots[1].line if len(roots) > 1 else 0
-        yield Problem("roots", "robot", what, "Join all links to one tree, where need be with fixed joints.", line)
+        yield Problem("roots", "robot", what, "Connect all links to one tree, for instance with fixed joints.", line)
 
 
 def _cycles(robot: Description, above: dict[str, Joint]) -> Iterator[Problem]:
-    """Follow the parents of every link; a link that is met again on its own way up is a cycle."""
-    settled: set[str] = set()
+    """Follow the parents of every link; a link that is its own ancestor is part of a cycle."""
+    done: set[str] = set()
     for body in robot.bodies:
         path: dict[str, None] = {}
         name = body.name
-        while name in above and name not in settled and name not in path:
+        while name in above and name not in done and name not in path:
             path[name] = None
             name = above[name].parent
         if name in path:
-            round_trip = [*list(path)[list(path).index(name) :], name]
-            what = f"the links {' <- '.join(round_trip)} carry each other in a circle"
-            yield _of(above[name], "cycle", what, "Remove one of the joints.")
-        settled.update(path)
+            cycle = [*list(path)[list(path).index(name) :], name]
+            what = f"the links {' <- '.join(cycle)} form a cycle"
+            yield Problem.of_joint(above[name], "cycle", what, "Remove one of the joints.")
+        done.update(path)
 
 
 def check_mimic(robot: Description) -> Iterator[Problem]:
-    """Every mimic joint follows a moving joint and in the end an independent one."""
+    """Every mimic joint follows a moving joint and, through it, an independent one."""
     joints = {joint.name: joint for joint in robot.joints}
     for joint in robot.joints:
         if joint.mimic is None or _nv(joint) == 0:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:
-            yield _of(joint, "mimic", "mimics an " + _unknown("joint", joint.mimic.joint, joints), "Correct the name.")
+            yield Problem.of_joint(
+                joint, "mimic", "mimics an " + _unknown("joint", joint.mimic.joint, joints), "Correct the name."
+            )
         elif _nv(leader) != 1 or _nv(joint) != 1:
             what = f"mimics the {leader.kind} joint {leader.name!r}, and is {joint.kind}"
-            yield _of(joint, "mimic", what, "Both must move by one coordinate.")
-        elif _goes_round(joint, joints):
-            yield _of(joint, "mimic", "mimics itself, directly or through others", "One joint must be independent.")
+            yield Problem.of_joint(joint, "mimic", what, "Both must move by one coordinate.")
+        elif _mimics_itself(joint, joints):
+            yield Problem.of_joint(
+                joint, "mimic", "mimics itself, directly or through others", "One joint must be independent."
+            )
 
 
-def _goes_round(joint: Joint, joints: dict[str, Joint]) -> bool:
+def _mimics_itself(joint: Joint, joints: dict[str, Joint]) -> bool:
     seen = {joint.name}
     while joint.mimic is not None and joint.mimic.joint in joints:
         joint = joints[joint.mimic.joint]
@@ -110,11 +118,83 @@ def _nv(joint: Joint) -> int:
 
 
 def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    """The sentence for a name that does not exist, with the valid ones or, of many, those that look like it."""
+    """Message for an unknown name, with the valid ones or, if many, the most similar."""
     valid = list(names)
     near = get_close_matches(name, valid, n=5, cutoff=0.4) if 12 < len(valid) < 2000 else valid[:12]
     return unknown_name_message(kind, name, near).rstrip(".") + (", ..." if len(near) < len(valid) else "")
 
 
-def _of(joint: Joint, kind: str, what: str, fix: str) -> Problem:
-    return Problem(kind, f"joint {joint.name!r}", what, fix, joint.line)
+# --- numbers ------------------------------------------------------------------------------------------------------------
+
+
+def check_finite(robot: Description) -> Iterator[Problem]:
+    """No NaN, and no infinity except in limits."""
+    fields: list[tuple[str, int, str, Iterable[float]]] = [("robot", 0, "gravity", robot.gravity_vector)]
+    for body in robot.bodies:
+        where = f"link {body.name!r}"
+        fields += [(where, body.line, "mass", (body.mass,)), (where, body.line, "com", body.com)]
+        fields += [(where, body.line, "inertia", body.inertia)]
+    for joint in robot.joints:
+        where = f"joint {joint.name!r}"
+        fields += [(where, joint.line, "origin", joint.origin.xyz + joint.origin.rpy)]
+        fields += [(where, joint.line, "axis", joint.axis)]
+        dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio, joint.pitch)
+        fields += [(where, joint.line, "damping, friction, rotor or pitch", dynamics)]
+        if joint.mimic is not None:
+            fields += [(where, joint.line, "mimic", (joint.mimic.multiplier, joint.mimic.offset))]
+    for where, line, what, values in fields:
+        if not all(math.isfinite(value) for value in values):
+            shown = f"{what} is {', '.join(str(value) for value in values)}, expected finite numbers"
+            yield Problem("non-finite", where, shown, "Correct the value.", line)
+
+
+def check_axes(robot: Description) -> Iterator[Problem]:
+    """The axis of a moving joint is a unit vector."""
+    for joint in robot.joints:
+        length = math.hypot(*joint.axis)
+        if not has_axis(joint) or not math.isfinite(length):
+            continue
+        if length == 0.0:
+            yield Problem.of_joint(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
+        elif abs(length - 1.0) > AXIS_LENGTH_TOL:
+            yield Problem.of_joint(
+                joint, "axis-length", f"axis has length {length:.6g}, expected 1", "Its direction is used."
+            )
+
+
+def check_limits(robot: Description) -> Iterator[Problem]:
+    """Position limits are ordered and leave a range, other limits are not negative."""
+    for joint in robot.joints:
+        limits = joint.limits
+        if joint.kind not in KINDS or not KINDS[joint.kind].limited:
+            continue
+        if math.isnan(sum(map(abs, (limits.lower, limits.upper, limits.velocity, limits.effort)))):
+            yield Problem.of_joint(joint, "non-finite", "a limit is NaN, expected a number", "Correct the value.")
+        elif limits.lower > limits.upper:
+            what = f"limits are reversed: lower {limits.lower:g} > upper {limits.upper:g}"
+            yield Problem.of_joint(joint, "limits", what, "Exchange them.")
+        elif limits.lower == limits.upper:
+            what = f"lower and upper limit are both {limits.lower:g}: the joint cannot move"
+            yield Problem.of_joint(joint, "limits", what, "Widen them, or make the joint fixed.")
+        for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
+            if value < 0.0:
+                yield Problem.of_joint(
+                    joint, "limits", f"the {name} limit is {value:g}, expected >= 0", "Give its magnitude."
+                )
+
+
+def check_friction(robot: Description) -> Iterator[Problem]:
+    """Damping, friction and rotor inertia are not negative."""
+    for joint in robot.joints:
+        for name, value in (("damping", joint.damping), ("friction", joint.friction)):
+            if value < 0.0:
+                what = f"{name} is {value:g}, expected >= 0"
+                yield Problem.of_joint(joint, "friction", what, "Give its magnitude.")
+        if joint.rotor_inertia < 0.0:
+            what = f"rotor inertia is {joint.rotor_inertia:g} kg m², expected >= 0"
+            yield Problem.of_joint(joint, "negative-mass", what, "Give a positive value.")
+
+
+def has_axis(joint: Joint) -> bool:
+    """Whether the joint moves about or along its axis."""
+    return joint.kind in KINDS and KINDS[joint.kind].nv > 0 and KINDS[joint.kind].axial
