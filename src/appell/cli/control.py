@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import appell
 from appell.cli.common import (
     FAILED,
     OK,
@@ -17,6 +19,7 @@ from appell.cli.common import (
     load_robot,
     print_result,
 )
+from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.control.controller import Controller
@@ -112,8 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def run_controller(arguments: argparse.Namespace) -> int:
-    import appell
-    from appell.control.hardware.clock import RealClock, StepClock, set_realtime_priority
+    from appell.control.hardware.clock import set_realtime_priority
 
     robot = appell.load("puma560")
     reference = appell.trajectories.valera2003_line(robot, profile="trapezoidal", acceleration=0.2)
@@ -130,7 +132,7 @@ def run_controller(arguments: argparse.Namespace) -> int:
             rate=arguments.rate if arguments.virtual_time else None, faults=arguments.fault, port=arguments.port
         ),
         duration=arguments.duration,
-        clock=StepClock() if arguments.virtual_time else RealClock(),
+        clock=appell.control.StepClock() if arguments.virtual_time else appell.control.RealClock(),
         limits=appell.control.SafetyLimits(lateness=1e-3 * arguments.max_lateness),
         callback=display,
     )
@@ -143,30 +145,24 @@ def run_controller(arguments: argparse.Namespace) -> int:
 
 
 def run_plant(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    import appell
     from appell.control.hardware.arm import SimulatedArm, parse_fault
-    from appell.control.hardware.axes import PUMA
     from appell.control.hardware.server import serve_arm
-    from appell.errors import ArgumentError
 
+    axes = appell.control.PUMA
     try:
         start = [float(x) for x in arguments.start.split(",")]
     except ValueError:
         raise ArgumentError(f"--start is {arguments.start!r}, expected angles separated by commas.") from None
-    if len(start) != len(PUMA):
-        raise ArgumentError(f"--start has {len(start)} angles, expected {len(PUMA)}.")
-    faults = [parse_fault(text, len(PUMA)) for text in arguments.fault]
-    arm = SimulatedArm(appell.load(arguments.robot), PUMA, start, faults)
+    if len(start) != len(axes):
+        raise ArgumentError(f"--start has {len(start)} angles, expected {len(axes)}.")
+    faults = [parse_fault(text, len(axes)) for text in arguments.fault]
+    arm = SimulatedArm(appell.load(arguments.robot), axes, start, faults)
     period = 1.0 / arguments.virtual_time if arguments.virtual_time else None
     serve_arm(arm, period, arguments.watchdog, Path(arguments.ground_truth) if arguments.ground_truth else None)
     return OK
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    import appell
-
     robot = load_robot(arguments)
     controller = make_controller(arguments, robot, [0.0] * robot.nv)
     files = appell.control.export(controller, arguments.out, arguments.dtype, arguments.prefix, arguments.force)
@@ -177,7 +173,6 @@ def run_export(arguments: argparse.Namespace) -> int:
 def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any, inertia: Any = 1.0) -> Controller:
     """The controller of the law; gains are multiplied by an inertia where the law does not compensate it."""
     from appell.control.controller import CONTROLLERS
-    from appell.errors import ArgumentError
 
     if not arguments.rate > 0.0:
         raise ArgumentError(f"--rate is {arguments.rate:g}, expected a positive number of periods per second.")

@@ -130,7 +130,7 @@ def computing_times() -> dict[str, float]:
     q, qd, _ = reference(1.0)
 
     def contender(name: str, controller: Controller) -> Contender:
-        step, signals, memory = controller.native_step, controller.signals(1.0), controller.start(1.0, q, qd)
+        step, signals, memory = controller.native_step, controller.signals(1.0), controller.initial_memory(1.0, q, qd)
         return Contender(name, lambda: step(q, qd, signals, memory))
 
     times = race([contender(*each) for each in controllers.items()], rounds=7, sample=0.01)
