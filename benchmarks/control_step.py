@@ -81,7 +81,7 @@ def best(call: Callable[[], object]) -> float:
 
 def row(controller: Controller) -> tuple[str, float | None, float, float]:
     q, qd = np.full(6, 0.3), np.full(6, 0.1)
-    signals, memory = controller.signals(0.0), controller.start(0.0, q, qd)
+    signals, memory = controller.signals(0.0), controller.initial_memory(0.0, q, qd)
     native = best(lambda: controller.native_step(q, qd, signals, memory))
     return controller.law.name, in_c(controller), native, best(lambda: controller.step(0.0, q, qd, memory))
 
