@@ -97,33 +97,24 @@ def _exceeded(reference: Reference, robot: Robot, quantity: str, lower, upper, t
         return
     values = _values(reference, robot, quantity, t)
     tolerance = LIMIT_TOL * np.maximum(np.abs(np.where(np.isfinite(lower), lower, upper)), 1e-3)
-    joints = [(joint.name, joint.kind) for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
-    for k, (joint, kind) in enumerate(joints):
-        for bound, limit, beyond in (
-            ("lower", lower[k], lower[k] - values[:, k]),
-            ("upper", upper[k], values[:, k] - upper[k]),
-        ):
+    joints = [joint for joint in robot.moving_joints for _ in range(KINDS[joint.kind].nv)]
+    for k, joint in enumerate(joints):
+        for bound, limit, sign in (("lower", lower[k], -1.0), ("upper", upper[k], 1.0)):
+            beyond = sign * (values[:, k] - limit)
             exceeding = np.flatnonzero(beyond > tolerance[k])
-            if len(exceeding):
-                worst = int(beyond.argmax())
-                start = _crossing(reference, robot, quantity, k, limit, t, int(exceeding[0]))
-                yield LimitViolation(
-                    joint, quantity, bound, float(limit), start, float(t[exceeding[-1]]), float(beyond[worst]),
-                    float(t[worst]), _unit(kind, quantity),
-                )  # fmt: skip
-
-
-def _crossing(reference, robot, quantity: str, k: int, limit: float, t: np.ndarray, sample: int) -> float:
-    """When the limit is reached, by bisection between the first sample beyond it and the one before."""
-    if sample == 0:
-        return float(t[0])
-    low, high = float(t[sample - 1]), float(t[sample])
-    side = np.sign(_values(reference, robot, quantity, np.array([high]))[0, k] - limit)
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        beyond = side * (_values(reference, robot, quantity, np.array([middle]))[0, k] - limit) > 0.0
-        low, high = (low, middle) if beyond else (middle, high)
-    return high
+            if not len(exceeding):
+                continue
+            low, start = float(t[max(exceeding[0] - 1, 0)]), float(t[exceeding[0]])
+            for _ in range(30 if exceeding[0] else 0):  # bisection for the first time beyond the limit
+                middle = 0.5 * (low + start)
+                above = sign * (_values(reference, robot, quantity, np.array([middle]))[0, k] - limit) > 0.0
+                low, start = (low, middle) if above else (middle, start)
+            worst = int(beyond.argmax())
+            length, force = ("m", "N") if joint.kind == "prismatic" else ("rad", "N m")
+            yield LimitViolation(
+                joint.name, quantity, bound, float(limit), start, float(t[exceeding[-1]]), float(beyond[worst]),
+                float(t[worst]), force if quantity == "effort" else length + UNITS[quantity],
+            )  # fmt: skip
 
 
 def _values(reference: Reference, robot: Robot, quantity: str, t: np.ndarray) -> np.ndarray:
@@ -134,10 +125,3 @@ def _values(reference: Reference, robot: Robot, quantity: str, t: np.ndarray) ->
     if quantity == "effort":
         return robot.inverse_dynamics(q, qd, qdd) - robot.passive_forces(qd)
     return qd if quantity == "velocity" else qdd
-
-
-def _unit(kind: str, quantity: str) -> str:
-    prismatic = kind == "prismatic"
-    if quantity == "effort":
-        return "N" if prismatic else "N m"
-    return ("m" if prismatic else "rad") + UNITS[quantity]

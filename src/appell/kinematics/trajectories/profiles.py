@@ -5,13 +5,12 @@
     cubic         3 σ² - 2 σ³, σ = t/T: at rest at both ends
     quintic       10 σ³ - 15 σ⁴ + 6 σ⁵: at rest and without acceleration at both ends
 
-To add one: write a function of a `TimingSpec` that returns a `Curve`, list it in PROFILES.
+To add a polynomial one, list it in POLYNOMIALS.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from scipy.interpolate import PPoly
@@ -19,6 +18,14 @@ from scipy.interpolate import PPoly
 from appell.checks import require_choice, require_positive
 from appell.errors import ArgumentError
 from appell.kinematics.trajectories.reference import Curve
+
+POLYNOMIALS = {
+    "uniform": ((1.0, 0.0), 1.0, 0.0),
+    "cubic": ((-2.0, 3.0, 0.0, 0.0), 1.5, 6.0),
+    "quintic": ((6.0, -15.0, 10.0, 0.0, 0.0, 0.0), 1.875, 10.0 / math.sqrt(3.0)),
+}
+"""Coefficients in σ = t/T, highest power first; maximum speed times T; maximum acceleration times T²."""
+PROFILES = (*POLYNOMIALS, "trapezoidal")
 
 
 class TimingSpec(NamedTuple):
@@ -29,27 +36,28 @@ class TimingSpec(NamedTuple):
     acceleration: float | None
 
 
-def uniform(timing: TimingSpec) -> Curve:
-    """Constant speed."""
-    if timing.acceleration is not None:
+def time_scaling(
+    profile: str, duration: float | None = None, speed: float | None = None, acceleration: float | None = None
+) -> Curve:
+    """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²]."""
+    require_choice("profile", profile, PROFILES)
+    timing = TimingSpec(duration, speed, acceleration)
+    for name, value in timing._asdict().items():
+        if value is not None:
+            require_positive(name, value)
+    if timing == (None, None, None):
+        raise ArgumentError(f"profile {profile!r} needs a duration, or a maximum speed or acceleration.")
+    if profile == "trapezoidal":
+        return _trapezoid(*_trapezoid_times(timing))
+    if profile == "uniform" and acceleration is not None:
         raise ArgumentError("profile 'uniform' has no accelerations to limit. Use 'trapezoidal', 'cubic' or 'quintic'.")
-    return _polynomial(_duration(timing, 1.0, 0.0, "uniform"), [1.0, 0.0])
+    coefficients, max_speed, max_acceleration = POLYNOMIALS[profile]
+    T, degree = _duration(timing, max_speed, max_acceleration, profile), len(coefficients) - 1
+    return Curve(PPoly([[c / T ** (degree - k)] for k, c in enumerate(coefficients)], [0.0, T]))
 
 
-def cubic(timing: TimingSpec) -> Curve:
-    """3 σ² - 2 σ³; maximum speed 3/2 / T, maximum acceleration 6 / T²."""
-    return _polynomial(_duration(timing, 1.5, 6.0, "cubic"), [-2.0, 3.0, 0.0, 0.0])
-
-
-def quintic(timing: TimingSpec) -> Curve:
-    """10 σ³ - 15 σ⁴ + 6 σ⁵; maximum speed 15/8 / T, maximum acceleration 10/√3 / T²."""
-    duration = _duration(timing, 1.875, 10.0 / math.sqrt(3.0), "quintic")
-    return _polynomial(duration, [6.0, -15.0, 10.0, 0.0, 0.0, 0.0])
-
-
-def trapezoidal(timing: TimingSpec) -> Curve:
+def _trapezoid(T: float, ramp: float) -> Curve:
     """Ramps of equal acceleration at both ends; a triangle where full speed is not reached."""
-    T, ramp = _trapezoid(timing)
     speed = 1.0 / (T - ramp)
     a = speed / ramp
     if T - 2.0 * ramp < 1e-12 * T:  # a triangle
@@ -57,30 +65,6 @@ def trapezoidal(timing: TimingSpec) -> Curve:
     rise = 0.5 * speed * ramp
     coefficients = [[0.5 * a, 0.0, -0.5 * a], [0.0, speed, speed], [0.0, rise, 1.0 - rise]]
     return Curve(PPoly(coefficients, [0.0, ramp, T - ramp, T]))
-
-
-PROFILES: dict[str, Callable[[TimingSpec], Curve]] = {
-    "uniform": uniform, "trapezoidal": trapezoidal, "cubic": cubic, "quintic": quintic,
-}  # fmt: skip
-
-
-def time_scaling(
-    profile: str, duration: float | None = None, speed: float | None = None, acceleration: float | None = None
-) -> Curve:
-    """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²]."""
-    require_choice("profile", profile, PROFILES)
-    for name, value in (("duration", duration), ("speed", speed), ("acceleration", acceleration)):
-        if value is not None:
-            require_positive(name, value)
-    if duration is None and speed is None and acceleration is None:
-        raise ArgumentError(f"profile {profile!r} needs a duration, or a maximum speed or acceleration.")
-    return PROFILES[profile](TimingSpec(duration, speed, acceleration))
-
-
-def _polynomial(T: float, coefficients: list[float]) -> Curve:
-    """The polynomial in σ = t/T, highest power first."""
-    degree = len(coefficients) - 1
-    return Curve(PPoly([[c / T ** (degree - k)] for k, c in enumerate(coefficients)], [0.0, T]))
 
 
 def _duration(timing: TimingSpec, max_speed: float, max_acceleration: float, profile: str) -> float:
@@ -98,7 +82,7 @@ def _duration(timing: TimingSpec, max_speed: float, max_acceleration: float, pro
     return timing.duration
 
 
-def _trapezoid(timing: TimingSpec) -> tuple[float, float]:
+def _trapezoid_times(timing: TimingSpec) -> tuple[float, float]:
     """Duration and length of a ramp. With speed v and acceleration a:  T = 1/v + v/a,  ramp = v/a. [s]"""
     T, v, a = timing
     if T is None:
