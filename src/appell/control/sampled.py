@@ -18,27 +18,15 @@ import numpy as np
 from appell.algebra import Scalar
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.registry import Quantity
-from appell.algorithms.system import System, find_for
+from appell.algorithms.system import System
 from appell.model.parameters import lumped
+from appell.robot.state_rate import TracedModel
 
 if TYPE_CHECKING:
     from appell.model.tree import Tree
 
 NO_EFFORT_LIMIT = 3.0e38
 """Value for joints without effort limit: finite, also in single precision. [N m, N]"""
-
-
-@dataclass(frozen=True)
-class TreeModel:
-    """The equations of a robot over scalars, for laws."""
-
-    tree: Tree
-
-    def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        return find_for(self.tree, "inverse_dynamics")[2](self.tree, q, qd, qdd)
-
-    def gravity(self, q: Vector) -> Vector:
-        return find_for(self.tree, "gravity")[2](self.tree, q)
 
 
 def sampled_step(
@@ -51,7 +39,7 @@ def sampled_step(
         {name: values[k * n : (k + 1) * n] for k, name in enumerate(names)}
         for names, values in ((law.signals, reference), (law.gains, gains), (law.memory, memory))
     )
-    desired = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
+    desired = law.torque(TracedModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
     tau = [clip(x, bound) for x, bound in zip(desired, limit, strict=True)]
     cut_off = [a - b for a, b in zip(desired, tau, strict=True)]
     rates = law.rates(q, qd, signals)
