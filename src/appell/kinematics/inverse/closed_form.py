@@ -16,7 +16,6 @@ Names, with n = w1 x w2:
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,16 +33,10 @@ COSINE_TOL = 1e-12
 """Rounding of a cosine beyond 1 at the boundary of the workspace."""
 
 
-class Candidates(NamedTuple):
-    """One branch for N poses: angles (N, 6), whether the pose is reachable, and whether the wrist is singular (N,)."""
-
-    q: np.ndarray
-    reachable: np.ndarray
-    singular: np.ndarray
-
-
-def solve(arm: SphericalWristArm, pose: np.ndarray, branch: str, q4: np.ndarray) -> Candidates:
-    """Angles of one branch for poses (N, 4, 4).
+def solve(
+    arm: SphericalWristArm, pose: np.ndarray, branch: str, q4: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Angles (N, 6) of one branch for poses (N, 4, 4), whether they are reachable, and whether the wrist is singular (N,).
 
     Out of reach, the arm is stretched or folded towards the pose. With axes 4 and 6 aligned only q4 + q6 is determined, and
     the given q4 (N,) is used.
@@ -56,7 +49,7 @@ def solve(arm: SphericalWristArm, pose: np.ndarray, branch: str, q4: np.ndarray)
     q2, q3, far = _elbow(arm, _rotate(arm.w[0], -q1, x) + arm.base, -shoulder * elbow)
     R123 = _rotation(arm.w[0], q1) @ _rotation(arm.w[1], q2) @ _rotation(arm.w[2], q3)
     q4, q5, q6, orientable, singular = _wrist(arm, np.swapaxes(R123, 1, 2) @ R, wrist, q4)
-    return Candidates(np.stack([q1, q2, q3, q4, q5, q6], axis=-1), near & far & orientable, singular)
+    return np.stack([q1, q2, q3, q4, q5, q6], axis=-1), near & far & orientable, singular
 
 
 def _elbow(arm: SphericalWristArm, target: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
