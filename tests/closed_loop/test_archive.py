@@ -16,6 +16,7 @@ from helpers.spherical_robots import regular_states, wrist
 import appell
 from appell.algorithms.request import Request
 from appell.compiler.archive import container
+from appell.loading.compiled import FORMER
 
 FIVE_BAR = built_in("five_bar")
 
@@ -47,7 +48,7 @@ def test_a_loaded_robot_with_loops_gives_equal_bits(loop_file):
     for name, wrench in loaded.constraint_forces(q, qd, tau).items():
         assert np.array_equal(wrench, expected[name])
     assert np.array_equal(loaded.parameters, FIVE_BAR.parameters)
-    assert loaded.system.actuator_names == FIVE_BAR.actuator_names
+    assert loaded.actuator_names == FIVE_BAR.actuator_names
     assert np.array_equal(pickle.loads(pickle.dumps(loaded)).mass_matrix(q), dyn.mass_matrix(q))
 
 
@@ -59,7 +60,8 @@ def test_a_loaded_spherical_robot_gives_equal_bits(tmp_path):
     q, qd, qdd = regular_states(robot, 4)
     assert np.array_equal(loaded.inverse_dynamics(q, qd, qdd), dyn.inverse_dynamics(q, qd, qdd))
     assert np.array_equal(loaded.joint_angles(q), dyn.joint_angles(q))
-    assert loaded.singularity([q[0], [0.0, 0.0, -1.5]]).status.tolist() == ["regular", "unreachable"]
+    status = appell.spherical.singularity(loaded, [q[0], [0.0, 0.0, -1.5]]).status
+    assert status.tolist() == ["regular", "unreachable"]
     with pytest.raises(appell.LoopClosureError, match="out of reach"):
         loaded.inverse_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
 
@@ -92,6 +94,20 @@ HARMS = {
     "names that are none": lambda robot: robot["system"].__setitem__("parts", [1, 2]),
     "a plain tree": lambda robot: robot.__setitem__("system", None),
 }
+
+
+def test_files_of_version_0_1_have_other_names(loop_file, tmp_path):
+    content = container.read(loop_file)
+    former = {new: old for old, new in FORMER.items()}
+    sizes = content["robot"]["system"]["sizes"]
+    content["robot"]["system"]["sizes"] = {former.get(name, name): size for name, size in sizes.items()}
+    for function in content["functions"]:
+        function["request"]["function"] = former.get(function["request"]["function"], function["request"]["function"])
+    assert "torques" in content["robot"]["system"]["sizes"]
+    container.write(tmp_path / "robot", content)
+    q, qd, qdd = states(FIVE_BAR, 5)
+    loaded = appell.load_compiled(tmp_path / "robot")
+    assert np.array_equal(loaded.inverse_dynamics(q, qd, qdd), appell.compile(FIVE_BAR).inverse_dynamics(q, qd, qdd))
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)

@@ -69,7 +69,7 @@ def test_copies_answer_alike(five_bar):
     assert copy == five_bar
     assert_close(copy.inverse_dynamics(q, qd, qdd), five_bar.inverse_dynamics(q, qd, qdd), tolerance=1e-13)
     dyn = pickle.loads(pickle.dumps(appell.compile(five_bar)))
-    assert repr(dyn) == "CompiledClosedLoopRobot('five_bar', nq=4, nv=2)"
+    assert repr(dyn) == "CompiledRobot('five_bar', nq=4, nv=2)"
 
 
 def test_operations_are_counted(five_bar):

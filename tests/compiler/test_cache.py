@@ -57,7 +57,7 @@ def test_the_second_time_nothing_is_compiled(folder, built, expected):
 def test_the_cache_needs_no_tracing(folder, monkeypatch, expected):
     torque()
     monkeypatch.setattr("appell.compiler.forms.trace", None)
-    monkeypatch.setattr("appell.compiler.evaluate.trace", None)
+    monkeypatch.setattr("appell.compiler.provider.trace", None)
     assert_close(torque(), expected)
 
 
@@ -84,7 +84,7 @@ def test_another_compiler_or_option_is_another_kernel(folder, built, monkeypatch
 
 def test_another_version_of_the_algorithms_is_another_kernel(folder, built, monkeypatch):
     torque()
-    monkeypatch.setattr("appell.compiler.fingerprint.source_digest", lambda: "later")
+    monkeypatch.setattr("appell.compiler.provider.source_digest", lambda *more: "later")
     torque()
     assert len(built) == 2
 

@@ -27,7 +27,7 @@ CASES = [(name, method) for name, quantity in QUANTITIES.items() for method in q
 
 def interpreted(robot, request: Request, values) -> np.ndarray:
     """Rows of results by CasADi."""
-    traced = trace(robot.tree, request)
+    traced = trace(robot.system, request)
     out = np.full((len(values[0]), int(np.prod(traced.shape, dtype=int))), np.nan)
     assert GraphKernel(traced).run(tuple(np.asarray(value, dtype=float) for value in values), out)
     return out.reshape(-1, *traced.shape)
@@ -122,7 +122,7 @@ def test_a_robot_becomes_native_when_it_is_used_and_says_the_same():
     robot = appell.robots.random_chain(4, seed=21)
     q, qd, qdd = random_states(robot, 1)
     first = robot.inverse_dynamics(q[0], qd[0], qdd[0])
-    kernel = robot.functions.ready[Request("inverse_dynamics")]
+    kernel = robot.functions.kernel(Request("inverse_dynamics"))
     assert isinstance(kernel.kernel, GraphKernel)
     for _ in range(40):
         last = robot.inverse_dynamics(q[0], qd[0], qdd[0])

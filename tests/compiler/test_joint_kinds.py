@@ -58,7 +58,7 @@ def compare(robot: Robot, function: str, method: str | None = None, count: int =
     state = dict(zip(("q", "qd", "qdd"), random_states(robot, count), strict=True))
     values = tuple({**state, "tau": state["qdd"]}[name] for name in QUANTITIES[function].inputs)
     frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].frame else ()
-    traced = trace(robot.tree, Request(function, method, False, (), *frame))
+    traced = trace(robot.system, Request(function, method, False, (), *frame))
     expected = np.full((count, int(np.prod(traced.shape, dtype=int))), np.nan)
     assert GraphKernel(traced).run(values, expected)
     expected = expected.reshape(-1, *traced.shape)
@@ -75,7 +75,7 @@ def compare(robot: Robot, function: str, method: str | None = None, count: int =
 @pytest.mark.parametrize("function", SHORT)
 def test_straight_line_code(function: str) -> None:
     robot = mixed_tree(7, 2)
-    assert not isinstance(choose(robot.tree, Request(function, None, frame="base")), Rolled)
+    assert not isinstance(choose(robot.system, Request(function, None, frame="base")), Rolled)
     compare(robot, function)
 
 
@@ -85,7 +85,7 @@ def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key = function, LONG[function]
     monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0))
     robot = every_kind()
-    assert isinstance(choose(robot.tree, Request(function, LONG[function])), Rolled)
+    assert isinstance(choose(robot.system, Request(function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])
 
 

@@ -21,7 +21,7 @@ ROBOTS = {"puma560": appell.load("puma560"), "tree": appell.robots.random_tree(9
 
 
 def operations_of(name: str, function: str) -> Listing:
-    return simplify(listing(trace(ROBOTS[name].tree, Request(function)).graph))
+    return simplify(listing(trace(ROBOTS[name].system, Request(function)).graph))
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])

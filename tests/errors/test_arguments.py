@@ -215,7 +215,7 @@ def test_external_forces_where_they_mean_nothing(robot: Robot, function: str) ->
 )
 def test_requests_for_what_means_nothing(robot: Robot, options: dict, told: str) -> None:
     with refused(f"mass_matrix does not depend on {told}"):
-        trace(robot.tree, Request("mass_matrix", **options))
+        trace(robot.system, Request("mass_matrix", **options))
 
 
 def test_external_wrench_of_wrong_shape(robot: Robot) -> None:

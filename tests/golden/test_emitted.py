@@ -29,7 +29,7 @@ def pendulum() -> appell.Robot:
 
 
 def body(function: str, dialect) -> str:
-    found = listing(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).tree, Request(function)).graph)
+    found = listing(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).system, Request(function)).graph)
     return functions_text(emit(found, dialect), dialect.type, "state")
 
 
@@ -38,7 +38,7 @@ TEXTS = {
     "pendulum_scalar_float.c": lambda: body("inverse_dynamics", scalar_dialect("float32")),
     "pendulum_lanes.c": lambda: body("forward_dynamics", simd_dialect("float64")),
     "pendulum_kernel.c": lambda: kernel_source(
-        StraightLine(plan(listing(trace(pendulum().tree, Request("kinetic_energy")).graph))),
+        StraightLine(plan(listing(trace(pendulum().system, Request("kinetic_energy")).graph))),
         "float64",
         4,
         "kinetic energy",

@@ -20,7 +20,7 @@ Derivative = Callable[..., np.ndarray]
 
 def symbolic(robot: Robot, function: str, **options) -> tuple[dict[str, casadi.SX], casadi.SX, tuple[int, ...]]:
     """Symbols of a function's inputs, the column of its entries by rows, and its shape."""
-    traced = trace(robot.tree, Request(function, **options))
+    traced = trace(robot.system, Request(function, **options))
     inputs = {name: casadi.SX.sym(name, size) for name, size in traced.inputs}
     return inputs, traced.graph(*inputs.values()), traced.shape
 

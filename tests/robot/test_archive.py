@@ -20,11 +20,9 @@ from helpers.states import random_states
 
 import appell
 from appell.algorithms.request import Request
-from appell.algorithms.system import signature
 from appell.compiler.archive import container
 from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
-from appell.compiler.targets.choice import gpu_form
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -87,11 +85,10 @@ def test_operations_come_back_exactly(robot, file, request):
     """So every target writes the same code from a file as from the robot."""
     store = appell.load_compiled(request.getfixturevalue(file)).store
     for stored in store.functions:
-        assert stored.form == choose(robot.tree, stored.request)
+        assert stored.form == choose(robot.system, stored.request)
         for dtype in ("float32", "float64"):
-            _, expected, form = store.provide(stored.request, dtype)
-            assert expected == signature(robot.tree, stored.request)
-            assert form() == gpu_form(robot.tree, stored.request, dtype)
+            assert store.signature(stored.request) == robot.system.signature(stored.request)
+            assert store.form(stored.request, "cuda", dtype) == choose(robot.system, stored.request, "cuda", dtype)
 
 
 def test_what_is_known_of_the_robot(puma_file):
@@ -193,7 +190,7 @@ def test_without_a_compiler(puma_file, long_file, monkeypatch):
     loaded = appell.load_compiled(long_file)
     assert_close(loaded.inverse_dynamics(*far), LONG.inverse_dynamics(*far), tolerance=1e-12)
     assert_close(loaded.mass_matrix(far.q), LONG.mass_matrix(far.q), tolerance=1e-12)
-    assert isinstance(loaded.functions.ready[Request("mass_matrix")].kernel, InterpretedKernel)
+    assert isinstance(loaded.functions.kernel(Request("mass_matrix")).kernel, InterpretedKernel)
 
 
 ELSEWHERE = """

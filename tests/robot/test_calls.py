@@ -225,7 +225,7 @@ def test_a_method_that_was_looked_up_early_becomes_fast(states):
     first = gravity(states.q[0])
     assert gravity is dyn.gravity
     np.testing.assert_array_equal(gravity(states.q[0]), first)
-    assert "Forces g(q)" in gravity.__doc__
+    assert "forces g(q)" in gravity.__doc__
     with pytest.raises(TypeError, match="unexpected keyword"):
         gravity(states.q[0], speed=1)
     with pytest.raises(TypeError, match="missing 1 required positional argument"):

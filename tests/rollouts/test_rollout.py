@@ -150,7 +150,7 @@ def test_without_a_compiler_the_plain_loop_does_the_work(monkeypatch):
     dyn = appell.compile(ARM)
     start = np.array([0.3, -0.4])
     slow = appell.rollout(dyn, start, STILL, steps=20, dt=1e-3, every=20)
-    assert dyn.functions.builder is None
+    assert dyn.functions.target.builder is None
     assert_close(slow.q[0], end(20, 0.02))
 
 

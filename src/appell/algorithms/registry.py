@@ -62,6 +62,10 @@ QUANTITIES = {
         Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", gravity=False),
         Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", gravity=False),
         Quantity("regressor", ("q", "qd", "qdd"), ("v", "p"), "mata2002"),
+        Quantity("actuator_jacobian", ("q",), ("v", "v"), "identity", gravity=False),
+        Quantity("joint_velocity_jacobian", ("q",), ("v", "v"), "identity", gravity=False),
+        Quantity("joint_velocities", ("q", "qd"), ("v",), "identity", gravity=False),
+        Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", gravity=False),
         Quantity("pose", ("q",), (4, 4), "recursive", gravity=False, frame=True),
         Quantity("jacobian", ("q",), (6, "v"), "recursive", gravity=False, frame=True),
         Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", gravity=False, frame=True),
@@ -74,6 +78,7 @@ _MODULES = (
     "mass_matrix.gibbs_hessian", "mass_matrix.composite", "mass_matrix.shafei2018", "mass_matrix.hollerbach",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
     "coriolis_matrix", "energy", "kinematics", "centroidal", "regressor",
+    "actuation",
 )  # fmt: skip
 
 
@@ -93,6 +98,10 @@ def algorithm(quantity: str, method: str, *, lumpable: bool = False) -> Callable
     return register
 
 
+SAME = {"generalized_forces": "inverse_dynamics", "generalized_regressor": "regressor"}
+"""Functions that are the same for a tree and differ for closed loops."""
+
+
 def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Quantity, str, Algorithm]:
     """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones.
 
@@ -100,6 +109,7 @@ def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Qu
     """
     for module in _MODULES:
         import_module(f"appell.algorithms.{module}")
+    quantity = SAME.get(quantity, quantity)
     if quantity not in QUANTITIES:
         raise ArgumentError(unknown_name_message("function", quantity, QUANTITIES))
     found = QUANTITIES[quantity]

@@ -1,21 +1,18 @@
-"""Mechanisms that are no plain tree, compiled as trees are.
+"""Multibody systems as the compiler sees them: named functions over scalars, with everything they depend on.
 
-A `System` has functions of its own; everything that the compiler does for a tree (interpreting first calls, native kernels,
-SIMD lanes, threads, precision, layouts, the cache, the GPU, C export) it then does for the system. To make one:
+A kinematic tree is the simplest system (`TreeSystem`). Closed loops, spherical robots, controllers and rates of states are
+others: whatever the compiler does for a tree (interpreting first calls, native kernels, SIMD lanes, threads, precision,
+layouts, the cache, the GPU, C export) it does for them as well. To make one:
 
 1. Write the functions over scalars, `algorithm(system, *inputs)`, and list them as `Quantity(...)` with their methods.
-2. Subclass `System` as a frozen dataclass and say its `quantities`, `sizes` and `content`.
-3. Give the robot an attribute `tree` that holds the system, `functions = system_functions(self)` (a cached property), public
-   methods that call `self.functions[function, method](inputs, gravity, external_forces, parameters, out, check)` (marked
-   `appell.robot.functions.direct` where they take nothing but arrays), and `compiled(options)` that returns a subclass of
-   `appell.robot.compiled.Compiled` with the same methods: `appell.compile` calls it.
+2. Subclass `System` as a frozen dataclass with `quantities`, `sizes` and `fingerprint_data`.
+3. Give the robot an attribute `system`, `functions = functions_of(self)` (a cached property), and inherit `Dynamics`.
 
 Example:
     >>> from dataclasses import dataclass
     >>> from appell.algebra.scalar import sin
     >>> from appell.algorithms.registry import Quantity
-    >>> from appell.compiler.evaluate import Evaluator
-    >>> from appell.compiler.options import Options
+    >>> from appell.compiler.evaluate import evaluator_of
     >>> def torque(pendulum, q, qdd):
     ...     return [qdd[0] + pendulum.stiffness * sin(q[0])]
     >>> @dataclass(frozen=True)
@@ -24,9 +21,9 @@ Example:
     ...     quantities = {"torque": Quantity("torque", ("q", "qdd"), ("v",), "plain", methods={"plain": torque})}
     ...     sizes = {"q": 1, "qdd": 1, "v": 1}
     ...     @property
-    ...     def content(self):
+    ...     def fingerprint_data(self):
     ...         return self.stiffness
-    >>> Evaluator(Pendulum(), Options(eager=False))["torque", None](([0.5], [0.0])).round(3).tolist()
+    >>> evaluator_of(Pendulum())["torque", None](([0.5], [0.0])).round(3).tolist()
     [4.703]
 """
 
@@ -34,34 +31,48 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from appell.algebra import Vec3, Wrench
-from appell.algorithms.registry import Algorithm, Quantity, find
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
+from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find
 from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
 from appell.errors import ArgumentError, unknown_name_message
-from appell.model.parameters import lumped, parameter_count, with_parameters
-from appell.model.tree import BASE, Tree
+from appell.model.joint_friction import JointFriction
+from appell.model.parameters import lumped, parameter_count, parameters, with_parameters
+from appell.model.tree import BASE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from appell.algebra import Scalar
-    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
-    from appell.algorithms.request import Request
-    from appell.model.tree import Frame
+    from appell.model.tree import Frame, Tree
 
-    pass
+MAIN = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
+    "potential_energy", "center_of_mass",
+)  # fmt: skip
+"""The functions that a file of a compiled robot holds by default."""
 
 
 class System(ABC):
-    """A mechanism whose functions are compiled although it is no plain tree. The module says how one is made."""
+    """A multibody system whose functions can be compiled. The module docstring says how to make one."""
 
     quantities: ClassVar[Mapping[str, Quantity]]
     """Its functions, with their algorithms in `methods`."""
-    kind: ClassVar[str] = ""
-    """Its name in `appell.compiler.archive.systems`, where compiled robots of this kind can be saved."""
+    kind: ClassVar[str | None] = None
+    """Its name in files of compiled robots, empty for trees; None where there are no such files."""
+    sources: ClassVar[tuple[Path, ...]] = ()
+    """Files and folders of code that decide its numbers, besides algebra, model, algorithms and compiler."""
+    recursion: Tree | None = None
+    """The tree whose recursions may be emitted as loops over links."""
+    main: tuple[str, ...] = MAIN
+    """Functions that `save` writes by default."""
+    friction: JointFriction | None = None
+    """Damping and friction of the joints, where states can be rolled out."""
 
     @property
     @abstractmethod
@@ -70,11 +81,16 @@ class System(ABC):
 
     @property
     @abstractmethod
-    def content(self) -> object:
-        """Everything that decides what its functions give, as nested data: kernels are kept under its digest."""
+    def fingerprint_data(self) -> object:
+        """Everything that decides the results of its functions, as nested data: kernels are cached under its digest."""
 
     @property
-    def frames(self) -> Mapping[str, Frame]:
+    def model(self) -> Any:
+        """First argument of its algorithms."""
+        return self
+
+    @property
+    def frames(self) -> Mapping[str, Any]:
         """Frames for poses, Jacobians and external forces, by name."""
         return {}
 
@@ -95,21 +111,24 @@ class System(ABC):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of what its results are of beside joints and bodies: closures, or legs."""
+        """Names of closures or legs, which index some results."""
         return ()
 
-    def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> System:
-        """The system with what a request makes an input: `gravity`, `external_forces`, `parameters`."""
+    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> System:
+        """The system with the optional inputs of a request: `gravity`, `external_forces`, `parameters`.
+
+        `lump` allows another distribution of mass with the same equations of motion (`appell.model.parameters.lumped`).
+        """
         if request.gravity or request.forces or request.parameters:
             raise ArgumentError(f"{request.function} of this robot takes no gravity, external_forces or parameters.")
         return self
 
-    def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+    def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         """Raise an error that names why finite inputs (..., size) gave a result that is not finite, if it is known."""
         return
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
-        """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones."""
+        """The quantity, the method's name and its algorithm. Unknown names raise an error that lists the valid ones."""
         if function not in self.quantities:
             raise ArgumentError(unknown_name_message("function", function, self.quantities))
         quantity = self.quantities[function]
@@ -118,30 +137,101 @@ class System(ABC):
             raise ArgumentError(unknown_name_message(f"method of {function}", name, quantity.methods))
         return quantity, name, quantity.methods[name]
 
+    def signature(self, request: Request) -> Signature:
+        """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""
+        quantity, _, _ = self.find(request.function, request.method)
+        require_options(quantity, request)
+        for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
+            if name not in self.frames:
+                raise ArgumentError(unknown_name_message("frame", name, self.frames))
+        return signature_of(quantity, request, self.sizes, len(self.parameters))
 
-def signature(tree: Tree | System, request: Request) -> Signature:
-    """What a request takes and gives, without tracing it. Refuses what the robot or the quantity does not have."""
-    quantity, _, _ = find_for(tree, request.function, request.method)
-    validate(tree, quantity, request)
-    if isinstance(tree, System):
-        sizes, parameters = tree.sizes, len(tree.parameters)
-    else:
-        parameters = parameter_count(tree)
-        sizes = {name: tree.nq if name == "q" else tree.nv for name in (*quantity.inputs, "v")} | {"p": parameters}
+
+def require_options(quantity: Quantity, request: Request) -> None:
+    """Raise if a request has options on which the quantity does not depend."""
+    if request.gravity and not quantity.gravity:
+        raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
+    if request.forces and not quantity.forces:
+        raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
+    if request.parameters and quantity.frame:
+        raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
+    if quantity.frame and request.reference not in REFERENCE_FRAMES:
+        raise ArgumentError(unknown_name_message("reference frame", request.reference, REFERENCE_FRAMES))
+
+
+def signature_of(quantity: Quantity, request: Request, sizes: Mapping[str, int], parameter_entries: int) -> Signature:
+    """Inputs in order, with the optional ones behind, and the shape of one result."""
     inputs = [(name, sizes[name]) for name in quantity.inputs]
-    if request.gravity:
-        inputs.append(("gravity", 3))
-    if request.forces:
-        inputs.append(("external_forces", 6 * len(request.forces)))
-    if request.parameters:
-        inputs.append(("parameters", parameters))
+    inputs += [("gravity", 3)] * request.gravity
+    inputs += [("external_forces", 6 * len(request.forces))] * bool(request.forces)
+    inputs += [("parameters", parameter_entries)] * request.parameters
     return Signature(tuple(inputs), tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape))
 
 
-def given(tree: Tree, request: Request, entries: Mapping[str, list[Any]], lump: bool) -> Tree:
-    """The tree with what a request makes an input; otherwise its mass is lumped where that is allowed."""
+def tree_sizes(nq: int, nv: int, parameter_entries: int) -> dict[str, int]:
+    """`System.sizes` of a tree."""
+    return {"q": nq, **dict.fromkeys(("qd", "qdd", "tau", "v"), nv), "p": parameter_entries}
+
+
+@dataclass(frozen=True)
+class TreeSystem(System):
+    """A kinematic tree: the algorithms of `appell.algorithms` with their default methods by size."""
+
+    tree: Tree
+    friction: JointFriction | None = None
+    quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
+    kind: ClassVar[str | None] = ""
+
+    @property
+    def recursion(self) -> Tree:
+        return self.tree
+
+    @property
+    def model(self) -> Tree:
+        return self.tree
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return tree_sizes(self.tree.nq, self.tree.nv, parameter_count(self.tree))
+
+    @property
+    def fingerprint_data(self) -> object:
+        tree = self.tree
+        return tree.links, tree.gravity, tree.base, tree.nq, tree.nv
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        return self.tree.frames
+
+    @property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        return self.tree.quaternions
+
+    @property
+    def parameters(self) -> Sequence[Scalar]:
+        return parameters(self.tree)
+
+    @property
+    def free(self) -> tuple[QuasiVelocityJoint, ...]:
+        return quasi_velocity_joints(self.tree)
+
+    def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
+        return find_for(self.tree, function, method)
+
+    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> TreeSystem:
+        return replace(self, tree=tree_with_inputs(self.tree, request, entries, lump))
+
+
+def find_for(tree: Tree, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
+    """`registry.find` with the default method for a tree: mimic joints make articulated bodies slow."""
+    coupled = not all(link.is_independent for link in tree.links)
+    return find(function, method, 0 if coupled else tree.nv)
+
+
+def tree_with_inputs(tree: Tree, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> Tree:
+    """The tree with the optional inputs of a request; its mass is lumped where that is allowed and parameters are no input."""
     if request.parameters:
-        tree = with_parameters(tree, entries["parameters"])
+        tree = with_parameters(tree, list(entries["parameters"]))
     elif lump:
         tree = lumped(tree)
     if request.gravity:
@@ -151,22 +241,7 @@ def given(tree: Tree, request: Request, entries: Mapping[str, list[Any]], lump: 
     return tree
 
 
-def validate(tree: Tree | System, quantity: Quantity, request: Request) -> None:
-    """Refuse what the quantity does not take, naming what it does."""
-    if request.gravity and not quantity.gravity:
-        raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
-    if request.forces and not quantity.forces:
-        raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
-    if request.parameters and quantity.frame:
-        raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
-    for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
-        if name not in tree.frames:
-            raise ArgumentError(unknown_name_message("frame", name, tree.frames))
-    if quantity.frame and request.reference not in REFERENCE_FRAMES:
-        raise ArgumentError(unknown_name_message("reference frame", request.reference, REFERENCE_FRAMES))
-
-
-def external_wrenches(tree: Tree, names: tuple[str, ...], entries: list[Any]) -> dict[int, Wrench]:
+def external_wrenches(tree: Tree, names: tuple[str, ...], entries: Sequence[Scalar]) -> dict[int, Wrench]:
     """Wrenches given in named frames, summed at the origins of the links that carry those frames."""
     total: dict[int, Wrench] = {}
     for k, name in enumerate(names):
@@ -175,21 +250,6 @@ def external_wrenches(tree: Tree, names: tuple[str, ...], entries: list[Any]) ->
             continue
         force = frame.R @ Vec3(*entries[6 * k : 6 * k + 3])
         moment = frame.R @ Vec3(*entries[6 * k + 3 : 6 * k + 6]) + frame.p.cross(force)
-        before = total.get(frame.link)
-        total[frame.link] = (
-            Wrench(force, moment) if before is None else Wrench(before.force + force, before.moment + moment)
-        )
+        wrench = Wrench(force, moment)
+        total[frame.link] = total[frame.link].plus(wrench) if frame.link in total else wrench
     return total
-
-
-def find_for(tree: Tree | System, quantity: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
-    """As `find`, with the default method for this robot: joints that mimic others make articulated bodies slow.
-
-    A system that is no plain tree has functions of its own.
-    """
-    from appell.algorithms.system import System
-
-    if isinstance(tree, System):
-        return tree.find(quantity, method)
-    coupled = not all(link.is_independent for link in tree.links)
-    return find(quantity, method, 0 if coupled else tree.nv)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.closed_loop.closure import LoopClosure
-from appell.closed_loop.functions import LoopDynamics
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joints import KINDS
-from appell.robot.compiled import MAIN, Compiled
+from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,14 +23,12 @@ if TYPE_CHECKING:
     from appell.closed_loop.simulation_model import LoopSimulationModel
     from appell.closed_loop.singularity import Singularity
     from appell.closed_loop.system import LoopSystem
-    from appell.compiler.evaluate import Evaluator
-    from appell.compiler.options import Options
     from appell.model.pose import Triple
     from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)
-class ClosedLoopRobot(LoopDynamics):
+class ClosedLoopRobot(AnyRobot):
     """A tree of bodies with loop closures; made by `appell.close_loops`.
 
     q are the coordinates of all joints of the tree and must close the loops; qd are independent velocities, some of the
@@ -117,11 +114,6 @@ class ClosedLoopRobot(LoopDynamics):
     def initial_state(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The reference configuration at rest."""
         return self.reference_configuration, (0.0,) * self.nv
-
-    @property
-    def parameters(self) -> np.ndarray:
-        """Inertial parameters of the tree's links. See `Robot.parameters`."""
-        return self.functions.parameters.copy()
 
     @property
     def rotors(self) -> int:
@@ -241,16 +233,6 @@ class ClosedLoopRobot(LoopDynamics):
         forces = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
         return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), forces)
 
-    @cached_property
-    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from appell.compiler.evaluate import system_functions
-
-        return system_functions(self)
-
-    def compiled(self, options: Options) -> CompiledClosedLoopRobot:
-        """The same functions with these options: what `appell.compile` returns."""
-        return CompiledClosedLoopRobot(self, options)
-
     def simulation_model(self) -> LoopSimulationModel:
         """The robot as `appell.simulate` sees it."""
         from appell.closed_loop.simulation_model import LoopSimulationModel
@@ -258,11 +240,9 @@ class ClosedLoopRobot(LoopDynamics):
         return LoopSimulationModel(self)
 
     @property
-    def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def closure_names(self) -> tuple[str, ...]:
+        """Names of the loop closures."""
         return self.system.parts
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # without cached properties
 
     def __repr__(self) -> str:
         return (
@@ -270,26 +250,6 @@ class ClosedLoopRobot(LoopDynamics):
             f"independent velocities: {_joint_list(self.independent_velocities)}; actuators: {_joint_list(self.actuator_names)}; "
             f"closures: {', '.join(closure.name for closure in self.closures)})"
         )
-
-
-class CompiledClosedLoopRobot(Compiled, LoopDynamics):
-    """The functions of a robot with closed loops as native code; made by `appell.compile`."""
-
-    robot: ClosedLoopRobot
-
-    @property
-    def rotors(self) -> int:
-        return self.robot.rotors
-
-    @property
-    def main(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        driven = len(self.robot.system.actuated) >= self.robot.nv
-        kept = MAIN if driven else tuple(name for name in MAIN if name != "inverse_dynamics")
-        return (*kept, "generalized_forces", "actuator_jacobian", "joint_velocities", "closure_residual")
-
-    @property
-    def _closure_names(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.robot.system.parts
 
 
 def _joint_list(names: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ Newton's method with minimum-norm steps whenever it exceeds the tolerance of the
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +13,12 @@ from scipy.linalg import qr
 
 from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
 from appell.closed_loop.singularity import describe_singularity, singularity_at
-from appell.compiler.options import Options
 from appell.errors import ModelError, SimulationError
 from appell.model.joint_friction import JointFriction, joint_friction
-from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel
+from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel, native
 
 if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot, CompiledClosedLoopRobot
+    from appell.closed_loop.robot import ClosedLoopRobot
 
 MAX_ITERATIONS = 8
 """Of Newton's method; two or three suffice for integration errors."""
@@ -107,12 +105,6 @@ def _determinant_changed_sign(before: np.ndarray, now: np.ndarray) -> bool:
         return False
     rows = qr(before.T, mode="r", pivoting=True)[-1][: before.shape[1]]
     return np.linalg.slogdet(before[rows])[0] * np.linalg.slogdet(now[rows])[0] < 0.0
-
-
-@lru_cache(maxsize=16)
-def native(robot: ClosedLoopRobot) -> CompiledClosedLoopRobot:
-    """The robot's functions as native code; single-threaded, for one state per call."""
-    return robot.compiled(Options(threads=1))
 
 
 def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:

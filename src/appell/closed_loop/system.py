@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from appell.algebra import Scalar
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
 from appell.algorithms.registry import Algorithm, Quantity
-from appell.algorithms.system import System, given
+from appell.algorithms.system import MAIN, System, tree_with_inputs
 from appell.closed_loop import constraints, dynamics, kinematics
 from appell.closed_loop.closure import loops_of
 from appell.closed_loop.independent_velocities import elimination_order
@@ -89,7 +90,14 @@ class LoopSystem(System):
     actuated: tuple[int, ...] = ()
     lump: bool = True
     quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
-    kind: ClassVar[str] = "closed_loop"
+    kind: ClassVar[str | None] = "closed_loop"
+    sources: ClassVar[tuple[Path, ...]] = (Path(__file__).parent,)
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        driven = len(self.actuated) >= len(self.independent)
+        main = MAIN if driven else tuple(name for name in MAIN if name != "inverse_dynamics")
+        return (*main, "generalized_forces", "actuator_jacobian", "joint_velocities", "closure_residual")
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -108,7 +116,7 @@ class LoopSystem(System):
         return sum(loop.kind.count for loop in self.loops)
 
     @property
-    def content(self) -> object:
+    def fingerprint_data(self) -> object:
         tree = self.tree
         numbers = (tree.links, tree.gravity, tree.base, tree.nq, tree.nv)
         return numbers, self.loops, self.independent, self.dependent, self.actuated
@@ -138,11 +146,10 @@ class LoopSystem(System):
         """The tree with fewer numbers and the same equations of motion."""
         return lumped(self.tree) if self.lump else self.tree
 
-    def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> LoopSystem:
-        tree = given(self.tree, request, {name: list(values) for name, values in entries.items()}, lump=False)
-        return replace(self, tree=tree, lump=not request.parameters)
+    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> LoopSystem:
+        return replace(self, tree=tree_with_inputs(self.tree, request, entries, False), lump=not request.parameters)
 
-    def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+    def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         from appell.closed_loop.singularity import require_nonsingular
 
         require_nonsingular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))

@@ -7,15 +7,13 @@ cosine; only what the result needs is counted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algorithms.request import Request
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
     import casadi
-
-    from appell.model.description import Description
 
 
 class Counts(NamedTuple):
@@ -27,7 +25,7 @@ class Counts(NamedTuple):
     trig: int = 0
 
 
-def count_operations(robot: Description, function: str, method: str | None = None, *, compiled: bool = False) -> Counts:
+def count_operations(robot: Any, function: str, method: str | None = None, *, compiled: bool = False) -> Counts:
     """Operations of one evaluation of a function of a robot.
 
     Args:

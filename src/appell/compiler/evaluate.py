@@ -1,169 +1,147 @@
-"""What computes a request: native code where it can be had, CasADi's evaluator otherwise."""
+"""The functions of a robot: arrays in, the right kernel, arrays out.
+
+An `Evaluator` joins a provider (which functions, `appell.compiler.provider`) and a target (where they run,
+`appell.compiler.targets.choice`).
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.algorithms.request import Request, Signature
-from appell.algorithms.system import System, signature
-from appell.compiler.function import Function
-from appell.compiler.graph import GraphKernel
+from appell.compiler.fast_path import bind_fast_path
 from appell.compiler.options import Options
-from appell.compiler.targets.c.build import Builder
-from appell.compiler.targets.c.toolchain import Compiler, find_compiler, native_wanted
-from appell.compiler.trace import trace
-from appell.errors import CompileError
-from appell.model.parameters import parameters as own_parameters
-from appell.model.tree import Tree
+from appell.compiler.provider import Kernel, Provider, TracedProvider
+from appell.compiler.targets.choice import target_of
 
 if TYPE_CHECKING:
-    from appell.model.tree import Tree
+    from numpy.typing import ArrayLike
 
-    pass
+    from appell.algorithms.system import System
 
-
-PATIENCE, CALL = 1024, 32
-"""States that are interpreted before a function is compiled where that was not asked for, and how many a call is worth."""
-
-
-class Kernel(Protocol):
-    """Anything that computes a function.
-
-    `run` takes contiguous vectors for one state or arrays (N, size) with any strides for a batch, writes the result's
-    entries into `out`, (entries,) or (N, entries), and says whether all numbers are finite.
-    """
-
-    def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray, /) -> bool: ...
+COMPILE_AFTER_STATES, MIN_STATES_PER_CALL = 1024, 32
+"""States that are interpreted before a function is compiled where that was not asked for; a call counts as at least so many."""
 
 
 @dataclass
-class Ready:
-    """A request with what computes it now, and the states that were interpreted so far (None for native code)."""
+class ActiveKernel:
+    """What computes a request now, and the states that were interpreted so far (None for compiled code)."""
 
     signature: Signature
     kernel: Kernel
     interpreted: int | None = None
 
-    def used(self, states: int) -> None:
-        """Keep book of a call."""
+    def count_states(self, states: int) -> None:
+        """Count the states of a call that was interpreted."""
         if self.interpreted is not None:
-            self.interpreted += max(states, CALL)
+            self.interpreted += max(states, MIN_STATES_PER_CALL)
 
     @property
     def worth_compiling(self) -> bool:
-        return self.interpreted is not None and self.interpreted >= PATIENCE
+        return self.interpreted is not None and self.interpreted >= COMPILE_AFTER_STATES
 
 
-class Evaluator(dict[tuple, Callable[..., Any]]):
+class Evaluator(dict[tuple, "Function"]):
     """The functions of one robot: `evaluator[function, method](inputs, gravity, external_forces, parameters, out, check)`.
 
     Keys are `(function, method)` or `(function, method, frame, reference)` of a `Request`. Functions are made when they are
-    first asked for and then kept. `owner` is the object whose methods answer with them; plain calls of methods that have
-    become native do not pass through Python at all (`appell.robot.functions.direct`).
+    first used and then kept.
+
+    Attributes:
+        owner: the object whose methods call these functions; plain calls of them may bypass Python (`fast_path`).
+        programs: other compiled code of the robot by name, such as rollouts.
     """
 
-    owner: Any = None
-    quaternions: tuple[tuple[str, int], ...] = ()
-    """Joints with a unit quaternion, and where in q it begins: they are looked at where calls are checked."""
-
-    system: System | None = None
-    """What the functions are of, where it is no plain tree."""
-
-    def __init__(self, tree: Tree | System, options: Options) -> None:
+    def __init__(self, provider: Provider, options: Options, owner: object = None) -> None:
         super().__init__()
-        self.tree, self.options = tree, options
-        self.system = tree if isinstance(tree, System) else None
-        self.quaternions = tree.quaternions
-        self.ready: dict[Request, Ready] = {}
+        self.provider, self.options, self.owner = provider, options, owner
+        self.target = target_of(options)
+        self.quaternions = provider.quaternions
+        self.ready: dict[tuple, ActiveKernel] = {}
+        self.programs: dict[object, Any] = {}
 
-    def __missing__(self, key: tuple) -> Callable[..., Any]:
-        self[key] = found = Function(self, key)
-        return found
+    def __missing__(self, key: tuple) -> Function:
+        self[key] = function = Function(self, key)
+        return function
 
-    def kernel(self, request: Request) -> Ready:
-        """What computes a request: native code if it is in the cache or compiling pays, else the interpreter."""
-        found = self.ready.get(request)
-        if found is None:
-            found = self.ready[request] = self._first(request)
-        elif found.worth_compiling and self.builder:
-            found.kernel, found.interpreted = self._compiled(request, found.signature) or found.kernel, None
-        return found
+    def kernel(self, request: Request) -> ActiveKernel:
+        """What computes a request: compiled code if it is in the cache or compiling pays, else the interpreter."""
+        place = (self.target.place, request)
+        active = self.ready.get(place)
+        if active is None:
+            active = self.ready[place] = self._first(request)
+        elif active.worth_compiling:
+            active.kernel = self.target.build(self.provider, request, active.signature) or active.kernel
+            active.interpreted = None
+        return active
 
-    def _first(self, request: Request) -> Ready:
-        expected = self.signature(request)
-        if self.builder:
-            kernel = self.builder.cached(request, expected)
-            if kernel is None and self.options.eager:
-                kernel = self._compiled(request, expected)
-            if kernel is not None:
-                return Ready(expected, kernel)
-        return Ready(expected, self.interpreter(request), 0)
-
-    def _compiled(self, request: Request, expected: Signature) -> Kernel | None:
-        """Native code; where it was not asked for, a compiler that fails is a warning."""
-        try:
-            return self.builder.build(request, expected) if self.builder else None
-        except CompileError as error:
-            if self.options.eager:
-                raise
-            warn_once(f"{error} Results are right but slow.")
-            return None
-
-    @cached_property
-    def builder(self) -> Builder | None:
-        """What makes native kernels, or None where there is no compiler."""
-        try:
-            compiler = find_compiler()
-        except CompileError as error:
-            if self.options.eager:
-                raise
-            warn_once(f"{error} Results are right but slow.")
-            return None
-        if compiler is None:
-            if native_wanted():
-                warn_once(
-                    "no C compiler was found (looked for $CC, cc, clang and the package ziglang): results are right but "
-                    "slow. Install one, for instance with: pip install appell[compiler]"
-                )
-            return None
-        return self.builder_with(compiler)
-
-    def signature(self, request: Request) -> Signature:
-        """What a request takes and gives."""
-        return signature(self.tree, request)
-
-    def interpreter(self, request: Request) -> Kernel:
-        """What computes a request without a compiler."""
-        return GraphKernel(trace(self.tree, request))
-
-    def builder_with(self, compiler: Compiler) -> Builder:
-        """What makes native kernels with this compiler."""
-        return Builder(self.tree, self.options, compiler)
+    def _first(self, request: Request) -> ActiveKernel:
+        signature = self.provider.signature(request)
+        kernel = self.target.cached(self.provider, request, signature)
+        if kernel is None and self.options.eager:
+            kernel = self.target.build(self.provider, request, signature)
+        if kernel is not None:
+            return ActiveKernel(signature, kernel)
+        return ActiveKernel(signature, self.provider.interpreted(request, self.options.dtype), 0)
 
     @cached_property
     def parameters(self) -> np.ndarray:
         """The robot's own inertial parameters."""
-        own = self.tree.parameters if isinstance(self.tree, System) else own_parameters(self.tree)
-        return np.array(own, dtype=self.options.dtype)
+        return np.array(self.provider.parameters, dtype=self.options.dtype)
 
 
-@lru_cache(maxsize=32)
-def warn_once(message: str) -> None:
-    """A warning that is not repeated."""
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+class Function:
+    """One function of a robot for every type of argument."""
+
+    def __init__(self, evaluator: Evaluator, key: tuple) -> None:
+        self.evaluator = evaluator
+        function, method, *rest = key
+        frame, reference = rest or (None, "LOCAL_WORLD_ALIGNED")
+        runtime = evaluator.options.parameters == "runtime" and frame is None
+        self.request = Request(function, method, frame=frame, reference=reference, parameters=runtime)
+        self.variants: dict[tuple, Request] = {(False, (), False): self.request}
+
+    def __call__(
+        self,
+        inputs: tuple[ArrayLike, ...],
+        gravity: ArrayLike | None = None,
+        external_forces: Mapping[str, ArrayLike] | None = None,
+        parameters: ArrayLike | None = None,
+        out: Any | None = None,
+        check: bool = True,
+    ) -> Any:
+        evaluator = self.evaluator
+        request = self.variant(gravity is not None, tuple(external_forces or ()), parameters is not None)
+        values = list(inputs)
+        if gravity is not None:
+            values.append(gravity)
+        if external_forces:
+            values.append(evaluator.target.stack_wrenches(external_forces, check))
+        if request.parameters:
+            values.append(evaluator.parameters if parameters is None else parameters)
+        active = evaluator.kernel(request)
+        result = evaluator.target.call(evaluator.provider, request, active, values, out, check)
+        if request is self.request and request.method is None and request.frame is None:
+            own = evaluator.parameters if request.parameters else None
+            rows = evaluator.options.layout == "rows"
+            bind_fast_path(evaluator.owner, request.function, active.kernel, own, rows, evaluator.quaternions)
+        return result
+
+    def variant(self, gravity: bool, forces: tuple[str, ...], parameters: bool) -> Request:
+        """The request with the optional inputs of a call."""
+        key = gravity, forces, parameters
+        variant = self.variants.get(key)
+        if variant is None:
+            parameters = parameters or self.request.parameters
+            variant = self.variants[key] = replace(self.request, gravity=gravity, forces=forces, parameters=parameters)
+        return variant
 
 
-def system_functions(robot: Any) -> Evaluator:
-    """The functions of a robot whose `tree` is a system, compiled where that pays, as those of `Robot` are."""
-    from appell.compiler.evaluate import Evaluator
-    from appell.compiler.options import Options
-
-    functions = Evaluator(robot.system, Options(eager=False))
-    functions.owner = robot
-    return functions
+def evaluator_of(system: System, options: Options = Options(eager=False), owner: object = None) -> Evaluator:  # noqa: B008
+    """The functions of a system; by default compiled where that pays."""
+    return Evaluator(TracedProvider(system), options, owner)

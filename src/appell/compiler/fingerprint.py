@@ -9,26 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.algorithms.system import System
 from appell.version import __version__
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request
-    from appell.model.tree import Tree
+    pass
 
-SOURCES = (
-    "algebra",
-    "algorithms",
-    "closed_loop",
-    "compiler",
-    "control/sampled.py",
-    "model/joints",
-    "model/tree.py",
-    "model/parameters.py",
-    "robot/state_rate.py",
-    "rollouts",
-)
-"""Parts of the package that decide what a kernel computes."""
+SOURCES = ("algebra", "model", "algorithms", "compiler")
+"""Packages that decide what every kernel computes; systems add their own (`System.sources`)."""
 
 
 def digest(*parts: object) -> str:
@@ -60,26 +47,12 @@ def tokens(value: Any) -> Iterator[str]:
         yield type(value).__qualname__
 
 
-def tree_digest(tree: Tree | System) -> str:
-    """The name of a robot's dynamics, without its frames: those that matter belong to a request."""
-    if isinstance(tree, System):
-        return digest(type(tree).__qualname__, tree.content, source_digest())
-    return digest(tree.links, tree.gravity, tree.base, tree.nq, tree.nv, source_digest())
-
-
-def request_digest(tree: Tree | System, request: Request) -> str:
-    """The name of a request, with the frames that it uses."""
-    names = sorted({*request.forces, request.frame} & set(tree.frames))
-    return digest(request, [tree.frames[name] for name in names])
-
-
-@lru_cache(maxsize=1)
-def source_digest() -> str:
-    """The name of this version of the algorithms and of the compiler."""
+@lru_cache(maxsize=32)
+def source_digest(*more: Path) -> str:
+    """A digest of this version of the algorithms, the compiler, and more files or folders of code."""
     root = Path(__file__).parents[1]
-    files = sorted(path for part in SOURCES for path in _files(root / part))
     content = hashlib.sha256()
-    for path in files:
+    for path in sorted(path for place in (*(root / name for name in SOURCES), *more) for path in _files(place)):
         content.update(path.read_bytes())
     return f"{__version__} {content.hexdigest()}"
 

@@ -18,7 +18,6 @@ from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
     from appell.algorithms.request import Request
-    from appell.model.tree import Tree
 
 
 class Form(Protocol):
@@ -92,7 +91,16 @@ class StraightLine:
         return functions_text(write(self.planned, dialect), dialect.type, prefix, attribute)
 
 
-def choose(tree: Tree | System, request: Request, stretch: float = 1.0) -> Form:
-    """The form of a function of this robot: rolled where the recursion is long (see `rolled`), else straight-line."""
-    long = None if isinstance(tree, System) else rolled(tree, request, stretch)
-    return long or StraightLine(plan(simplify(listing(trace(tree, request).graph))))
+LONGER: dict[str, dict[str | tuple[str, str], float]] = {
+    "cuda": {"inverse_dynamics": 2.5, "bias": 2.5, "gravity": 2.5, ("forward_dynamics", "float64"): 0.5}
+}
+"""How much longer straight-line code may be, by target and function, or function and precision: measured on a floating
+humanoid (docs/decisions/0005)."""
+
+
+def choose(system: System, request: Request, target: str = "cpu", dtype: str = "float64") -> Form:
+    """The form of a function: rolled where the recursion is long (see `rolled`), else straight-line."""
+    scales, name = LONGER.get(target, {}), request.function
+    scale = scales.get(name, scales.get((name, dtype), 1.0))
+    long = None if system.recursion is None else rolled(system.recursion, request, scale)
+    return long or StraightLine(plan(simplify(listing(trace(system, request).graph))))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.algebra import Mat3, Vec3
 from appell.algorithms.request import Request
-from appell.algorithms.system import System, find_for, given, signature
-from appell.model.tree import Tree
+from appell.algorithms.system import System
 
 if TYPE_CHECKING:
     import casadi
@@ -34,7 +33,7 @@ class Trace:
     graph: casadi.Function = field(compare=False)
 
 
-def trace(tree: Tree | System, request: Request, *, plain: bool = False) -> Trace:
+def trace(system: System, request: Request, *, plain: bool = False) -> Trace:
     """Run the algorithm on symbols.
 
     `plain` keeps the robot's own mass properties and repeated sub-expressions, as an algorithm is written in its paper;
@@ -42,18 +41,15 @@ def trace(tree: Tree | System, request: Request, *, plain: bool = False) -> Trac
     """
     import casadi
 
-    expected = signature(tree, request)
-    quantity, method, algorithm = find_for(tree, request.function, request.method)
+    expected = system.signature(request)
+    quantity, method, algorithm = system.find(request.function, request.method)
     symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
     entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
-    if isinstance(tree, System):
-        tree = tree.given(request, entries)
-    else:
-        tree = given(tree, request, entries, lump=method in quantity.lumpable and not plain)
+    system = system.with_inputs(request, entries, lump=method in quantity.lumpable and not plain)
     arguments: list[Any] = [entries[name] for name in quantity.inputs]
     if quantity.frame:
-        arguments += [tree.frames[request.frame or ""], request.reference]
-    result = algorithm(tree, *arguments)
+        arguments += [system.frames[request.frame or ""], request.reference]
+    result = algorithm(system.model, *arguments)
     output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
     if not plain:
         output = casadi.cse(output)

@@ -17,17 +17,17 @@ import appell._native as native
 from appell.algorithms.laws import LAWS, Law
 from appell.algorithms.request import Request
 from appell.checks import require_positive, require_real_array
-from appell.compiler.evaluate import Evaluator, Ready
+from appell.compiler.evaluate import ActiveKernel, evaluator_of
 from appell.compiler.options import Options
 from appell.control.references import ControlReference, ReferenceSample, as_reference
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.deprecation import renamed_attributes, renamed_fields
 from appell.errors import ArgumentError, SimulationError
-from appell.model.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from appell.compiler.evaluate import ActiveKernel
     from appell.robot.robot import Robot
 
 NO_MEMORY = np.zeros(0)
@@ -61,7 +61,7 @@ class Controller:
 
     def __post_init__(self) -> None:
         n = self.robot.nv
-        if self.robot.nq != n or not isinstance(self.robot.tree, Tree):
+        if self.robot.nq != n or self.robot.system.recursion is None:
             raise ArgumentError(
                 f"{type(self).__name__} subtracts coordinates and needs a tree with nq = nv; {self.robot.name!r} has spherical "
                 f"or floating joints or closed loops (nq = {self.robot.nq}, nv = {n})."
@@ -126,7 +126,7 @@ class Controller:
 
         It takes contiguous float64 arrays (others raise `ValueError`) and returns None where a number is not finite.
         """
-        evaluator = Evaluator(ControlledTree(self.law, self.robot.tree), Options(threads=1))
+        evaluator = evaluator_of(ControlledTree(self.law, self.robot.tree), Options(threads=1))
         ready = evaluator.kernel(Request("step"))
         run, empty, size = checked_call(ready), np.empty, ready.signature.entries
         gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.effort_limits, NO_EFFORT_LIMIT)
@@ -231,7 +231,7 @@ def signals_of(law: Law, reference: Callable[[Any], ReferenceSample], t: Any) ->
     return np.concatenate([vectors[name] for name in law.signals], axis=-1, dtype=float)
 
 
-def checked_call(ready: Ready) -> Callable[[tuple[np.ndarray, ...], np.ndarray], bool]:
+def checked_call(ready: ActiveKernel) -> Callable[[tuple[np.ndarray, ...], np.ndarray], bool]:
     """A kernel's call that raises for arrays of other shapes or types, as the C extension does by itself."""
     kernel, sizes = ready.kernel, [size for _, size in ready.signature.inputs]
     if native.Kernel is not None and isinstance(kernel, native.Kernel):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,8 @@ from appell.algebra import Scalar
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
+from appell.compiler.state_rate import TreeModel
 from appell.model.parameters import lumped
-from appell.robot.state_rate import TracedModel
 
 if TYPE_CHECKING:
     from appell.model.tree import Tree
@@ -39,7 +40,7 @@ def sampled_step(
         {name: values[k * n : (k + 1) * n] for k, name in enumerate(names)}
         for names, values in ((law.signals, reference), (law.gains, gains), (law.memory, memory))
     )
-    desired = law.torque(TracedModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
+    desired = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
     tau = [clip(x, bound) for x, bound in zip(desired, limit, strict=True)]
     cut_off = [a - b for a, b in zip(desired, tau, strict=True)]
     rates = law.rates(q, qd, signals)
@@ -84,9 +85,10 @@ class ControlledTree(System):
 
     law: Law
     tree: Tree
+    sources = (Path(__file__),)
 
     @property
-    def quantities(self) -> Mapping[str, Quantity]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def quantities(self) -> Mapping[str, Quantity]:
         state = ("memory", "period") if self.law.memory else ()
         names = ("q", "qd", "reference", "gains", "limit", *state)
         shape = (1 + len(self.law.memory), "v")
@@ -99,5 +101,5 @@ class ControlledTree(System):
         return {**dict.fromkeys(("q", "qd", "limit", "v"), n), **{k: n * m for k, m in vectors.items()}, "period": 1}
 
     @property
-    def content(self) -> object:
+    def fingerprint_data(self) -> object:
         return self.law.name, self.tree.links, self.tree.gravity, self.tree.base, self.tree.nv

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from appell.algorithms.request import Request, as_request
-from appell.algorithms.system import find_for, signature
 from appell.compiler.emit import plan
 from appell.compiler.forms import Form, StraightLine, choose
 from appell.compiler.schedule import ordered
@@ -87,8 +86,8 @@ class ExportedRobot:
     def build(cls, robot: Robot, functions: Selection, prefix: str, dtype: str) -> ExportedRobot:
         exported = []
         for name, spec in select(functions, prefix).items():
-            expected = signature(robot.system, spec)
-            _, method, _ = find_for(robot.system, spec.function, spec.method)
+            expected = robot.system.signature(spec)
+            _, method, _ = robot.system.find(spec.function, spec.method)
             lowered = scheduled(choose(robot.system, spec))
             exported.append(ExportedFunction(name, spec, method, expected.inputs, expected.shape, lowered))
         return cls(robot, prefix, dtype, tuple(exported))

@@ -15,9 +15,9 @@ import numpy as np
 
 from appell.algebra import Inertia, Sym3, Vec3
 from appell.algorithms.request import Request
+from appell.algorithms.system import TreeSystem
 from appell.compiler.count import Counts, count_graph, count_operations
-from appell.compiler.evaluate import Evaluator
-from appell.compiler.options import Options
+from appell.compiler.evaluate import Evaluator, evaluator_of
 from appell.compiler.trace import trace
 from appell.identification.base import choose_columns, random_regressors
 from appell.model.parameters import PER_LINK, lumped, parameters
@@ -46,10 +46,13 @@ class BaseRobot(Dynamics):
         self.robot, self.tree = robot, tree
 
     @cached_property
-    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        functions = Evaluator(self.tree, Options(eager=False))
-        functions.owner = self
-        return functions
+    def functions(self) -> Evaluator:
+        return evaluator_of(self.system, owner=self)
+
+    @property
+    def system(self) -> TreeSystem:
+        """The robot as the compiler sees it."""
+        return TreeSystem(self.tree)
 
     @property
     def numbers(self) -> int:
@@ -58,7 +61,7 @@ class BaseRobot(Dynamics):
 
     def operations(self, function: str) -> Counts:
         """Operations of a compiled function; `appell.count_operations` has those of the original robot."""
-        return count_graph(trace(self.tree, Request(function)).graph)
+        return count_graph(trace(self.system, Request(function)).graph)
 
     def table(self) -> Table:
         """Products and sums as the papers count, of the compiled robot, and of this one."""

@@ -5,96 +5,45 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from appell.algorithms.coordinate_rates import QuasiVelocityJoint
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS
-from appell.algorithms.registry import QUANTITIES, Quantity
+from appell.algorithms.registry import Quantity
 from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
+from appell.algorithms.system import signature_of, tree_sizes
 from appell.compiler.archive import container
 from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
 from appell.compiler.archive.decode import MOST, read_form, read_listing
-from appell.compiler.archive.store import Store, Stored
+from appell.compiler.archive.store import FunctionStore, StoredFunction
 from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
 from appell.errors import CompileError
+from appell.model.joint_friction import JointFriction
 from appell.model.joints import KINDS
-from appell.robot.archive import PASSIVE
-from appell.robot.loaded import LoadedRobot, RobotFacts, SystemFacts
+from appell.robot.archive import FRICTION
+from appell.robot.compiled import CompiledRobot, RobotMetadata
 
 if TYPE_CHECKING:
-    pass
     from os import PathLike
 
     from appell.compiler.listing import Listing
-    from appell.robot.loaded import RobotFacts
-
-
-MAX_SIZE = 10**6
-"""Entries of an input or a dimension."""
-
-
-class Kind(NamedTuple):
-    """Modules of a kind's functions and of its loaded robot, and the name of that robot's class."""
-
-    quantities: str
-    module: str
-    robot: str
-
 
 SYSTEMS = {
-    "closed_loop": Kind("appell.closed_loop.system", "appell.closed_loop.loaded", "LoadedClosedLoopRobot"),
-    "spherical": Kind(
-        "appell.closed_loop.spherical.system", "appell.closed_loop.spherical.loaded", "LoadedSphericalRobot"
-    ),
+    "": "appell.algorithms.registry",
+    "closed_loop": "appell.closed_loop.system",
+    "spherical": "appell.closed_loop.spherical.system",
 }
+"""Module with the `QUANTITIES` of each kind of system."""
 
-
-FORMER_NAMES = {
+FORMER = {
     "joint_speeds": "joint_velocities", "speed_map": "joint_velocity_jacobian", "residual": "closure_residual",
     "torques": "tau",
 }  # fmt: skip
-"""Names of functions and inputs in files of version 0.1, with their present names."""
+"""Names of functions and inputs in files of version 0.1, and what they are called now."""
 
-
-def present_name(name: str) -> str:
-    return FORMER_NAMES.get(name, name)
-
-
-def quantities(kind: str) -> Mapping[str, Quantity]:
-    """The functions of robots of a kind."""
-    return import_module(SYSTEMS[kind].quantities).QUANTITIES
-
-
-def robot_class(kind: str) -> Any:
-    """The class of robots of a kind that come out of a file."""
-    return getattr(import_module(SYSTEMS[kind].module), SYSTEMS[kind].robot)
-
-
-def read_system(data: Any, nq: int, nv: int, parameters: int) -> SystemFacts | None:
-    """What a file says, checked; None for plain trees."""
-    if data is None:
-        return None
-    kind = text(field(data, "kind"), "the kind of a robot")
-    require(kind in SYSTEMS, f"robots of the kind {kind!r} are unknown")
-    given = field(data, "sizes")
-    require(isinstance(given, dict) and len(given) <= 100, "sizes are no table of sensible length")
-    sizes = {
-        present_name(text(name, "the name of a size")): whole(size, 0, MAX_SIZE, "a size")
-        for name, size in given.items()
-    }
-    parts, actuators = (
-        items(field(data, name), lambda entry: text(entry, "a name"), name, most=MAX_SIZE)
-        for name in ("parts", "actuator_names")
-    )
-    facts = SystemFacts(kind, sizes, parts, actuators)
-    needed = {"q", "v", "p"}
-    for quantity in quantities(kind).values():
-        needed |= {*quantity.inputs, *(size for size in quantity.shape if isinstance(size, str))}
-    require(needed <= set(sizes), "a size is missing")
-    fits = (sizes["q"], sizes["v"], sizes["p"]) == (nq, nv, parameters)
-    require(fits, "sizes are not those of the coordinates, speeds and parameters")
-    return facts
+MAX_SIZE = 10**6
+"""Entries of an input or a dimension."""
 
 
 def load_compiled(
@@ -103,7 +52,7 @@ def load_compiled(
     dtype: str | None = None,
     threads: int | None = None,
     layout: str | None = None,
-) -> LoadedRobot:
+) -> CompiledRobot:
     """A robot that `save` of a compiled robot has written. Needs neither CasADi nor a reader of robot descriptions.
 
     The file is checked as a whole before any of it is used: foreign, damaged and meaningless files raise `CompileError`.
@@ -122,40 +71,77 @@ def load_compiled(
     """
     content = container.read(path)
     try:
-        facts = read_facts(field(content, "robot"))
+        robot = read_metadata(field(content, "robot"))
         chosen = {name: read_choice(field(content, "options"), name) for name in ("dtype", "parameters", "layout")}
-        read = items(field(content, "functions"), lambda data: read_function(data, facts), "functions", most=10_000)
+        functions = items(
+            field(content, "functions"), lambda data: read_function(data, robot), "functions", most=10_000
+        )
         runtime = chosen["parameters"] == "runtime"
         rates = items(
-            field(content, "rollouts"), lambda data: tuple(read_rates(data, facts, runtime)), "rollouts", most=1000
+            field(content, "rollouts"), lambda data: tuple(read_rates(data, robot, runtime)), "rollouts", most=1000
         )
     except CompileError as error:
         raise CompileError(f"{path}: {error}") from None
     options = Options(target, dtype or chosen["dtype"], threads, chosen["parameters"], layout or chosen["layout"])
-    robot = LoadedRobot if facts.system is None else robot_class(facts.system.kind)
-    return robot(facts, Store(path, read, dict(rate for each in rates for rate in each)), options)
+    store = FunctionStore(
+        path, functions, robot.parameters, quaternions(robot.free), runtime,
+        dict(rate for law in rates for rate in law), bool(robot.kind),
+    )  # fmt: skip
+    return CompiledRobot(robot, options, store)
 
 
-def read_facts(data: Any) -> RobotFacts:
-    def names(name: str) -> tuple[str, ...]:
-        return items(field(data, name), lambda entry: text(entry, name), name)
+def quantities(kind: str) -> Mapping[str, Quantity]:
+    """The functions of systems of a kind."""
+    return import_module(SYSTEMS[kind]).QUANTITIES
 
+
+def read_metadata(data: Any) -> RobotMetadata:
+    """What is known of the robot, without contradictions."""
     gravity = items(field(data, "gravity_vector"), lambda x: number(x, "gravity"), "gravity", most=3)
     require(len(gravity) == 3, "gravity has no three entries")
     parameters = items(field(data, "parameters"), lambda x: number(x, "a parameter"), "parameters")
     nq, nv = (whole(field(data, name), 0, MOST, name) for name in ("nq", "nv"))
+    joint_names, body_names = names(data, "joint_names"), names(data, "body_names")
     damping, friction = (
-        items(field(data, name), lambda x: number(x, "a loss"), name) for name in ("damping", "friction")
+        items(field(data, name), lambda x: number(x, "a coefficient"), name) for name in ("damping", "friction")
     )
-    system = read_system(data.get("system"), nq, nv, len(parameters))
-    losses = nv if system is None else 0
-    require(len(damping) == len(friction) == losses, "damping or friction has not an entry for every speed")
-    rotors = whole(data.get("rotors", 0), 0, len(parameters) + 1, "the number of rotors")
-    free = read_free(field(data, "free"), nq, nv if system is None else system.sizes.get("n", nv))
-    return RobotFacts(
-        text(field(data, "name"), "name"), nq, nv, names("joint_names"), names("body_names"), gravity, parameters,
-        damping, friction, free, rotors, system,
+    system, sizes = data.get("system"), tree_sizes(nq, nv, len(parameters))
+    kind, parts, actuators, velocities = "", (), joint_names, joint_names
+    if system is not None:
+        kind = text(field(system, "kind"), "the kind of a robot")
+        require(kind in SYSTEMS and kind, f"robots of the kind {kind!r} are unknown")
+        sizes = read_sizes(field(system, "sizes"), kind)
+        fits = (sizes["q"], sizes["v"], sizes["p"]) == (nq, nv, len(parameters))
+        require(fits, "sizes are not those of the coordinates, speeds and parameters")
+        parts, actuators, velocities = names(system, "parts"), names(system, "actuator_names"), ()
+    count = 0 if kind else nv
+    require(len(damping) == len(friction) == count, "damping or friction has not an entry for every speed")
+    return RobotMetadata(
+        name=text(field(data, "name"), "name"), nq=nq, nv=nv, joint_names=joint_names, body_names=body_names,
+        gravity_vector=gravity, parameters=parameters, friction=None if kind else JointFriction(damping, friction),
+        free=read_free(field(data, "free"), nq, sizes.get("n", nv)),
+        rotors=whole(data.get("rotors", 0), 0, len(parameters) + 1, "the number of rotors"),
+        kind=kind, sizes=sizes, closure_names=parts, actuator_names=actuators, qd_names=velocities,
     )  # fmt: skip
+
+
+def names(data: Any, name: str) -> tuple[str, ...]:
+    """A list of names."""
+    return items(field(data, name), lambda entry: text(entry, name), name, most=MAX_SIZE)
+
+
+def read_sizes(data: Any, kind: str) -> dict[str, int]:
+    """Entries of every input, and of every letter in the shapes of the functions of a kind."""
+    require(isinstance(data, dict) and len(data) <= 100, "sizes are no table of sensible length")
+    sizes = {
+        FORMER.get(name, name): whole(size, 0, MAX_SIZE, "a size")
+        for name, size in ((text(name, "the name of a size"), size) for name, size in data.items())
+    }
+    needed = {"q", "v", "p"}
+    for quantity in quantities(kind).values():
+        needed |= {*quantity.inputs, *(size for size in quantity.shape if isinstance(size, str))}
+    require(needed <= set(sizes), "a size is missing")
+    return sizes
 
 
 def read_free(data: Any, nq: int, nv: int) -> tuple[QuasiVelocityJoint, ...]:
@@ -175,29 +161,31 @@ def read_free(data: Any, nq: int, nv: int) -> tuple[QuasiVelocityJoint, ...]:
     return free
 
 
-def read_rates(data: Any, facts: RobotFacts, runtime: bool) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
-    """The rates of the state under one law, named by law and losses."""
-    law = text(field(data, "law"), "a control law")
-    require(law in LAWS, f"the control law {law!r} is unknown")
-    nq, n, memory = facts.nq, facts.nv, len(LAWS[law].memory)
-    sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
-    sizes += (len(facts.parameters),) if runtime else ()
-    for name, passive in PASSIVE.items():
-        listed = read_listing(field(data, name))
-        fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n
-        require(fits, f"the rate under {law} has a wrong size")
-        yield (law, passive), (digest(json.dumps(data[name])), listed)
-
-
 def read_choice(data: Any, name: str) -> str:
     chosen = text(field(data, name), name)
     require(chosen in CHOICES[name], f"{name} is {chosen!r}")
     return chosen
 
 
-def read_function(data: Any, facts: RobotFacts) -> Stored:
+def read_rates(
+    data: Any, robot: RobotMetadata, runtime: bool
+) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
+    """The rates of the state under one law, named by law and friction."""
+    law = text(field(data, "law"), "a control law")
+    require(law in LAWS, f"the control law {law!r} is unknown")
+    nq, n, memory = robot.nq, robot.nv, len(LAWS[law].memory)
+    sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
+    sizes += (len(robot.parameters),) if runtime else ()
+    for name, passive in FRICTION.items():
+        listed = read_listing(field(data, name))
+        fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n
+        require(fits, f"the rate under {law} has a wrong size")
+        yield (law, passive), (digest(json.dumps(data[name])), listed)
+
+
+def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
     """A function whose operations take and give what its name promises."""
-    request, expected = read_request(field(data, "request"), facts)
+    request, expected = read_request(field(data, "request"), robot)
     form, other = read_form(field(data, "form")), field(data, "gpu")
     require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
     gpu = {dtype: read_form(given) for dtype, given in other.items()}
@@ -207,13 +195,13 @@ def read_function(data: Any, facts: RobotFacts) -> Stored:
         fits = each.size_out == expected.entries
         require(fits, f"{request.function} gives {each.size_out} numbers, not {expected.entries}")
     method = text(field(data, "method"), "method")
-    return Stored(request, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
+    return StoredFunction(request, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
 
 
-def read_request(data: Any, facts: RobotFacts) -> tuple[Request, Signature]:
+def read_request(data: Any, robot: RobotMetadata) -> tuple[Request, Signature]:
     """A request that this library could have made, and what it takes and gives."""
-    function = present_name(text(field(data, "function"), "the name of a function"))
-    known = QUANTITIES if facts.system is None else quantities(facts.system.kind)
+    function = text(field(data, "function"), "the name of a function")
+    function, known = FORMER.get(function, function), quantities(robot.kind)
     require(function in known, f"the function {function!r} is unknown")
     quantity = known[function]
     method, frame = (
@@ -225,14 +213,5 @@ def read_request(data: Any, facts: RobotFacts) -> tuple[Request, Signature]:
     require(reference in REFERENCE_FRAMES, f"the reference frame {reference!r} is unknown")
     gravity, parameters = (flag(field(data, name), name) for name in ("gravity", "parameters"))
     forces = items(field(data, "forces"), lambda name: text(name, "the frame of a force"), "forces", most=1000)
-    tree = {name: facts.nq if name == "q" else facts.nv for name in (*quantity.inputs, "v")} | {
-        "p": len(facts.parameters)
-    }
-    sizes = tree if facts.system is None else facts.system.sizes
-    inputs = [(name, sizes[name]) for name in quantity.inputs]
-    inputs += [("gravity", 3)] * gravity
-    inputs += [("external_forces", 6 * len(forces))] * bool(forces)
-    inputs += [("parameters", len(facts.parameters))] * parameters
     request = Request(function, method, gravity, forces, frame, reference, parameters)
-    shape = tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape)
-    return request, Signature(tuple(inputs), shape)
+    return request, signature_of(quantity, request, robot.sizes, len(robot.parameters))

@@ -137,7 +137,7 @@ class Tree:
 
 def require_tree(name: str, robot: Any, remedy: str = "") -> Tree:
     """The kinematic tree of a robot; an error for robots with closed loops."""
-    system = getattr(robot, "system", None)
-    if not isinstance(system, Tree):
+    tree = getattr(getattr(robot, "system", None), "recursion", None)
+    if tree is None:
         raise ArgumentError(f"{name} is a {type(robot).__name__}, expected an appell.Robot, a kinematic tree.{remedy}")
-    return system
+    return tree

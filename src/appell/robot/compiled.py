@@ -1,61 +1,130 @@
-"""`appell.compile`: a robot with a choice of precision, threads, layout and run-time parameters."""
+"""`appell.compile`: the functions of a robot for a chosen target, precision, number of threads and memory layout."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint
+from appell.compiler.archive.store import FunctionStore
+from appell.compiler.evaluate import Evaluator
 from appell.compiler.options import Options
-from appell.compiler.targets.choice import TARGETS
+from appell.compiler.provider import TracedProvider
+from appell.robot.archive import save
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
     import numpy as np
 
-    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
     from appell.algorithms.laws import Law
     from appell.algorithms.request import Request
     from appell.compiler.listing import Listing
     from appell.model.joint_friction import JointFriction
-    from appell.robot.robot import Robot
+    from appell.robot.protocol import AnyRobot
     from appell.robot.simulation_model import SimulationModel
 
-MAIN = (
-    "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
-    "potential_energy", "center_of_mass",
-)  # fmt: skip
-"""The main functions of a tree."""
 
-
-class Compiled:
-    """A robot with functions as native code. What its functions are, its subclasses say.
+@dataclass(frozen=True)
+class RobotMetadata:
+    """What a file of a compiled robot holds besides its functions.
 
     Attributes:
-        robot: where it comes from.
-        options: the choices it was made with.
-        main: functions that `save` writes unless others are asked for.
+        gravity_vector: baked into its functions. [m/s²]
+        parameters: inertial parameters of all links, as `Robot.parameters`.
+        friction: damping and friction of the joints, which rollouts add; None where there are no rollouts.
+        free: joints whose coordinates do not change at their speeds.
+        rotors: how many of the parameters, the last ones, are of rotors.
+        kind: of its system, empty for a tree.
+        sizes: entries of every input by name, and of every letter in the shapes of its functions.
+        closure_names: of closures, or of legs.
     """
 
-    main: tuple[str, ...] = MAIN
+    name: str
+    nq: int
+    nv: int
+    joint_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    gravity_vector: tuple[float, ...]
+    parameters: tuple[float, ...]
+    friction: JointFriction | None
+    free: tuple[QuasiVelocityJoint, ...]
+    rotors: int
+    kind: str
+    sizes: Mapping[str, int]
+    closure_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+    qd_names: tuple[str, ...]
 
-    def __init__(self, robot: Any, options: Options) -> None:
-        self.robot, self.options = robot, options
-        self.functions = TARGETS[options.target](robot.system, options)
-        self.functions.owner = self
+
+class CompiledRobot(Dynamics):
+    """The functions of a robot as compiled code; made by `appell.compile` and `appell.load_compiled`.
+
+    They are documented in `Dynamics`.
+
+    Attributes:
+        robot: where it comes from: a robot of any kind, or the metadata of a file.
+        options: the choices it was made with.
+    """
+
+    def __init__(self, robot: AnyRobot | RobotMetadata, options: Options, store: FunctionStore | None = None) -> None:
+        self.robot: Any = robot
+        self.options, self.store = options, store
+        provider = TracedProvider(self.robot.system) if store is None else store
+        self.functions = Evaluator(provider, options, owner=self)
 
     def __reduce__(self) -> tuple:
-        return type(self), (self.robot, self.options)  # kernels stay behind; the cache has them
+        return type(self), (self.robot, self.options, self.store)  # kernels are found in the cache
+
+    @property
+    def rotors(self) -> int:
+        """How many of the parameters, the last ones, are of rotors."""
+        return self.robot.rotors
+
+    @property
+    def qd_names(self) -> tuple[str, ...]:
+        """A name for every entry of qd."""
+        return self.robot.qd_names
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """A name for every entry of tau."""
+        return self.robot.actuator_names
+
+    @property
+    def closure_names(self) -> tuple[str, ...]:
+        """Names of loop closures."""
+        return self.robot.closure_names
 
     @property
     def parameters(self) -> np.ndarray:
         """Inertial parameters of the robot, the default of `parameters=`. See `Robot.parameters`."""
         return self.functions.parameters.copy()
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The functions in the file that it was loaded from, as `functions=` of `save` takes them; empty otherwise."""
+        return () if self.store is None else self.store.held
+
+    @property
+    def quasi_velocity_joints(self) -> tuple[QuasiVelocityJoint, ...]:
+        """Joints whose coordinates do not change at their speeds."""
+        return self.robot.free if self.store else self.robot.system.free
+
+    @property
+    def friction(self) -> JointFriction | None:
+        """Damping and friction of the joints, which rollouts add; None for closed loops."""
+        return self.robot.friction if self.store else self.robot.system.friction
+
     def simulation_model(self) -> SimulationModel:
-        """The interface that `appell.simulate` uses: that of the robot, with its own compiled functions."""
+        """The interface that `appell.simulate` uses; of robots that were not loaded from a file."""
         return self.robot.simulation_model()
+
+    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+        """Rate of the state under a control law, for rollouts: a digest, and its operations on demand."""
+        return self.functions.provider.rate(law, passive, runtime)
 
     def save(
         self,
@@ -81,57 +150,17 @@ class Compiled:
             >>> appell.load_compiled(file).pose([0.0, 0.0], "link2")[0, 3].item()
             1.0
         """
-        from appell.robot.archive import save
-
-        save(self, path, self.main if functions is None else functions, frames, rollouts)
+        save(self, path, functions, frames, rollouts)
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}
         listed = "".join(f", {name}={value!r}" for name, value in changed.items())
-        return f"{type(self).__name__}({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed})"
-
-
-class CompiledRobot(Compiled, Dynamics):
-    """The functions of a robot as native code; made by `appell.compile`. They are documented in `Dynamics`."""
-
-    robot: Robot
-
-    @property
-    def rotors(self) -> int:
-        return self.robot.rotors
-
-    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
-        """Rate of change of the state under a control law, for rollouts: its name, and how to get its operations.
-
-        Args:
-            passive: with the losses of the joints.
-            runtime: with inertial parameters as an input.
-        """
-        from appell.robot.state_rate import rate, rate_digest
-
-        return rate_digest(self.robot, law, passive, runtime), lambda: rate(self.robot, law, passive, runtime)
-
-    def holds_rate(self, law: Law, runtime: bool) -> bool:
-        """Whether there is such a `state_rate`."""
-        return True
-
-    @property
-    def quasi_velocity_joints(self) -> tuple[QuasiVelocityJoint, ...]:
-        """Joints whose coordinates do not change at their speeds."""
-        from appell.algorithms.coordinate_rates import quasi_velocity_joints
-
-        return quasi_velocity_joints(self.robot.tree)
-
-    @property
-    def losses(self) -> JointFriction:
-        """Damping and friction of the joints, which rollouts add."""
-        from appell.model.joint_friction import joint_friction
-
-        return joint_friction(self.robot)
+        held = f", functions: {', '.join(self.held)}" if self.store else ""
+        return f"CompiledRobot({self.robot.name!r}, nq={self.robot.nq}, nv={self.robot.nv}{listed}{held})"
 
 
 def compile(
-    robot: Robot,
+    robot: AnyRobot,
     target: str = "cpu",
     dtype: str = "float64",
     threads: int | None = None,
@@ -161,4 +190,4 @@ def compile(
         >>> dyn.inverse_dynamics(q, q, q).shape
         (6, 1000)
     """
-    return robot.compiled(Options(target, dtype, threads, parameters, layout))
+    return CompiledRobot(robot, Options(target, dtype, threads, parameters, layout))

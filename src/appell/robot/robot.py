@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.algorithms.system import TreeSystem
 from appell.model.description import Description
-from appell.robot.functions import Dynamics
+from appell.model.joint_friction import joint_friction
+from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
-    from appell.compiler.evaluate import Evaluator
-    from appell.compiler.options import Options
-    from appell.robot.compiled import CompiledRobot
     from appell.robot.simulation_model import TreeSimulationModel
 
 
 @dataclass(frozen=True, repr=False)
-class Robot(Description, Dynamics):
+class Robot(Description, AnyRobot):
     """A tree of bodies joined by joints, in the order of the description.
 
     Coordinates q, speeds qd and forces tau follow the order of the joints; `joint_names` lists the joints that carry
@@ -41,25 +40,20 @@ class Robot(Description, Dynamics):
         (6, 6)
     """
 
-    @property
-    def system(self) -> Any:
-        """The robot as the compiler sees it."""
-        return self.tree
-
     @cached_property
-    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from appell.compiler.evaluate import Evaluator
-        from appell.compiler.options import Options
+    def system(self) -> TreeSystem:
+        """The robot as the compiler sees it."""
+        return TreeSystem(self.tree, joint_friction(self))
 
-        functions = Evaluator(self.tree, Options(eager=False))
-        functions.owner = self
-        return functions
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """A name for every entry of tau: each generalized velocity has an actuator of its own."""
+        return self.qd_names
 
-    def compiled(self, options: Options) -> CompiledRobot:
-        """The same functions with these options: what `appell.compile` returns."""
-        from appell.robot.compiled import CompiledRobot
-
-        return CompiledRobot(self, options)
+    @property
+    def closure_names(self) -> tuple[str, ...]:
+        """Names of loop closures: a tree has none."""
+        return ()
 
     def simulation_model(self) -> TreeSimulationModel:
         """The interface that `appell.simulate` uses."""
@@ -67,25 +61,6 @@ class Robot(Description, Dynamics):
 
         return TreeSimulationModel(self)
 
-    generalized_regressor = Dynamics.regressor
-    """The same as `regressor`, as robots with closed loops have it."""
-
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Configurations drawn uniformly within the joint limits, (count, nq)."""
         return np.array([self.random_configuration(rng) for _ in range(count)]).reshape(count, self.nq)
-
-    @property
-    def parameters(self) -> np.ndarray:
-        """Inertial parameters, ten per link: [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]. [kg, kg m, kg m²]
-
-        Then the inertia of each rotor, felt at its joint, for the links that have one. `regressor @ parameters` is tau.
-        Links are the moving ones in the order of `tree.links`, with all that is fixed to them; the numbers are taken at the
-        origin and along the axes of the body that the link's joint carries.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("puma560")
-            >>> robot.parameters.reshape(-1, 10)[1, 0].item() == robot.body("link2").mass
-            True
-        """
-        return self.functions.parameters.copy()

@@ -23,6 +23,7 @@ from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot, compile
 
 if TYPE_CHECKING:
+    from appell.robot.protocol import AnyRobot
     from appell.robot.robot import Robot
 
 
@@ -221,7 +222,7 @@ def simulation_model_of(robot: Any) -> SimulationModel:
 
 
 @lru_cache(maxsize=16)
-def native(robot: Robot) -> CompiledRobot:
+def native(robot: AnyRobot) -> CompiledRobot:
     """The robot compiled for calls with one state; interpreted where there is no compiler."""
     return compile(robot, threads=1)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.errors import ArgumentError, SimulationError
+from appell.robot.compiled import CompiledRobot
 from appell.rollouts.plan import Plan, make_plan
-
-if TYPE_CHECKING:
-    from appell.robot.compiled import CompiledRobot
 
 
 class Rollout(NamedTuple):
@@ -91,8 +89,8 @@ def rollout(
         >>> fall.q.shape, fall.t[-1].item()
         ((5, 10, 2), 0.1)
     """
-    if not hasattr(dyn, "state_rate"):
-        loops = hasattr(dyn, "actuator_jacobian")
+    if not isinstance(dyn, CompiledRobot) or dyn.friction is None:
+        loops = isinstance(dyn, CompiledRobot)
         remedy = (
             "Robots with closed loops are simulated by appell.simulate." if loops else "Pass appell.compile(robot)."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from appell.algorithms.coordinate_rates import quaternions
 from appell.checks import require_finite
 from appell.compiler.emit import plan as hoisted
-from appell.compiler.fingerprint import digest
+from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.forms import StraightLine
 from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, require_unit_quaternions
 from appell.compiler.targets.cuda.device import cupy, telling
@@ -135,8 +136,9 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
 
 def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
     rule = INTEGRATORS[plan.integrator]
-    key = digest("rollout", dyn.state_rate(plan.law, plan.passive, plan.runtime)[0], rule.name, plan.free)
-    kernels = dyn.__dict__.setdefault("_rollouts", {})
+    rate = dyn.state_rate(plan.law, plan.passive, plan.runtime)[0]
+    key = digest("rollout", rate, rule.name, plan.free, source_digest(Path(__file__).parent))
+    kernels = dyn.functions.programs
     place = (cupy().cuda.Device().id, key)
     if place not in kernels:
         built = module(key, lambda: source(dyn, plan, rule), dyn.options.dtype)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from appell.compiler.emit import plan as hoisted
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.forms import StraightLine
 from appell.compiler.targets.c.simd import rollout_source
+from appell.compiler.targets.c.target import CpuTarget
 from appell.errors import ArgumentError
 from appell.rollouts import plain
 from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
@@ -54,16 +56,15 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator, lanes: int) -> str 
 
 def _library(dyn: CompiledRobot, plan: Plan) -> Library | None:
     """The compiled loop, or None where there is no compiler, the robot is too long, or its file does not have the law."""
-    builder = dyn.functions.builder
-    if builder is None or not dyn.holds_rate(plan.law, plan.runtime):
+    builder = cast(CpuTarget, dyn.functions.target).builder
+    if builder is None or not dyn.functions.provider.has_rate(plan.law, plan.runtime):
         return None
     rule = INTEGRATORS[plan.integrator]
-    name = builder.name(
-        "rollout", dyn.state_rate(plan.law, plan.passive, plan.runtime)[0], rule.name, plan.free, source_digest()
-    )
-    known = dyn.__dict__.setdefault("_rollouts", {})
+    rate = dyn.state_rate(plan.law, plan.passive, plan.runtime)[0]
+    name = builder.name("rollout", rate, rule.name, plan.free, source_digest(Path(__file__).parent))
+    known = dyn.functions.programs
     if name not in known:
-        found = builder.kept(name)
+        found = builder.cached(name)
         if found is None:
             text = source(dyn, plan, rule, builder.target.lanes(dyn.options.dtype))
             found = None if text is None else builder.compiled(name, text)

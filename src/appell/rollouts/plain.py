@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions
 from appell.algorithms.laws import Signals, Vector
+from appell.model.joint_friction import JointFriction
 from appell.rollouts.arrays import parted, rows, states, timed
 from appell.rollouts.integrators import INTEGRATORS
 
@@ -45,7 +46,7 @@ class PlainMotion:
 
     def __init__(self, model: BatchModel, plan: Plan, signals: Signals, gains: Signals) -> None:
         self.model, self.plan, self.signals, self.gains = model, plan, signals, gains
-        self.losses = model.dyn.losses
+        self.friction = cast(JointFriction, model.dyn.friction)
 
     def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         speeds = v[: self.plan.nv]
@@ -57,7 +58,7 @@ class PlainMotion:
         memory = {name: [*vector] for name, vector in zip(law.memory, kept, strict=True)}
         tau = law.torque(self.model, [*q], [*speeds], self.signals, self.gains, memory)
         if self.plan.passive:
-            tau = [a + b for a, b in zip(tau, self.losses.forces(speeds.T).T, strict=True)]
+            tau = [a + b for a, b in zip(tau, self.friction.forces(speeds.T).T, strict=True)]
         qdd = self.model.forward_dynamics([*q], [*speeds], tau)
         changes = law.rates([*q], [*speeds], self.signals)
         return np.array([*qdd, *(lane for name in law.memory for lane in changes[name])])

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from appell.closed_loop.spherical import SphericalRobot
-from appell.compiler.options import Options
 from appell.loading.catalogue.agile_wrist import agile_wrist
+from appell.robot.compiled import compile
 from appell.table import Table
 from appell_lab.reproduce.abedloo2014_figures import figures
 from appell_lab.reproduce.abedloo2014_plant import MultiplierModel, State
@@ -88,7 +88,7 @@ def reference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def verification(wrist: SphericalRobot, duration: float = DURATION, samples: int = SAMPLES) -> Verification:
     """Figure 4: the PD loop moves the multiplier model along eq. (52); the closed form follows its motion."""
-    model, closed = MultiplierModel(wrist), wrist.compiled(Options(threads=1))
+    model, closed = MultiplierModel(wrist), compile(wrist, threads=1)
     actuated, n = list(wrist.actuated), model.tree.nv
 
     def torques(t: float, theta: np.ndarray, thetad: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ class Arm(System):
         return dict.fromkeys(("q", "qd", "tau", "v"), self.tree.nv)
 
     @property
-    def content(self) -> object:
+    def fingerprint_data(self) -> object:
         return self.tree.links, self.tree.gravity, self.tree.base
 
 
@@ -67,10 +67,10 @@ class ForwardDynamics:
     """One method for one robot, as native code: qdd (..., n) of q, qd and tau."""
 
     def __init__(self, robot: Robot, method: str) -> None:
-        from appell.compiler.evaluate import Evaluator
+        from appell.compiler.evaluate import evaluator_of
         from appell.compiler.options import Options
 
-        self._function = Evaluator(Arm(robot.tree), Options(threads=1))["forward_dynamics", method]
+        self._function = evaluator_of(Arm(robot.tree), Options(threads=1))["forward_dynamics", method]
 
     def __call__(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self._function((q, qd, tau))

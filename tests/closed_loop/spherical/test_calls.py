@@ -110,7 +110,7 @@ def test_descriptions_are_values():
     assert robot != robot.with_working_modes("minus")
     assert robot.with_working_modes("minus").with_working_modes("plus") == robot
     assert appell.compile(robot).robot is robot
-    assert repr(appell.compile(robot, threads=1)) == "CompiledSphericalRobot('agile_wrist', nq=3, nv=3, threads=1)"
+    assert repr(appell.compile(robot, threads=1)) == "CompiledRobot('agile_wrist', nq=3, nv=3, threads=1)"
     assert robot.joint_names == ("yaw", "pitch", "roll")
     assert len(robot.leg_joint_names) == 9
     assert [robot.leg_joint_names[k] for k in robot.actuated] == list(robot.actuator_names)

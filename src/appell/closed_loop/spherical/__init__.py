@@ -12,6 +12,7 @@ Example:
 
 from appell.closed_loop.spherical.leg import Axis, Leg
 from appell.closed_loop.spherical.robot import SphericalRobot
+from appell.closed_loop.spherical.singularities import singularity
 from appell.model.body import Body
 
-__all__ = ["Axis", "Body", "Leg", "SphericalRobot"]
+__all__ = ["Axis", "Body", "Leg", "SphericalRobot", "singularity"]

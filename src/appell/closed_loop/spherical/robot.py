@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from appell.closed_loop.spherical.functions import SphericalFunctions
+import numpy as np
+
 from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 from appell.model.pose import Triple
+from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import ArrayLike
 
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.forward_kinematics import AssemblyModes
     from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
+    from appell.closed_loop.spherical.singularities import Singularities
     from appell.closed_loop.spherical.system import SphericalSystem
     from appell.closed_loop.spherical.workspace import WorkspaceMap
-    from appell.compiler.evaluate import Evaluator
-    from appell.compiler.options import Options
     from appell.model.description import State
     from appell.model.joint import Joint
     from appell.robot.robot import Robot
@@ -38,7 +37,7 @@ EULER = ("yaw", "pitch", "roll")
 
 
 @dataclass(frozen=True)
-class SphericalRobot(SphericalFunctions):
+class SphericalRobot(AnyRobot):
     """A platform on legs of revolute joints whose axes all pass through one point, the centre.
 
     Coordinates are the 321 Euler angles of the platform; legs have any number of joints:
@@ -98,8 +97,25 @@ class SphericalRobot(SphericalFunctions):
         return SphericalSystem.of(self)
 
     @property
-    def _leg_count(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return len(self.legs)
+    def closure_names(self) -> tuple[str, ...]:
+        """Names of the legs."""
+        return self.system.parts
+
+    rotors = 0
+
+    def singularity(self, q: ArrayLike) -> Singularities:
+        """How far configurations are from unreachable and singular ones, and the `status` of each.
+
+        Example:
+            >>> import appell
+            >>> appell.load("agile_wrist").singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5]]).status.tolist()
+            ['regular', 'unreachable']
+        """
+        from appell.closed_loop.spherical.singularities import singularity
+
+        return singularity(self, q)
+
+    singularities = renamed_attribute("singularities", "singularity")
 
     @cached_property
     def nv(self) -> int:
@@ -179,11 +195,6 @@ class SphericalRobot(SphericalFunctions):
         """Names of all bodies, which are also the names of the frames."""
         return tuple(body.name for body in self.bodies)
 
-    @property
-    def parameters(self) -> np.ndarray:
-        """Inertial parameters, ten per body as in `Robot.parameters`, about the centre; the platform first, then the legs."""
-        return self.functions.parameters.copy()
-
     def with_gravity(self, gravity: Sequence[float]) -> SphericalRobot:
         """The same robot under another gravity vector [m/s²]."""
         x, y, z = (float(value) for value in gravity)
@@ -200,21 +211,6 @@ class SphericalRobot(SphericalFunctions):
             ['plus', 'minus', 'plus']
         """
         return replace(self, legs=with_working_modes(self.legs, working_mode))
-
-    @cached_property
-    def functions(self) -> Evaluator:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from appell.compiler.evaluate import system_functions
-
-        return system_functions(self)
-
-    def compiled(self, options: Options) -> CompiledSphericalRobot:
-        """The same functions with these options: what `appell.compile` returns."""
-        from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
-
-        return CompiledSphericalRobot(self, options)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # what was derived is derived again
 
     def simulation_model(self) -> SphericalSimulationModel:
         """The robot as `appell.simulate` sees it."""
@@ -314,9 +310,9 @@ class SphericalRobot(SphericalFunctions):
 
     @renamed_arguments(torques="tau")
     def constraint_forces(
-        self, q, qd, tau, *, gravity=None, external_forces=None, check=True
+        self, q, qd, tau, *, gravity=None, external_forces=None, parameters=None, check=True
     ) -> Mapping[str, np.ndarray]:
-        """Wrench of the last joint of each leg on the platform under actuator torques tau: name, (..., 6). [N, N m]
+        """Wrench of the last joint of each leg on the platform under actuator forces tau: name, (..., 6). [N, N m]
 
         Computed by `as_closed_loop()`: force first, at the centre, along the axes of the leg's last body. All axes meet in one
         point, so the distribution of forces over the legs is not unique; the one of minimum norm is returned.
@@ -329,7 +325,9 @@ class SphericalRobot(SphericalFunctions):
             ['leg1_joint3', 'leg2_joint3', 'leg3_joint3']
         """
         x = self.closed_loop_configuration(q)
-        return self._loops.constraint_forces(x, qd, tau, gravity=gravity, external_forces=external_forces, check=check)
+        return self._loops.constraint_forces(
+            x, qd, tau, gravity=gravity, external_forces=external_forces, parameters=parameters, check=check
+        )
 
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Regular configurations drawn uniformly within the workspace, (count, nq). [rad]"""

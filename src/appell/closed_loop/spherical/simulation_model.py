@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.closed_loop.spherical.singularities import require_regular
-from appell.compiler.options import Options
 from appell.errors import LoopClosureError
 from appell.model.joint_friction import JointFriction
-from appell.robot.simulation_model import CompiledFunctions, StateLimits
+from appell.robot.simulation_model import CompiledFunctions, StateLimits, native
 
 if TYPE_CHECKING:
-    from appell.closed_loop.spherical.compiled import CompiledSphericalRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 
@@ -22,18 +19,13 @@ class SphericalSimulationModel(CompiledFunctions):
     """The closed form has no loops left to keep closed: coordinates are independent, and nothing drifts."""
 
     def __init__(self, robot: SphericalRobot) -> None:
-        self.robot, self.contact_tree = robot, None
+        self.robot, self.dynamics, self.contact_tree = robot, native(robot), None
         self.name, self.nq, self.nv = robot.name, robot.nq, robot.nv
         self.joint_names = self.q_names = self.qd_names = robot.joint_names
         self.actuator_names = robot.actuator_names
         self.joint_friction = JointFriction((0.0,) * robot.nv, (0.0,) * robot.nv)
         free, effort = np.full(robot.nv, np.inf), np.full(len(robot.actuator_names), np.inf)
         self.limits = StateLimits(-free, free, free, effort)
-
-    @cached_property
-    def dynamics(self) -> CompiledSphericalRobot:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Native code, so that equal runs give equal bits from the first one on."""
-        return self.robot.compiled(Options(threads=1))
 
     def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau

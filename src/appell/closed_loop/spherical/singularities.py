@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from appell.checks import require_finite
 from appell.closed_loop.spherical.actuation import MIN_SINE
 from appell.closed_loop.spherical.kinematics import margins
 from appell.closed_loop.spherical.rates import MIN_H
 from appell.errors import LoopClosureError, ModelError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from appell.closed_loop.spherical.robot import SphericalRobot
     from appell.closed_loop.spherical.system import SphericalSystem
+    from appell.robot.functions import Dynamics
 
 REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL = (
     "regular", "unreachable", "leg singularity", "actuator singularity", "gimbal lock",
@@ -57,6 +61,12 @@ class Singularities(NamedTuple):
             self.euler**2 < MIN_H**2 + rounding,
         ]
         return np.select(faults, STATUSES[1:], REGULAR)
+
+
+def singularity(robot: Dynamics, q: ArrayLike) -> Singularities:
+    """How far configurations (..., nq) are from unreachable and singular ones; of robots, compiled robots and files."""
+    q = require_finite("q", np.asarray(q, dtype=float))
+    return split(robot.functions["margins", None]((q,), check=False), len(robot.closure_names))
 
 
 def split(values: np.ndarray, legs: int) -> Singularities:

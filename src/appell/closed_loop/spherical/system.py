@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.algebra import IDENTITY, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3
 from appell.algorithms.registry import Quantity
-from appell.algorithms.system import System
+from appell.algorithms.system import MAIN, System
 from appell.closed_loop.spherical import dynamics, jacobians, kinematics
 from appell.closed_loop.spherical.leg import Leg, axis_rotation
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
@@ -118,6 +119,11 @@ class SphericalSystem(System):
     platform_place = PLATFORM
     quantities = QUANTITIES
     kind = "spherical"
+    sources = (Path(__file__).parent,)
+    main = (
+        *(name for name in MAIN if name != "center_of_mass"),
+        "generalized_forces", "actuator_jacobian", "joint_angles", "margins",
+    )  # fmt: skip
 
     @classmethod
     def of(cls, robot: SphericalRobot) -> SphericalSystem:
@@ -172,7 +178,7 @@ class SphericalSystem(System):
         }  # fmt: skip
 
     @property
-    def content(self) -> object:
+    def fingerprint_data(self) -> object:
         legs = [
             ([leg.base.factors, leg.arcs, leg.tip.factors], leg.inertias, leg.sign, leg.actuated) for leg in self.legs
         ]
@@ -182,7 +188,7 @@ class SphericalSystem(System):
     def frames(self) -> Mapping[str, Any]:
         return dict(self.names)
 
-    def given(self, request: Request, entries: Mapping[str, Sequence[Scalar]]) -> SphericalSystem:
+    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> SphericalSystem:
         system = self.with_parameters(entries["parameters"]) if request.parameters else self
         if request.gravity:
             system = replace(system, gravity=Vec3(*entries["gravity"]))
@@ -212,7 +218,7 @@ class SphericalSystem(System):
             legs.append(replace(leg, inertias=tuple(own)))
         return replace(self, platform=platform, legs=tuple(legs))
 
-    def explain(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+    def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         from appell.closed_loop.spherical.singularities import require_regular
 
         require_regular(self, inputs["q"], function)

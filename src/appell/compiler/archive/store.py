@@ -1,43 +1,38 @@
-"""A robot out of a file: its functions, without its description."""
+"""The functions of a file as a provider."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from appell.algorithms.coordinate_rates import quaternions
 from appell.algorithms.request import Request, Signature, describe
-from appell.compiler.evaluate import Evaluator, Kernel
-from appell.compiler.fingerprint import source_digest
+from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.forms import Form
 from appell.compiler.interpret import InterpretedKernel
-from appell.compiler.options import Options
-from appell.compiler.targets.c.build import Builder
-from appell.compiler.targets.c.isa import instruction_set
-from appell.compiler.targets.c.simd import kernel_source
-from appell.compiler.targets.c.toolchain import Compiler
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    import numpy as np
+
+    from appell.algorithms.laws import Law
     from appell.compiler.listing import Listing
+    from appell.compiler.provider import Kernel
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFunction:
     """One function of a file.
 
     Attributes:
         method: the one that was chosen where the request names none.
-        signature: what it takes and gives.
+        signature: inputs and shape.
         form: its operations.
-        gpu: other forms of them for a GPU, by precision, where it bears longer or shorter straight-line code.
-        key: a name of the operations.
+        gpu: other forms of them for a GPU, by precision, where straight-line code may be longer or shorter.
+        key: a digest of the operations.
     """
 
     request: Request
@@ -48,78 +43,84 @@ class Stored:
     key: str
 
 
-class Store:
-    """The functions of a file by request; a request that names the method of a stored default finds it, too."""
+@dataclass(frozen=True)
+class FunctionStore:
+    """The functions of a file; a request that names the method of a stored default gets it, too.
 
-    def __init__(
-        self,
-        place: str | PathLike,
-        functions: tuple[Stored, ...],
-        rates: Mapping[tuple[str, bool], tuple[str, Listing]],
-    ) -> None:
-        self.place, self.functions, self.rates = place, functions, rates
-        named = {replace(each.request, method=each.method): each for each in functions}
-        self.found = {**named, **{each.request: each for each in functions}}
+    Attributes:
+        path: of the file, for messages.
+        parameters: the robot's own inertial parameters.
+        quaternions: joints with a unit quaternion, and where in q it begins.
+        runtime: whether inertial parameters are inputs of the functions.
+        rates: rates of the state by name of a control law and whether friction is in them: digest and operations.
+        loops: whether the robot has closed loops, which may be singular.
+    """
 
-    def __getitem__(self, request: Request) -> Stored:
-        found = self.found.get(request)
-        if found is not None:
-            return found
-        kept = ", ".join(describe(each.request) for each in self.functions)
+    path: str | PathLike
+    functions: tuple[StoredFunction, ...]
+    parameters: tuple[float, ...]
+    quaternions: tuple[tuple[str, int], ...]
+    runtime: bool
+    rates: Mapping[tuple[str, bool], tuple[str, Listing]]
+    loops: bool
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The functions in the file, as `functions=` of `save` takes them."""
+        return tuple(describe(function.request) for function in self.functions)
+
+    @cached_property
+    def _by_request(self) -> dict[Request, StoredFunction]:
+        named = {replace(each.request, method=each.method): each for each in self.functions}
+        return {**named, **{each.request: each for each in self.functions}}
+
+    def __getitem__(self, request: Request) -> StoredFunction:
+        if request in self._by_request:
+            return self._by_request[request]
         raise ArgumentError(
-            f"{self.place} does not hold {describe(request)}. It holds: {kept}. "
+            f"{self.path} does not hold {describe(request)}. It holds: {', '.join(self.held)}. "
             "Save the robot again with `functions` or `frames` that include it."
         )
 
-    def provide(self, request: Request, dtype: str) -> tuple[str, Signature, Callable[[], Form]]:
-        """What the GPU's evaluator asks for."""
-        found = self[request]
-        return found.key, found.signature, lambda: found.gpu.get(dtype, found.form)
-
-
-class StoreBuilder(Builder):
-    """Makes native kernels of stored functions."""
-
-    def __init__(self, store: Store, options: Options, compiler: Compiler) -> None:
-        self.store, self.options, self.compiler = store, options, compiler
-        self.target = instruction_set(options.isa)
-
-    def key(self, request: Request) -> str:
-        return self.name(self.store[request].key, source_digest())
-
-    def source(self, request: Request) -> str:
-        dtype = self.options.dtype
-        title = f"{request.function} of a stored robot: {dtype}, {self.target.name}"
-        return kernel_source(self.store[request].form, dtype, self.target.lanes(dtype), title)
-
-
-class StoreEvaluator(Evaluator):
-    """The functions of a file on this machine's processor."""
-
-    def __init__(self, store: Store, options: Options, facts: Any) -> None:
-        dict.__init__(self)
-        self.store, self.options = store, options
-        self.quaternions = quaternions(facts.free)
-        self.system = facts.system  # type: ignore[assignment]
-        self.ready = {}
-        self.parameters = np.array(facts.parameters, dtype=options.dtype)  # type: ignore[assignment]
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_by_request"}
 
     def signature(self, request: Request) -> Signature:
-        return self.store[request].signature
+        return self[request].signature
 
-    def interpreter(self, request: Request) -> Kernel:
-        return InterpretedKernel(self.store[request].form, self.options.dtype)
+    def key(self, request: Request) -> str:
+        return digest(self[request].key, source_digest())
 
-    def builder_with(self, compiler: Compiler) -> Builder:
-        return StoreBuilder(self.store, self.options, compiler)
+    def form(self, request: Request, target: str, dtype: str) -> Form:
+        stored = self[request]
+        return stored.gpu.get(dtype, stored.form) if target == "cuda" else stored.form
 
+    def interpreted(self, request: Request, dtype: str) -> Kernel:
+        return InterpretedKernel(self[request].form, dtype)
 
-def on_gpu(store: Store, options: Options, facts: Any) -> Any:
-    """The functions of a file on a GPU."""
-    from appell.compiler.targets.cuda.evaluate import CudaEvaluator
+    def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+        """Which leg or closure is singular is known only with the robot's description."""
+        if self.loops:
+            raise LoopClosureError(
+                f"{function} is not finite: the configuration does not close the loops, is out of reach, or is singular. "
+                "The robot from which the file was saved says which, at the same configuration.",
+                status="singular", where="robot", value=float("nan"), index=(),
+            )  # fmt: skip
 
-    provide, own = partial(store.provide, dtype=options.dtype), np.array(facts.parameters, options.dtype)
-    return CudaEvaluator(provide, options, own, quaternions(facts.free))
+    def has_rate(self, law: Law, runtime: bool) -> bool:
+        return (law.name, True) in self.rates and runtime == self.runtime
 
-
-TARGETS: dict[str, Callable[[Store, Options, Any], Any]] = {"cpu": StoreEvaluator, "cuda": on_gpu}
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+        if runtime and not self.runtime:
+            raise ArgumentError(
+                f"{self.path} has inertial parameters baked in. "
+                "Save the robot again from appell.compile(robot, parameters='runtime')."
+            )
+        if not self.has_rate(law, runtime):
+            kept = ", ".join(sorted({name for name, _ in self.rates})) or "none"
+            raise ArgumentError(
+                f"{self.path} does not hold rollouts with the law {law.name!r}. It holds: {kept}. "
+                f"Save the robot again with rollouts=[{law.name!r}]."
+            )
+        key, listed = self.rates[law.name, passive]
+        return key, lambda: listed

@@ -119,8 +119,8 @@ def rolled(tree: Tree, request: Request, stretch: float = 1.0) -> Rolled | None:
 
     `stretch` multiplies the limits, for targets that bear longer straight-line code.
     """
-    _, method, _ = find_for(tree, request.function, request.method)
-    choice = PROGRAMS.get((request.function, method))
+    quantity, method, _ = find_for(tree, request.function, request.method)
+    choice = PROGRAMS.get((quantity.name, method))
     if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
         return None
     coupled = not all(link.is_independent for link in tree.links)

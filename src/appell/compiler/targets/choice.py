@@ -1,55 +1,59 @@
-"""Where compiled functions can run. To add a target: write its evaluator and list it here."""
+"""Where compiled functions can run. A target is a folder here with a class of this interface, and a line in TARGETS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from appell.algorithms.request import Request, Signature
-from appell.algorithms.system import System, signature
-from appell.compiler.evaluate import Evaluator
-from appell.compiler.fingerprint import digest, request_digest, tree_digest
-from appell.compiler.forms import Form, choose
-from appell.compiler.options import Options
-from appell.model.parameters import parameters
+from collections.abc import Hashable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from appell.model.tree import Tree
+    from appell.algorithms.request import Request, Signature
+    from appell.compiler.evaluate import ActiveKernel
+    from appell.compiler.options import Options
+    from appell.compiler.provider import Kernel, Provider
 
 
-STRETCH: dict[str | tuple[str, str], float] = {
-    "inverse_dynamics": 2.5,
-    "bias": 2.5,
-    "gravity": 2.5,
-    ("forward_dynamics", "float64"): 0.5,
+class Target(Protocol):
+    """Compiles functions for one kind of processor and calls them with the arrays that belong there."""
+
+    @property
+    def place(self) -> Hashable:
+        """Where code runs now, such as the number of a GPU: kernels are kept for each place."""
+        ...
+
+    def cached(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+        """A kernel that was compiled before."""
+        ...
+
+    def build(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+        """A kernel compiled now; None where it has to be interpreted."""
+        ...
+
+    def stack_wrenches(self, external_forces: Mapping[str, Any], check: bool) -> Any:
+        """Wrenches of all frames one after the other."""
+        ...
+
+    def call(
+        self,
+        provider: Provider,
+        request: Request,
+        active: ActiveKernel,
+        values: list[Any],
+        out: Any | None,
+        check: bool,
+    ) -> Any:
+        """Arrays in, arrays out: shapes, types and, if `check`, all numbers are checked."""
+        ...
+
+
+TARGETS = {
+    "cpu": "appell.compiler.targets.c.target:CpuTarget",
+    "cuda": "appell.compiler.targets.cuda.target:CudaTarget",
 }
-"""How much longer straight-line code may be on a GPU, by function, or by function and precision: measured on a floating
-humanoid (docs/decisions/0005)."""
+"""Module and class of each target, imported when it is used."""
 
 
-def gpu_form(tree: Tree | System, request: Request, dtype: str) -> Form:
-    """The form of a function for a GPU."""
-    name = request.function
-    return choose(tree, request, STRETCH.get(name, STRETCH.get((name, dtype), 1.0)))
-
-
-def on_gpu(tree: Tree | System, options: Options) -> Any:
-    """Functions that take and give arrays on a GPU."""
-    import numpy as np
-
-    from appell.compiler.targets.cuda.evaluate import CudaEvaluator
-
-    robot = tree_digest(tree)
-
-    def provide(request: Request) -> tuple[str, Signature, Callable[[], Form]]:
-        return (
-            digest(robot, request_digest(tree, request)),
-            signature(tree, request),
-            lambda: gpu_form(tree, request, options.dtype),
-        )
-
-    own = tree.parameters if isinstance(tree, System) else parameters(tree)
-    return CudaEvaluator(provide, options, np.array(own, dtype=options.dtype), tree.quaternions)
-
-
-TARGETS: dict[str, Callable[[Any, Options], Any]] = {"cpu": Evaluator, "cuda": on_gpu}
+def target_of(options: Options) -> Target:
+    """The target of these options."""
+    module, _, name = TARGETS[options.target].partition(":")
+    return getattr(import_module(module), name)(options)

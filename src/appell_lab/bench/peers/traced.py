@@ -84,7 +84,7 @@ def traced_pinocchio(peer: Pinocchio, function: str, states: Sequence[np.ndarray
 
 def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
     """The scalar half of the kernel that `appell.compile` makes; the second value is where its results go."""
-    form = choose(robot.tree, Request(function))
+    form = choose(robot.system, Request(function))
     target = instruction_set()
     nq, nv = robot.nq, robot.nv
     call = (

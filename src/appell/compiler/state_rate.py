@@ -8,67 +8,61 @@ The last part lets a step use the new speeds for the old configuration: N(q) (qd
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from appell.algebra import Scalar
 from appell.algorithms.coordinate_rates import coordinate_rates, quasi_velocity_joints
-from appell.algorithms.laws import Law
-from appell.algorithms.registry import find
-from appell.algorithms.system import find_for
-from appell.compiler.fingerprint import digest, tree_digest
+from appell.algorithms.laws import Law, Vector
+from appell.algorithms.system import System, find_for
 from appell.compiler.listing import Listing, listing
 from appell.compiler.simplify import simplify
-from appell.model.joint_friction import JointFriction, joint_friction
+from appell.model.joint_friction import JointFriction
 from appell.model.parameters import lumped, parameter_count, with_parameters
 from appell.model.tree import Tree
 
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+
+@dataclass(frozen=True)
+class TreeModel:
+    """The equations of a tree over scalars, for control laws."""
+
+    tree: Tree
+
+    def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+        return find_for(self.tree, "inverse_dynamics")[2](self.tree, q, qd, qdd)
+
+    def gravity(self, q: Vector) -> Vector:
+        return find_for(self.tree, "gravity")[2](self.tree, q)
 
 
-class TracedModel:
-    """The robot's own equations over scalars."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-
-    def inverse_dynamics(self, q: list[Scalar], qd: list[Scalar], qdd: list[Scalar]) -> list[Scalar]:
-        return find("inverse_dynamics")[2](self.tree, q, qd, qdd)
-
-    def gravity(self, q: list[Scalar]) -> list[Scalar]:
-        return find("gravity")[2](self.tree, q)
-
-
-def rate(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> Listing:
+def state_rate(system: System, law: Law, friction: JointFriction | None, runtime: bool = False) -> Listing:
     """Operations of y from x; the inputs are q, qd, each vector of memory, signals and gains, and maybe the parameters."""
     import casadi
 
-    sizes = {"q": robot.nq, "qd": robot.nv}
-    sizes |= {f"{part} {name}": robot.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
-    sizes |= {"parameters": parameter_count(robot.tree)} if runtime else {}
+    tree = system.recursion
+    if tree is None:
+        raise TypeError("rates of states are traced from trees")
+    sizes = {"q": tree.nq, "qd": tree.nv}
+    sizes |= {f"{part} {name}": tree.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
+    sizes |= {"parameters": parameter_count(tree)} if runtime else {}
     symbols = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
     parts = {name: [symbol[i] for i in range(sizes[name])] for name, symbol in symbols.items()}
     memory, signals, gains = (
         {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
     )
     q, qd = parts["q"], parts["qd"]
-    tree = with_parameters(robot.tree, parts["parameters"]) if runtime else lumped(robot.tree)
-    tau = law.torque(TracedModel(tree), q, qd, signals, gains, memory)
-    if passive:
-        tau = [a + b for a, b in zip(tau, resistance(joint_friction(robot), qd), strict=True)]
+    free = quasi_velocity_joints(tree)
+    tree = with_parameters(tree, parts["parameters"]) if runtime else lumped(tree)
+    tau = law.torque(TreeModel(tree), q, qd, signals, gains, memory)
+    if friction is not None:
+        tau = [a + b for a, b in zip(tau, resistance(friction, qd), strict=True)]
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
-    changes, free = law.rates(q, qd, signals), quasi_velocity_joints(robot.tree)
+    changes = law.rates(q, qd, signals)
     result = [
         *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
         *coordinate_rates(free, q, qdd),
     ]  # fmt: skip
     output = casadi.densify(casadi.cse(casadi.vertcat(*(casadi.SX(x) for x in result))))
     return simplify(listing(casadi.Function("rate", list(symbols.values()), [output])))
-
-
-def rate_digest(robot: Robot, law: Law, passive: bool, runtime: bool = False) -> str:
-    """A name for what `rate` computes."""
-    return digest(tree_digest(robot.tree), law.name, joint_friction(robot) if passive else (), runtime)
 
 
 def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:

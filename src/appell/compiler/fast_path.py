@@ -1,0 +1,60 @@
+"""Plain calls of a robot's methods that do not pass through Python code.
+
+A call such as `robot.inverse_dynamics(q, qd, qdd)` would cost more in Python than the kernel takes. So:
+
+1. A method marked `@fast_path` is a descriptor. When it is first looked up on an object, the object gets a callable of its
+   own in its `__dict__`: the C extension's `Function` around the bound method.
+2. At first that callable passes every call on to the method, which asks `self.functions` as usual.
+3. When the evaluator has run the plain form of the function (no gravity, external forces or parameters) as native code, it
+   calls `bind_fast_path`: from then on the C extension converts arrays and runs the kernel itself. It still passes on to
+   the method whatever needs Python: options, other types of arrays, shapes that broadcast, errors.
+
+Without the C extension methods are plain methods, and everything else is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+import numpy as np
+
+from appell import _native
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _FastPath:
+    """The descriptor of a marked method."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
+        if instance is None:
+            return self.method
+        bound = self.method.__get__(instance)
+        if _native.Function is None:
+            return bound
+        return vars(instance).setdefault(self.method.__name__, _native.Function(bound))
+
+
+def fast_path(method: Method) -> Method:
+    """Mark a method whose positional arguments are the arrays of one compiled function of the same name."""
+    return _FastPath(method)  # type: ignore[return-value]
+
+
+def bind_fast_path(
+    owner: object,
+    name: str,
+    kernel: object,
+    parameters: np.ndarray | None,
+    rows: bool,
+    quaternions: tuple[tuple[str, int], ...],
+) -> None:
+    """Let plain calls of `owner.name` run a native kernel from now on."""
+    function = getattr(owner, name, None)
+    if _native.bind and isinstance(function, _native.Function or ()) and isinstance(kernel, _native.Kernel or ()):
+        _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions))

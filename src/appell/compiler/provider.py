@@ -1,0 +1,110 @@
+"""Where an evaluator gets its functions from: traced from a system, or read from a file (`archive.store`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from appell.algorithms.request import Request, Signature
+from appell.algorithms.system import System
+from appell.compiler.fingerprint import digest, source_digest
+from appell.compiler.forms import Form, choose
+from appell.compiler.trace import trace
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from appell.algorithms.laws import Law
+    from appell.compiler.listing import Listing
+
+
+class Kernel(Protocol):
+    """Anything that computes a function.
+
+    `run` takes contiguous vectors for one state or arrays (N, size) with any strides for a batch, writes the result's
+    entries into `out`, (entries,) or (N, entries), and returns whether all numbers are finite.
+    """
+
+    def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray, /) -> bool: ...
+
+
+class Provider(Protocol):
+    """The functions of one robot, ready to be compiled for any target."""
+
+    @property
+    def parameters(self) -> Sequence[Any]:
+        """The robot's own inertial parameters."""
+        ...
+
+    @property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        """Joints with a unit quaternion, and where in q it begins: checked calls look at them."""
+        ...
+
+    def signature(self, request: Request) -> Signature:
+        """Inputs and shape of a function; raises if there is no such function."""
+        ...
+
+    def key(self, request: Request) -> str:
+        """A digest of everything that the operations of a function depend on."""
+        ...
+
+    def form(self, request: Request, target: str, dtype: str) -> Form:
+        """The operations of a function in the form that suits a target."""
+        ...
+
+    def interpreted(self, request: Request, dtype: str) -> Kernel:
+        """A kernel that needs no compiler."""
+        ...
+
+    def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
+        """As in `System`."""
+        ...
+
+    def has_rate(self, law: Law, runtime: bool) -> bool:
+        """Whether there is a rate of the state under a control law, for rollouts within one kernel."""
+        ...
+
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+        """The rate of the state under a control law: a digest, and its operations on demand.
+
+        `passive` adds damping and friction of the joints, `runtime` makes inertial parameters an input.
+        """
+        ...
+
+
+class TracedProvider:
+    """Functions traced from a system when they are needed."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.parameters, self.quaternions = system.parameters, system.quaternions
+        self.signature, self.raise_nonfinite_cause = system.signature, system.raise_nonfinite_cause
+
+    @cached_property
+    def _system_key(self) -> str:
+        return digest(type(self.system).__qualname__, self.system.fingerprint_data, source_digest(*self.system.sources))
+
+    def key(self, request: Request) -> str:
+        frames = self.system.frames
+        names = sorted({*request.forces, request.frame} & set(frames))
+        return digest(self._system_key, request, [frames[name] for name in names])
+
+    def form(self, request: Request, target: str, dtype: str) -> Form:
+        return choose(self.system, request, target, dtype)
+
+    def interpreted(self, request: Request, dtype: str) -> Kernel:
+        from appell.compiler.graph import GraphKernel
+
+        return GraphKernel(trace(self.system, request))
+
+    def has_rate(self, law: Law, runtime: bool) -> bool:
+        return self.system.recursion is not None
+
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+        from appell.compiler.state_rate import state_rate
+
+        friction = self.system.friction if passive else None
+        key = digest(self._system_key, "rate", law.name, friction or (), runtime)
+        return key, lambda: state_rate(self.system, law, friction, runtime)

@@ -1,0 +1,117 @@
+"""The processor of this machine: native code where there is a C compiler, NumPy arrays in and out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
+from appell.checks import require_finite
+from appell.compiler.targets.c.build import Builder
+from appell.compiler.targets.c.toolchain import find_compiler, native_wanted
+from appell.errors import CompileError
+
+if TYPE_CHECKING:
+    from appell.algorithms.request import Request, Signature
+    from appell.compiler.evaluate import ActiveKernel
+    from appell.compiler.options import Options
+    from appell.compiler.provider import Kernel, Provider
+
+Result = TypeVar("Result")
+
+
+class CpuTarget:
+    """One SIMD lane is one state, batches are split over threads."""
+
+    place = ()
+
+    def __init__(self, options: Options) -> None:
+        self.options, self.columns = options, options.layout == "columns"
+
+    def cached(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+        library = self.builder and self.builder.cached(self.builder.name(provider.key(request)))
+        return library and library.kernel(signature, self.options.dtype, self.options.threads)
+
+    def build(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+        def compiled() -> Kernel | None:
+            if self.builder is None:
+                return None
+            library = self.builder.kernel_library(provider, request)
+            return library.kernel(signature, self.options.dtype, self.options.threads)
+
+        return self._or_warn(compiled)
+
+    @cached_property
+    def builder(self) -> Builder | None:
+        """Makes native code, or None where there is no compiler."""
+        compiler = self._or_warn(find_compiler)
+        if compiler is not None:
+            return Builder(self.options, compiler)
+        if native_wanted():
+            warn_once(
+                "no C compiler was found (looked for $CC, cc, clang and the package ziglang): results are right but "
+                "slow. Install one, for instance with: pip install appell[compiler]"
+            )
+        return None
+
+    def _or_warn(self, make: Callable[[], Result]) -> Result | None:
+        """The result; where compiled code was not asked for, a compiler that fails gives a warning and None."""
+        try:
+            return make()
+        except CompileError as error:
+            if self.options.eager:
+                raise
+            warn_once(f"{error} Results are right but slow.")
+            return None
+
+    def stack_wrenches(self, external_forces: Mapping[str, Any], check: bool) -> np.ndarray:
+        return stack_wrenches(external_forces, check, self.columns)
+
+    def call(
+        self,
+        provider: Provider,
+        request: Request,
+        active: ActiveKernel,
+        values: list[Any],
+        out: Any | None,
+        check: bool,
+    ) -> Any:
+        named, dtype = active.signature.inputs, self.options.dtype
+        arrays, lead = as_batch(named, values, dtype, check=False, columns=self.columns)
+        if check and provider.quaternions:
+            require_unit_quaternions(named[0][0], arrays[0], lead, provider.quaternions)
+        shape = (*active.signature.shape, *lead) if self.columns else (*lead, *active.signature.shape)
+        result = result_array(out, shape, dtype)
+        direct = out is None or (out.flags.c_contiguous and not any(np.may_share_memory(out, each) for each in arrays))
+        written = result if direct else np.empty(shape, dtype)
+        finite = self._run(active, arrays, written, lead)
+        if not direct:
+            result[...] = written
+        if check and not finite:
+            for (name, _), value in zip(named, values, strict=True):
+                require_finite(name, np.asarray(value, dtype=dtype))
+            inputs = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
+            provider.raise_nonfinite_cause(request.function, inputs)
+            require_finite_result(request.function, result)
+        return result if shape or out is not None else result[()]
+
+    def _run(self, active: ActiveKernel, arrays: list[np.ndarray], result: np.ndarray, lead: tuple[int, ...]) -> bool:
+        """Compute into a contiguous result; whether all numbers are finite."""
+        entries, count = active.signature.entries, len(arrays[0])
+        if not lead:
+            inputs, flat = tuple(np.ascontiguousarray(array[0]) for array in arrays), result.reshape(entries)
+        else:
+            inputs = tuple(arrays)
+            flat = result.reshape(entries, count).T if self.columns else result.reshape(count, entries)
+        active.count_states(count)
+        return active.kernel.run(inputs, flat)
+
+
+@lru_cache(maxsize=32)
+def warn_once(message: str) -> None:
+    """A warning that is not repeated."""
+    warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -1,0 +1,81 @@
+"""What every robot has: trees, closed loops and spherical robots alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from appell.compiler.evaluate import Evaluator, evaluator_of
+from appell.robot.functions import Dynamics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from typing_extensions import Self
+
+    from appell.algorithms.system import System
+
+
+class AnyRobot(Dynamics, ABC):
+    """A robot of any kind. Code that takes robots uses these members and never asks for a class.
+
+    Its functions of the state are those of `Dynamics`.
+
+    Attributes:
+        name, source: of the robot, and where its description comes from.
+        nq, nv: numbers of coordinates and of generalized velocities.
+        joint_names: joints that carry coordinates.
+        q_names, qd_names, actuator_names: a name for every entry of q, qd and tau.
+        body_names: bodies, which are also frames.
+        closure_names: loop closures, or legs; empty for trees.
+        gravity_vector: [m/s²]
+        initial_state: configuration and velocity at which a motion of interest begins, if there is one.
+        rotors: links with a rotor; the last ones of `parameters` are theirs.
+        system: the robot as the compiler sees it.
+    """
+
+    name: str
+    source: str
+    nq: int
+    nv: int
+    joint_names: tuple[str, ...]
+    q_names: tuple[str, ...]
+    body_names: tuple[str, ...]
+    gravity_vector: tuple[float, float, float]
+    initial_state: tuple[tuple[float, ...], tuple[float, ...]] | None
+    system: System
+
+    @cached_property
+    def functions(self) -> Evaluator:
+        """Its functions, compiled where that pays."""
+        return evaluator_of(self.system, owner=self)
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Inertial parameters, ten per link: [m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz]. [kg, kg m, kg m²]
+
+        Then the reflected inertia of each rotor, for the links that have one. `regressor @ parameters` is tau. Links are the
+        moving ones in the order of `tree.links`, with all that is fixed to them; the numbers are taken at the origin and
+        along the axes of the body that the link's joint carries. Spherical robots: bodies about the centre, platform first.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.parameters.reshape(-1, 10)[1, 0].item() == robot.body("link2").mass
+            True
+        """
+        return self.functions.parameters.copy()
+
+    @abstractmethod
+    def with_gravity(self, gravity: Sequence[float]) -> Self:
+        """The same robot under another gravity vector [m/s²]."""
+
+    @abstractmethod
+    def simulation_model(self) -> Any:
+        """The interface that `appell.simulate` uses, a `SimulationModel`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]  # derived anew
