@@ -13,7 +13,7 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.cli import COMMANDS, main
-from appell.cli.demo import QD, QDD, Q
+from appell_lab.demo import QD, QDD, Q
 
 BAD = """<robot name="bad">
   <link name="base"/>

@@ -24,7 +24,7 @@ from appell.view.scene import fit_camera
 from appell.view.sliders import configuration, joint_sliders, slider_values
 from appell.view.state_tables import energy_table, force_table, matrix_table
 from appell.view.subject import Subject, hidden_layers
-from appell.view.subjects import FORMER_NAMES, SAME_NAMES, TreeSubject, subject_of
+from appell.view.subjects import FORMER_NAMES, SAME_NAMES, RobotSubject, subject_of
 from appell.view.timeline import Timeline
 from appell.view.walls import wall_shapes
 
@@ -103,7 +103,7 @@ def test_sliders_stay_within_the_limits_of_the_joints() -> None:
         <limit lower="0.2" upper="0.5" effort="1" velocity="1"/></joint></robot>""")
     (slider,) = joint_sliders(robot, 1.0)
     assert (slider.lower, slider.upper, slider.unit) == (0.2, 0.5, "m")
-    assert TreeSubject.from_robot(robot).start.tolist() == [0.2]
+    assert RobotSubject.from_robot(robot).start.tolist() == [0.2]
 
 
 # --- shapes of a robot -----------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
     shapes, notes = visual_shapes(robot, tmp_path)
     assert [shape.name for shape in shapes] == ["visual1"]
     assert notes == ("base: mesh 'package://nowhere/cube.stl' was not found",)
-    assert hidden_layers(TreeSubject.from_robot(robot, tmp_path)) == (), "links stand in for what is missing"
+    assert hidden_layers(RobotSubject.from_robot(robot, tmp_path)) == (), "links stand in for what is missing"
     (tmp_path / "broken.stl").write_text("not a mesh")
     pytest.importorskip("trimesh")
     _, notes = visual_shapes(appell.load(MESHED.format("broken.stl")), tmp_path)
@@ -228,7 +228,7 @@ def test_a_motion_of_another_robot_is_refused() -> None:
 
 
 def test_anything_with_poses_can_be_shown() -> None:
-    subject = TreeSubject.from_robot(appell.load("planar2r"))
+    subject = RobotSubject.from_robot(appell.load("planar2r"))
     assert subject_of(subject) is subject
     former = {name: getattr(subject, name) for name in SAME_NAMES}
     former |= {old: getattr(subject, new) for new, old in FORMER_NAMES.items()}

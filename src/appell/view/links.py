@@ -65,12 +65,6 @@ def inertia_ellipsoid(body: Body) -> tuple[np.ndarray, np.ndarray]:
     """Semi-axes [m] and axes (3, 3) of the ellipsoid of uniform density with a body's mass and inertia.
 
     Its moments are I_x = m (b² + c²)/5 and so on, so a² = 5 (I_y + I_z - I_x)/(2 m).
-
-    Example:
-        >>> from appell.model.body import Body
-        >>> ball = Body("ball", mass=5.0, inertia=(0.5, 0, 0, 0.5, 0, 0.5))  # 2/5 m r² with r = 0.5
-        >>> inertia_ellipsoid(ball)[0].tolist()
-        [0.5, 0.5, 0.5]
     """
     if body.mass <= 0.0:
         return np.zeros(3), np.eye(3)

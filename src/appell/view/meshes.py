@@ -24,13 +24,7 @@ PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH"
 
 
 def visual_shapes(robot: Robot, folder: Path | None = None) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
-    """Shapes of all bodies, and a note per missing mesh; `folder` is that of the description.
-
-    Example:
-        >>> import appell
-        >>> visual_shapes(appell.load("puma560"))
-        ((), ())
-    """
+    """Shapes of all bodies, and a note per missing mesh; `folder` is that of the description."""
     shapes: list[Shape] = []
     notes: list[str] = []
     for body in robot.bodies:

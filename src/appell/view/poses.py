@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def body_poses(robot: Robot, q: ArrayLike) -> dict[str, np.ndarray]:
-    """Poses (..., 4, 4) of all bodies in the world, at q (..., nq). Plain NumPy arithmetic; nothing is compiled.
-
-    Example:
-        >>> import appell, numpy as np
-        >>> arm = appell.load("planar2r")
-        >>> poses = body_poses(arm, [0.3, -0.2])
-        >>> bool(np.allclose(poses["link2"], arm.pose([0.3, -0.2], "link2")))
-        True
-    """
+    """Poses (..., 4, 4) of all bodies in the world, at q (..., nq). Plain NumPy arithmetic; nothing is compiled."""
     q = np.asarray(q, dtype=float)
     batch_shape = q.shape[:-1]
     tree = robot.tree

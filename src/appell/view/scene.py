@@ -56,12 +56,7 @@ class Camera(NamedTuple):
 
 
 def fit_camera(points: np.ndarray, size: float) -> Camera:
-    """A view that shows all points (N, 3); a planar mechanism is seen along its normal.
-
-    Example:
-        >>> fit_camera(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 1.5).up.tolist()  # planar in z: y is up
-        [0.0, 1.0, 0.0]
-    """
+    """A view that shows all points (N, 3); a planar mechanism is seen along its normal."""
     low, high = points.min(axis=0), points.max(axis=0)
     thin = (high - low) < FLATNESS_TOL * size
     if thin[2] and not thin[:2].all():

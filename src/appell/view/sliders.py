@@ -40,13 +40,7 @@ class Slider:
 
 
 def joint_sliders(robot: Robot, size: float) -> tuple[Slider, ...]:
-    """Sliders of all moving joints; without limits the range is ±π or ±`size` [m].
-
-    Example:
-        >>> import appell
-        >>> [slider.label for slider in joint_sliders(appell.load("planar2r"), 1.0)]
-        ['joint1', 'joint2']
-    """
+    """Sliders of all moving joints; without limits the range is ±π or ±`size` [m]."""
     sliders: list[Slider] = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
@@ -69,13 +63,7 @@ def _label(joint: str, kind, k: int) -> str:
 
 
 def configuration(robot: Robot, values: np.ndarray) -> np.ndarray:
-    """Configuration q (nq,) for the values of all sliders (nv,).
-
-    Example:
-        >>> import appell
-        >>> configuration(appell.load("planar2r"), np.array([0.1, 0.2])).tolist()
-        [0.1, 0.2]
-    """
+    """Configuration q (nq,) for the values of all sliders (nv,)."""
     parts = []
     for kind, _, v in _pieces(robot):
         own = np.asarray(values[v : v + kind.nv], dtype=float)

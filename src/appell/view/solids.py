@@ -63,12 +63,7 @@ def lathe(profile, segments: int = SEGMENTS, closed: bool = False) -> Mesh:
 
 
 def box(edges) -> Mesh:
-    """A block around the origin with edges along x, y, z. [m]
-
-    Example:
-        >>> box((1, 2, 3)).volume
-        6.0
-    """
+    """A block around the origin with edges along x, y, z. [m]"""
     corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     squares = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
     faces = [triangle for a, b, c, d in squares for triangle in ((a, b, c), (a, c, d))]
@@ -101,12 +96,7 @@ def ring(radius: float, thickness: float) -> Mesh:
 
 
 def rod(start, end, radius: float) -> Mesh:
-    """A cylinder from one point to another. [m]
-
-    Example:
-        >>> rod((0, 0, 0), (2, 0, 0), 0.1).vertices[:, 0].max().round(9).item()
-        2.0
-    """
+    """A cylinder from one point to another. [m]"""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = frame_along(end - start), (start + end) / 2

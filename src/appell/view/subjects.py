@@ -35,53 +35,12 @@ SAME_NAMES = ("name", "size", "sliders", "start", "shapes", "notes", "poses")
 
 
 @dataclass(frozen=True)
-class TreeSubject(BaseSubject):
-    """A kinematic tree.
+class RobotSubject(BaseSubject):
+    """A kinematic tree, or one with loop closures: sliders move its independent joints, and the loops stay closed.
 
     Example:
         >>> import appell
-        >>> arm = TreeSubject.from_robot(appell.load("planar2r"))
-        >>> len(arm.sliders), sorted(arm.poses(arm.start))
-        (2, ['base', 'link1', 'link2'])
-    """
-
-    @classmethod
-    def from_robot(cls, robot: Robot, folder: Path | None = None) -> TreeSubject:
-        """The subject of a robot; `folder` is that of its description, for mesh files."""
-        start = start_configuration(robot)
-        size = robot_size(robot, start)
-        visuals, notes = visual_shapes(robot, folder)
-        shapes = (*visuals, *link_shapes(robot, size), *inertia_shapes(robot.bodies, size))
-        sliders = joint_sliders(robot, size)
-        return cls(robot, robot.name, size, start, sliders, tuple(slider.label for slider in sliders), shapes, notes)
-
-    @property
-    def tree(self) -> Robot:
-        """The spanning tree."""
-        return getattr(self.robot, "spanning_tree", self.robot)
-
-    def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
-        return configuration(self.tree, values)
-
-    def slider_values(self, q: np.ndarray) -> np.ndarray:
-        return slider_values(self.tree, q)
-
-    def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
-        if self.tree.nq == self.tree.nv:
-            return (1.0 - fraction) * q0 + fraction * q1
-        return self.tree.integrate(q0, fraction * self.tree.difference(q0, q1))
-
-    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        return body_poses(self.tree, q)
-
-
-@dataclass(frozen=True)
-class LoopSubject(TreeSubject):
-    """A robot with loop closures: sliders move the independent joints, and the others follow so that the loops stay closed.
-
-    Example:
-        >>> import appell
-        >>> bar = LoopSubject.from_robot(appell.load("four_bar"))
+        >>> bar = RobotSubject.from_robot(appell.load("four_bar"))
         >>> [slider.label for slider in bar.sliders]
         ['crank']
         >>> q = bar.configuration(np.array([1.0]), near=bar.start)
@@ -92,38 +51,54 @@ class LoopSubject(TreeSubject):
     independent: tuple[int, ...] = ()
 
     @classmethod
-    def from_robot(cls, robot: Any, folder: Path | None = None) -> LoopSubject:
+    def from_robot(cls, robot: Any, folder: Path | None = None) -> RobotSubject:
         """The subject of a robot; `folder` is that of its description, for mesh files."""
-        tree, start = robot.spanning_tree, np.array(robot.reference_configuration)
+        tree, closures = getattr(robot, "spanning_tree", robot), getattr(robot, "closures", ())
+        start = np.array(robot.reference_configuration) if closures else start_configuration(tree)
         size = robot_size(tree, start)
         visuals, notes = visual_shapes(tree, folder)
         points: dict[str, list] = {}  # where bodies are joined by closures
-        for closure in robot.closures:
+        for closure in closures:
             points.setdefault(closure.body1, []).append(closure.pose1.xyz)
             points.setdefault(closure.body2, []).append(closure.pose2.xyz)
         shapes = (*visuals, *link_shapes(tree, size, points), *inertia_shapes(tree.bodies, size))
-        independent = tuple(velocity_indices(tree, robot.independent_velocities))
-        sliders = joint_sliders(tree, size)
-        enough = len(robot.actuator_names) >= robot.nv
-        return cls(
-            robot, robot.name, size, start, tuple(sliders[k] for k in independent),
-            robot.actuator_names if enough else robot.qd_names, shapes, notes, independent,
-        )  # fmt: skip
+        sliders, independent, actuators = joint_sliders(tree, size), tuple(range(tree.nv)), ()
+        if closures:
+            independent = tuple(velocity_indices(tree, robot.independent_velocities))
+            sliders = tuple(sliders[k] for k in independent)
+            actuators = robot.actuator_names if len(robot.actuator_names) >= robot.nv else robot.qd_names
+        names = actuators or tuple(slider.label for slider in sliders)
+        return cls(robot, robot.name, size, start, sliders, names, shapes, notes, independent)
+
+    @property
+    def tree(self) -> Robot:
+        """The spanning tree."""
+        return getattr(self.robot, "spanning_tree", self.robot)
 
     def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         """`near` itself if the loops do not close with these values."""
-        all_values = super().slider_values(near)
+        if self.tree is self.robot:
+            return configuration(self.tree, values)
+        all_values = slider_values(self.tree, near)
         all_values[list(self.independent)] = values
         q = configuration(self.tree, all_values)
         solution = self.robot.solve_loop_closure(q, fixed_joints=self.robot.independent_velocities)
         return solution.q if solution.status == "closed" else near
 
     def slider_values(self, q: np.ndarray) -> np.ndarray:
-        return super().slider_values(q)[list(self.independent)]
+        return slider_values(self.tree, q)[list(self.independent)]
+
+    def interpolate(self, q0: np.ndarray, q1: np.ndarray, fraction: float) -> np.ndarray:
+        if self.tree.nq == self.tree.nv:
+            return (1.0 - fraction) * q0 + fraction * q1
+        return self.tree.integrate(q0, fraction * self.tree.difference(q0, q1))
+
+    def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        return body_poses(self.tree, q)
 
     def forces(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        actuated = self.actuator_names == self.robot.actuator_names
-        return (self.robot.inverse_dynamics if actuated else self.robot.generalized_forces)(q, qd, qdd)
+        unactuated = self.tree is not self.robot and self.actuator_names != self.robot.actuator_names
+        return (self.robot.generalized_forces if unactuated else self.robot.inverse_dynamics)(q, qd, qdd)
 
 
 def start_configuration(robot: Robot) -> np.ndarray:
@@ -142,7 +117,7 @@ def subject_of(shown: Any, folder: Path | None = None) -> Subject:
     Example:
         >>> import appell
         >>> type(subject_of(appell.load("delta"))).__name__
-        'LoopSubject'
+        'RobotSubject'
     """
     if isinstance(shown, Subject):
         return shown
@@ -155,14 +130,10 @@ def subject_of(shown: Any, folder: Path | None = None) -> Subject:
     )
 
 
-@subject_of.register
-def _(robot: Robot, folder: Path | None = None) -> Subject:
-    return TreeSubject.from_robot(robot, folder)
-
-
-@subject_of.register
-def _(robot: ClosedLoopRobot, folder: Path | None = None) -> Subject:
-    return LoopSubject.from_robot(robot, folder)
+@subject_of.register(Robot)
+@subject_of.register(ClosedLoopRobot)
+def _(robot: Any, folder: Path | None = None) -> Subject:
+    return RobotSubject.from_robot(robot, folder)
 
 
 @subject_of.register

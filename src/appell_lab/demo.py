@@ -1,4 +1,4 @@
-"""The picture of `appell demo`: a motion of the PUMA and its joint torques."""
+"""The tables and the picture of `appell demo`: torques, mass matrix and operation counts of the built-in PUMA."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.compiler.count import count_operations
 from appell.kinematics.trajectories import joint_line
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
+from appell.table import Table
+from appell_lab.reproduce import mata2002
+from appell_lab.reproduce.cost import SIX, operations
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
+Q = (0.3, -0.6, 0.5, 0.2, 0.7, -0.4)
+QD = (0.5, -0.4, 0.3, 0.6, -0.5, 0.4)
+QDD = (1.0, 0.8, -0.6, 0.5, 0.4, -0.3)
+"""The state of the tables. [rad, rad/s, rad/s²]"""
 START = (-0.9, -1.9, 3.1, 0.0, 1.3, 0.0)
 END = (0.9, -0.3, 1.9, 0.8, -0.6, 1.5)
 DURATION = 1.5
@@ -19,6 +27,49 @@ DURATION = 1.5
 HAND_LENGTH = 0.12
 """Length of the line along the approach axis of the last link. [m]"""
 HAND_COLOUR = "#882255"
+
+
+def demo_tables(robot: Robot) -> tuple[Table, ...]:
+    """All tables."""
+    return torque_table(robot), mass_matrix_table(robot), cost_table(robot)
+
+
+def torque_table(robot: Robot) -> Table:
+    """Torques at one state by two methods, and the accelerations from these torques."""
+    tau = robot.inverse_dynamics(Q, QD, QDD)
+    other = robot.inverse_dynamics(Q, QD, QDD, method="newton_euler")
+    back = robot.forward_dynamics(Q, QD, tau)
+    gravity = robot.gravity(Q).round(12).tolist()  # rounding errors are shown as zero
+    rows = tuple(zip(robot.joint_names, Q, QD, QDD, tau.tolist(), gravity, strict=True))
+    notes = (
+        f"Gibbs-Appell and Newton-Euler differ by {abs(tau - other).max():.1e} N m at most.",
+        f"Forward dynamics returns the accelerations within {abs(back - QDD).max():.1e} rad/s².",
+    )
+    columns = ("joint", "q [rad]", "qd [rad/s]", "qdd [rad/s²]", "torque [N m]", "of gravity [N m]")
+    return Table("Torques at one state", columns, rows, notes)
+
+
+def mass_matrix_table(robot: Robot) -> Table:
+    """The mass matrix at the same state."""
+    rows = tuple((name, *row) for name, row in zip(robot.joint_names, robot.mass_matrix(Q).tolist(), strict=True))
+    return Table("Mass matrix M(q) [kg m²]", ("", *robot.joint_names), rows)
+
+
+def cost_table(robot: Robot) -> Table:
+    """Products and sums, compared with those of Mata et al. 2002."""
+    printed = {
+        ("inverse_dynamics", "mata2002"): mata2002.TABLE_1[mata2002.GIBBS_APPELL],
+        mata2002.HESSIAN: mata2002.TABLE_3["inertia matrix D"],
+        mata2002.BIAS_VECTOR: mata2002.TABLE_3["bias vector"],
+        mata2002.FORWARD: mata2002.TABLE_3["total"],
+    }
+    rows = []
+    for (function, method), paper in printed.items():
+        general, own = operations(function, method, SIX), count_operations(robot, function, method, compiled=True)
+        counts = ((paper.products_six, paper.sums_six), (general.mul, general.add), (own.mul, own.add))
+        rows.append((function, *(f"{products:4} / {sums}" for products, sums in counts)))
+    columns = ("function", "Mata 2002, any six joints", "appell, any six joints", "appell, this PUMA compiled")
+    return Table("Products / sums of one evaluation", columns, tuple(rows))
 
 
 def draw_motion(robot: Robot, path: str) -> None:
