@@ -17,6 +17,7 @@ import numpy as np
 from appell.deprecation import renamed_arguments
 from appell.errors import IdentificationError
 from appell.identification.parameters import link_columns, parameter_names, preferred_order
+from appell.model.parameters import PER_LINK
 from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
@@ -164,6 +165,19 @@ def random_regressors(
         return append_terms(link_columns(robot, K), terms, q, qd, qdd)
 
     return draw
+
+
+def base_regressor(
+    robot: AnyRobot, base: BaseParameters, terms: Sequence[RegressorTerm], q, qd, qdd, check: bool = True
+):
+    """K_b of the base parameters, (..., nv, b); the other columns are dropped before terms are appended."""
+    inertial = PER_LINK * len(robot.system.parameter_bodies)
+    kept = np.array(base.independent, dtype=int)
+    K = robot.regressor(q, qd, qdd, check=check)[..., kept[kept < inertial]]
+    if not terms:
+        return K
+    added = append_terms(K[..., :0], terms, q, qd, qdd)[..., kept[kept >= inertial] - inertial]
+    return np.concatenate([K, added], axis=-1)
 
 
 class ColumnChoice(NamedTuple):

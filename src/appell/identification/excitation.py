@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, IdentificationError
-from appell.identification.base import BaseParameters, base_parameters
+from appell.identification.base import BaseParameters, base_parameters, base_regressor
 from appell.identification.fourier import FourierMotion, fourier_series, starting_at_rest
 from appell.identification.identify import DEFAULT_TERMS
-from appell.identification.parameters import link_columns, nominal_parameters
-from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
+from appell.identification.parameters import nominal_parameters
+from appell.robot.regressor_terms import RegressorTerm, as_terms
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
@@ -49,17 +49,6 @@ class MotionLimits:
     velocity: ArrayLike | None = None
     acceleration: ArrayLike | None = None
     effort: ArrayLike | None = None
-
-
-@dataclass(frozen=True)
-class _JointLimits:
-    """The same as arrays (n,)."""
-
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    effort: np.ndarray
 
 
 @renamed_arguments(columns="terms")
@@ -115,12 +104,12 @@ def excitation(
     return search.motion(best)
 
 
-def _joint_limits(robot: Robot, given: MotionLimits) -> _JointLimits:
-    """Limits of the caller, of the robot, or the default ones."""
+def _joint_limits(robot: Robot, given: MotionLimits) -> MotionLimits:
+    """Limits of the caller, of the robot, or the default ones, as arrays (n,)."""
     joints = robot.moving_joints
     reach = np.array([0.5 if joint.kind == "prismatic" else np.pi for joint in joints])
     own = np.array([[j.limits.lower, j.limits.upper, j.limits.velocity, j.limits.effort] for j in joints]).T
-    limits = _JointLimits(
+    limits: Any = MotionLimits(
         _limit("lower", given.lower, np.where(np.isfinite(own[0]), own[0], -reach)),
         _limit("upper", given.upper, np.where(np.isfinite(own[1]), own[1], reach)),
         _limit("velocity", given.velocity, np.where(np.isfinite(own[2]), own[2], DEFAULT_VELOCITY)),
@@ -150,7 +139,7 @@ class _Search:
     robot: Robot
     terms: Sequence[RegressorTerm]
     base: BaseParameters
-    limits: _JointLimits
+    limits: Any
     duration: float
     harmonics: int
 
@@ -173,16 +162,12 @@ class _Search:
         first, last = self.limits.lower + margin - low, self.limits.upper - margin - high
         return first + share * np.maximum(last - first, 0.0), factor[..., None] * a, factor[..., None] * b
 
-    def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, check: bool = True) -> np.ndarray:
-        """K_b of the base parameters, (..., nv, b)."""
-        K = link_columns(self.robot, self.robot.regressor(q, qd, qdd, check=check))
-        return append_terms(K, self.terms, q, qd, qdd)[..., list(self.base.independent)]
-
     def costs(self, x: np.ndarray) -> np.ndarray:
         """Logarithm of the condition number plus the penalty on forces, for x (m, size)."""
         times = np.arange(16 * self.harmonics) * (self.duration / (16 * self.harmonics))
         states = fourier_series(*self.coefficients(x), self.duration, times)
-        K = self.regressor(*(array.reshape(-1, self.robot.nv) for array in states), check=False)
+        flat = (array.reshape(-1, self.robot.nv) for array in states)
+        K = base_regressor(self.robot, self.base, self.terms, *flat, check=False)
         rows = K.reshape(len(x), -1, len(self.base))
         scale = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
         gram = np.swapaxes(rows, 1, 2) @ rows / (scale[:, :, None] * scale[:, None, :])
@@ -207,7 +192,7 @@ class _Search:
         times = np.linspace(0.0, self.duration, 256 * self.harmonics)
         for factor in (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2):
             states = fourier_series(center, factor * a, factor * b, self.duration, times)
-            K = self.regressor(*states)
+            K = base_regressor(self.robot, self.base, self.terms, *states)
             if self.effort_violation(K).max() <= 0.03:
                 rows = K.reshape(-1, len(self.base))
                 singular = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)

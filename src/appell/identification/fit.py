@@ -27,14 +27,9 @@ EXCITATION_TOL = 1e-7
 
 @dataclass(frozen=True)
 class Fit:
-    """Base parameters fitted to a recording.
+    """Base parameters `values` (b,), with weights and standard deviations `sigma` of the residuals of the velocities, (nv,).
 
-    Attributes:
-        values: (b,).
-        weights: weights of the velocities, (nv,).
-        sigma: standard deviation of the residuals of each velocity. [N m, N]
-        operator: G with values = G z for the weighted stacked system.
-        condition_number: condition number of that system, columns scaled to unit length.
+    The weighted stacked system has the solution values = `operator` z, and this condition number with unit columns.
     """
 
     values: np.ndarray
@@ -70,8 +65,7 @@ def fit_base_parameters(
 ) -> Fit:
     """Solve with fixed weights, or update them from the residuals until they converge.
 
-    `resting` has the names of the joints that do not move, for the error about parameters that are not excited; None
-    allows such parameters.
+    `resting` are the joints that do not move, named in the error about unexcited parameters; None allows these.
     """
     require_choice("solver", solver, SOLVERS)
     if resting is not None:
@@ -87,10 +81,7 @@ def fit_base_parameters(
 
 
 def huber_weights(residuals: np.ndarray, excluded: np.ndarray) -> np.ndarray:
-    """Weights of samples (n, nv) after P. Huber: 1 up to 1.345 standard deviations, then proportional to 1 / |residual|.
-
-    The standard deviation of each column is that of the median of the fitted residuals, which is robust to outliers.
-    """
+    """Huber weights of samples (n, nv): 1 up to 1.345 standard deviations (from the median), then as 1 / |residual|."""
     scale = np.maximum(np.median(np.abs(residuals[~excluded]), axis=0) / 0.6745, np.finfo(float).tiny)
     return np.minimum(1.0, HUBER_WIDTH * scale / np.maximum(np.abs(residuals), np.finfo(float).tiny))
 
@@ -121,7 +112,7 @@ def _solve(data: QRFactors, solver: str, weights: np.ndarray) -> Fit:
     scale = np.linalg.norm(A, axis=0)
     scale[scale == 0.0] = 1.0
     rest = float(sum(weight * factor.rest for weight, factor in zip(weights, data.factors, strict=True)))
-    G = SOLVERS[solver](A / scale, z, rest, int(data.counts.sum())) / scale[:, None]
+    G = SOLVERS[solver](A / scale, z, rest, data.count * len(data.factors)) / scale[:, None]
     values = G @ z
     singular = np.linalg.svd(A / scale, compute_uv=False)
     return Fit(values, weights, _sigma(data, A, G, values), G, float(singular[0] / max(singular[-1], 1e-300)))
@@ -133,7 +124,7 @@ def _sigma(data: QRFactors, A: np.ndarray, G: np.ndarray, values: np.ndarray) ->
     edges = np.cumsum([0, *(len(factor.R) for factor in data.factors)])
     used = np.array([leverage[a:b].sum() for a, b in pairwise(edges)])
     rounding = 1e-24 * max(factor.power for factor in data.factors)
-    return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.counts - used, 1.0))
+    return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.count - used, 1.0))
 
 
 def require_excitation(data: QRFactors, base: BaseParameters, resting: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification import signals
-from appell.identification.base import BaseParameters
+from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.options import Holdout
 from appell.identification.recording import Recording
 from appell.robot.regressor_terms import RegressorTerm
@@ -52,10 +52,7 @@ def filtered_motion(
     qd: np.ndarray | None = None,
     qdd: np.ndarray | None = None,
 ) -> RecordedMotion:
-    """Filter and differentiate; the ends, where a filter lacks samples on one side, are cut off.
-
-    Forces are not filtered here: decimation filters them together with the regressor.
-    """
+    """Filter q and differentiate; cut the ends, where the filter lacks samples. Decimation filters the forces later."""
     t, q, tau = recording
     period = recording.period
     if cutoff is not None:
@@ -141,18 +138,10 @@ class Observations:
         for first in range(0, len(self.t), count):
             last = min(first + count, len(self.t))
             raw = slice(first * factor, (last - 1) * factor + len(kernel))
-            K, tau = self._regressor(*(x[raw] for x in self.motion[1:4])), self.motion.tau[raw]
-            yield Rows(first, self.t[first:last], *(signals.decimate(x, kernel, factor) for x in (K, tau)))
-
-    def _regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """K_b, (n, nv, b); columns that are not base parameters are dropped before the terms are appended."""
-        inertial = 10 * len(self.robot.tree.links)
-        kept = np.array(self.base.independent, dtype=int)
-        K = self.robot.regressor(q, qd, qdd, check=False)[..., kept[kept < inertial]]
-        if not self.terms:
-            return K
-        added = np.concatenate([term.columns(q, qd, qdd) for term in self.terms], axis=-1)
-        return np.concatenate([K, added[..., kept[kept >= inertial] - inertial]], axis=-1)
+            K = base_regressor(self.robot, self.base, self.terms, *(x[raw] for x in self.motion[1:4]), check=False)
+            yield Rows(
+                first, self.t[first:last], *(signals.decimate(x, kernel, factor) for x in (K, self.motion.tau[raw]))
+            )
 
     @cached_property
     def forces(self) -> np.ndarray:

@@ -42,13 +42,9 @@ class PhysicalFit(NamedTuple):
 
 @dataclass(frozen=True)
 class PriorParameters:
-    """Parameters at θ = 0, and the map from θ to parameters.
+    """Parameters Φ (p,) at θ = 0, ten for each of the `links` first, and the map from θ to parameters.
 
-    Attributes:
-        parameters: Φ, (p,), with consistent links.
-        links: number of links, which come first with ten parameters each.
-        positive: which of the others are positive; their θ is logarithmic.
-        scale: unit of the others' θ.
+    The θ of `positive` parameters of terms is logarithmic, that of the others in units of `scale`.
     """
 
     parameters: np.ndarray
@@ -76,12 +72,7 @@ class PriorParameters:
 
 
 def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: PriorParameters, prior_std: float) -> PhysicalFit:
-    """The minimum of the objective, from the prior.
-
-    Args:
-        A, z: the data's R factor in units of its noise, (b, b) and (b,).
-        B: base parameters of all parameters, (b, p).
-    """
+    """The minimum of the objective for data A (b, b), z (b,) and base parameters B (b, p), starting from the prior."""
     from scipy.optimize import least_squares
 
     data = A @ B

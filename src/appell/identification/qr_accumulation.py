@@ -17,21 +17,12 @@ from appell.identification.observations import Rows
 
 @dataclass(frozen=True)
 class QRFactor:
-    """Rows of one velocity: |K β - tau|² = |R β[columns] - z|² + rest.
-
-    Attributes:
-        columns: base parameters that enter, (c,).
-        R, z: (c, c) and (c,).
-        rest: squared residual that no parameters remove.
-        count: number of samples.
-        power: |tau|².
-    """
+    """Rows of one velocity: |K β - tau|² = |R β[columns] - z|² + rest; `power` is |tau|²."""
 
     columns: np.ndarray
     R: np.ndarray
     z: np.ndarray
     rest: float
-    count: int
     power: float
 
     def residual(self, values: np.ndarray) -> float:
@@ -41,10 +32,11 @@ class QRFactor:
 
 @dataclass(frozen=True)
 class QRFactors:
-    """One factor per velocity, for b = `size` base parameters."""
+    """One factor per velocity, of `count` samples and b = `size` base parameters."""
 
     factors: tuple[QRFactor, ...]
     size: int
+    count: int
 
     def stacked(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All factors as one system A β = z, rows times the root of the weight of their velocity."""
@@ -64,21 +56,11 @@ class QRFactors:
         """|K_j β - tau_j|² of every velocity."""
         return np.array([factor.residual(values) for factor in self.factors])
 
-    @property
-    def counts(self) -> np.ndarray:
-        """Samples of every velocity."""
-        return np.array([factor.count for factor in self.factors])
-
 
 def accumulate_qr(
     pieces: Iterable[Rows], used: np.ndarray, excluded: np.ndarray, weights: np.ndarray | None = None
 ) -> QRFactors:
-    """The R factors of all samples but the excluded ones (n,).
-
-    Args:
-        used: which base parameters enter the force of each velocity, (nv, b).
-        weights: weight of each sample and velocity, (n, nv); 1 by default.
-    """
+    """The R factors of all samples but the excluded ones (n,), with base parameters `used` (nv, b) and weights (n, nv)."""
     columns = [np.flatnonzero(row) for row in used]
     R = [np.zeros((0, len(own) + 1)) for own in columns]
     count, power = 0, np.zeros(len(used))
@@ -98,6 +80,7 @@ def accumulate_qr(
         size = len(own)
         full = np.zeros((size + 1, size + 1))
         full[: len(corner)] = corner
-        rest = float(full[size, size] ** 2)
-        factors.append(QRFactor(own, full[:size, :size], full[:size, size], rest, count, float(energy)))
-    return QRFactors(tuple(factors), used.shape[1])
+        factors.append(
+            QRFactor(own, full[:size, :size], full[:size, size], float(full[size, size] ** 2), float(energy))
+        )
+    return QRFactors(tuple(factors), used.shape[1], count)

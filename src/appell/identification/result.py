@@ -12,14 +12,13 @@ import numpy as np
 
 from appell.checks import require_choice
 from appell.deprecation import renamed_attribute
-from appell.identification.base import BaseParameters
+from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.identified_robot import identified_robot
 from appell.identification.observations import Observations, default_decimation, filtered_motion
 from appell.identification.options import Holdout
-from appell.identification.parameters import link_columns
 from appell.identification.pseudo_inertia import is_consistent
 from appell.identification.recording_checks import require_recording, require_usable
-from appell.robot.regressor_terms import RegressorTerm, append_terms
+from appell.robot.regressor_terms import RegressorTerm
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -140,8 +139,7 @@ class Identification:
 
     def predict(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
         """Actuator forces along a motion, friction and offsets included, (..., nv). [N m, N]"""
-        K = link_columns(self.nominal_robot, self.nominal_robot.regressor(q, qd, qdd))
-        return append_terms(K, self.terms, q, qd, qdd)[..., list(self.base.independent)] @ self.base_parameters
+        return base_regressor(self.nominal_robot, self.base, self.terms, q, qd, qdd) @ self.base_parameters
 
     def validate(self, recording: tuple[ArrayLike, ArrayLike, ArrayLike]) -> RelativeError:
         """Relative error of the predicted forces along another recording (t, q, tau) of the joints, with the same filter."""
