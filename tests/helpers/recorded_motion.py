@@ -11,8 +11,8 @@ import numpy as np
 
 import appell
 from appell.identification import MotionLimits, Transmission
-from appell.identification.fourier import FourierMotion
-from appell.identification.parameters import nominal_parameters
+from appell.identification.base import nominal_parameters
+from appell.identification.excitation import FourierMotion
 from appell.robot.regressor_terms import Coulomb, Coupling, Offset, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 from helpers.shared_data import shared

@@ -13,8 +13,7 @@ from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
-from appell.identification.base import choose_columns
-from appell.identification.parameters import nominal_parameters
+from appell.identification.base import choose_columns, nominal_parameters
 from appell.identification.reduced import base_robot
 from appell.robot.regressor_terms import Coupling, CustomTerm, as_terms
 

@@ -11,7 +11,7 @@ from helpers.recorded_motion import tx40
 
 import appell
 from appell.identification import MotionLimits
-from appell.identification.fourier import FourierMotion
+from appell.identification.excitation import FourierMotion
 from appell.model.joint import Limits
 
 

@@ -16,13 +16,16 @@ import numpy as np
 
 from appell.deprecation import renamed_arguments
 from appell.errors import IdentificationError
-from appell.identification.parameters import link_columns, parameter_names, preferred_order
 from appell.model.parameters import PER_LINK
 from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
 if TYPE_CHECKING:
     from appell.robot.regressor_terms import AnyRobot
+    from appell.robot.robot import Robot
+
+LINK_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+"""Names of the inertial parameters of a body; mx = m cx."""
 
 ZERO_COLUMN_TOL = 1e-9
 """Columns smaller than this, relative to the largest, count as zero."""
@@ -151,6 +154,39 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
     dependent = tuple(sorted(set(range(len(names))) - set(choice.independent) - choice.zero))
     used = np.asarray((np.abs(draw(20)[:, :, list(choice.independent)]) > 1e-12).any(axis=0))
     return BaseParameters(names, choice.independent, dependent, tuple(sorted(choice.zero)), choice.B, used, certificate)
+
+
+def parameter_names(robot: AnyRobot, terms: Sequence[RegressorTerm]) -> tuple[str, ...]:
+    """Inertial parameters of all links, then those of the terms."""
+    inertial = [f"{name}[{body}]" for body, _ in robot.system.parameter_bodies for name in LINK_PARAMETERS]
+    return (*inertial, *(name for term in terms for name in term.names(robot)))
+
+
+def nominal_parameters(robot: Robot, terms: Sequence[RegressorTerm]) -> np.ndarray:
+    """Their values in the robot's description."""
+    return np.concatenate([link_columns(robot, robot.parameters), *(term.nominal_values(robot) for term in terms)])
+
+
+def link_columns(robot: AnyRobot, entries: np.ndarray) -> np.ndarray:
+    """Parameters, or columns of the regressor, of the links alone: rotors are a term (`Rotor`)."""
+    return entries[..., : PER_LINK * len(robot.system.parameter_bodies)]
+
+
+def preferred_order(robot: AnyRobot, count: int) -> list[int]:
+    """Columns in order of preference as base parameters.
+
+    First the parameters that act on the joint of their own body, then those of the terms, and last those that are
+    customarily regrouped towards the base (Khalil and Gautier): mass, first moment along the axis, and one moment of
+    inertia across it.
+    """
+    bodies = robot.system.parameter_bodies
+    inertial = PER_LINK * len(bodies)
+    regrouped: list[int] = []
+    for i, (_, axis) in enumerate(bodies):
+        moment = {0: 9, 1: 4, 2: 6}[axis]  # Izz, Ixx, Iyy across x, y, z
+        regrouped += [PER_LINK * i, PER_LINK * i + 1 + axis, PER_LINK * i + moment]
+    first = [k for k in range(inertial) if k not in regrouped]
+    return [*first, *range(inertial, count), *regrouped]
 
 
 def random_regressors(

@@ -11,11 +11,10 @@ from appell.checks import require_finite, require_real_array
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError
 from appell.identification import signals
-from appell.identification.base import base_parameters
+from appell.identification.base import base_parameters, nominal_parameters
 from appell.identification.fit import correlation_times, fit_observations
 from appell.identification.observations import Observations, default_decimation, filtered_motion
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission
-from appell.identification.parameters import nominal_parameters
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
 from appell.identification.recording import Recording
 from appell.identification.recording_checks import require_recording, require_usable

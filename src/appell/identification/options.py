@@ -67,13 +67,14 @@ class Transmission:
         N, n = self.matrix, robot.nv
         if N is not None and (robot.nq, n) != (len(N), len(N)):
             raise ArgumentError(f"transmission has {len(N)} joints, {robot.name!r} has nq = {robot.nq} and nv = {n}.")
-        if self.torque_constants is not None:
-            constants = require_real_array("torque_constants", self.torque_constants)
-            if require_finite("torque_constants", constants).shape not in ((), (1,), (n,), (n, n)):
-                raise ArgumentError(
-                    f"torque_constants has shape {constants.shape}, expected ({n},), one per joint "
-                    f"{', '.join(robot.joint_names)}, or ({n}, {n})."
-                )
+        constants = require_real_array(
+            "torque_constants", 1.0 if self.torque_constants is None else self.torque_constants
+        )
+        if require_finite("torque_constants", constants).shape not in ((), (1,), (n,), (n, n)):
+            names = ", ".join(robot.joint_names)
+            raise ArgumentError(
+                f"torque_constants has shape {constants.shape}, expected ({n},), one per joint {names}, or ({n}, {n})."
+            )
 
     coordinates = renamed_attribute("coordinates", "joint_coordinates")
     torques = renamed_attribute("torques", "joint_forces")

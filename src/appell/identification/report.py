@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError
-from appell.identification.parameters import LINK_PARAMETERS
+from appell.identification.base import LINK_PARAMETERS
 from appell.identification.recording_checks import runs
 from appell.model.joints import KINDS
 from appell.plotting import COLOURS, new_figure, save_figure, tidy

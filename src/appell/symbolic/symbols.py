@@ -47,48 +47,10 @@ class SymbolGroup:
 
 
 @dataclass(frozen=True)
-class LinkSymbols:
-    """The symbols of one link."""
-
-    mass: SymbolGroup
-    com: SymbolGroup
-    inertia: SymbolGroup
-    rotor: SymbolGroup
-    origin: SymbolGroup
-
-    @classmethod
-    def of(cls, tree: Tree, i: int) -> LinkSymbols:
-        link, number = tree.links[i], i + 1
-        siblings = sum(other.parent == link.parent for other in tree.links)
-        origin = f"l{link.parent + 1}" + (f"_{number}" if siblings > 1 else "")
-        return cls(
-            mass=SymbolGroup.of(f"m{number}", ("",), (link.inertia.mass,)),
-            com=SymbolGroup.of(f"lc{number}", AXES, link.inertia.com),
-            inertia=SymbolGroup.of(f"I{number}", PRODUCTS, link.inertia.inertia),
-            rotor=SymbolGroup.of(f"Ir{number}", ("",), (link.armature,)),
-            origin=SymbolGroup.of(origin, AXES, link.origin),
-        )
-
-    @property
-    def groups(self) -> tuple[SymbolGroup, ...]:
-        return (self.mass, self.com, self.inertia, self.rotor, self.origin)
-
-    def substitute(self, link: Link, ring: HarmonicRing) -> Link:
-        """The link with variables for its numbers."""
-        inertia = Sym3(*(self.inertia.scalar(ring, suffix) for suffix in PRODUCTS))
-        return replace(
-            link,
-            inertia=Inertia.at_center(self.mass.scalar(ring), self.com.vector(ring), inertia),
-            armature=self.rotor.scalar(ring),
-            origin=self.origin.vector(ring),
-        )
-
-
-@dataclass(frozen=True)
 class TreeSymbols:
-    """The symbols of a tree; those of gravity are magnitudes, with a sign for each component."""
+    """The symbols of every link by kind, and those of gravity: magnitudes, with a sign for each component."""
 
-    links: tuple[LinkSymbols, ...]
+    links: tuple[dict[str, SymbolGroup], ...]
     gravity: SymbolGroup
     gravity_signs: tuple[float, ...]
 
@@ -96,11 +58,11 @@ class TreeSymbols:
     def of(cls, tree: Tree) -> TreeSymbols:
         gravity = SymbolGroup.of("g", AXES, (abs(value) for value in tree.gravity))
         signs = tuple(-1.0 if value < 0 else 1.0 for value in tree.gravity)
-        return cls(tuple(LinkSymbols.of(tree, i) for i in range(len(tree.links))), gravity, signs)
+        return cls(tuple(_link_symbols(tree, i) for i in range(len(tree.links))), gravity, signs)
 
     @property
     def groups(self) -> list[SymbolGroup]:
-        return [self.gravity, *(group for link in self.links for group in link.groups)]
+        return [self.gravity, *(group for link in self.links for group in link.values())]
 
     @property
     def values(self) -> dict[str, float]:
@@ -109,11 +71,30 @@ class TreeSymbols:
 
     def substitute(self, tree: Tree, ring: HarmonicRing) -> Tree:
         """The tree with variables for its numbers."""
-        links = (symbols.substitute(link, ring) for symbols, link in zip(self.links, tree.links, strict=True))
+        links = tuple(_substituted(link, symbols, ring) for link, symbols in zip(tree.links, self.links, strict=True))
         components = zip(self.gravity.vector(ring), self.gravity_signs, strict=True)
-        return replace(tree, links=tuple(links), gravity=Vec3(*(size * sign for size, sign in components)))
+        return replace(tree, links=links, gravity=Vec3(*(size * sign for size, sign in components)))
 
     def short_names(self, used: set[str]) -> dict[str, str]:
         """Names without a suffix for the symbols that are the only ones of their group in use."""
         used_names = {group.name: [name for name in group.values if name in used] for group in self.groups}
         return {names[0]: short for short, names in used_names.items() if len(names) == 1}
+
+
+def _link_symbols(tree: Tree, i: int) -> dict[str, SymbolGroup]:
+    link, number = tree.links[i], i + 1
+    siblings = sum(other.parent == link.parent for other in tree.links)
+    return {
+        "mass": SymbolGroup.of(f"m{number}", ("",), (link.inertia.mass,)),
+        "com": SymbolGroup.of(f"lc{number}", AXES, link.inertia.com),
+        "inertia": SymbolGroup.of(f"I{number}", PRODUCTS, link.inertia.inertia),
+        "rotor": SymbolGroup.of(f"Ir{number}", ("",), (link.armature,)),
+        "origin": SymbolGroup.of(f"l{link.parent + 1}{f'_{number}' * (siblings > 1)}", AXES, link.origin),
+    }
+
+
+def _substituted(link: Link, symbols: dict[str, SymbolGroup], ring: HarmonicRing) -> Link:
+    mass, com = symbols["mass"].scalar(ring), symbols["com"].vector(ring)
+    inertia = Inertia.at_center(mass, com, Sym3(*(symbols["inertia"].scalar(ring, suffix) for suffix in PRODUCTS)))
+    armature, origin = symbols["rotor"].scalar(ring), symbols["origin"].vector(ring)
+    return replace(link, inertia=inertia, armature=armature, origin=origin)
