@@ -1,1 +1,1 @@
-"""Robot descriptions: URDF, MJCF, closures beside them, built-in robots, files of compiled robots."""
+"""Robot descriptions: URDF, MJCF, loop closures, built-in robots, files of compiled robots."""

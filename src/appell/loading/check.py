@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 
 from appell.errors import ModelError
 from appell.loading.load import problems_of, read
-from appell.loading.parsed import ParsedRobot
+from appell.loading.source import ParsedRobot
 from appell.model.check.problem import CheckReport
 from appell.model.check.repair import repair
 from appell.robot.robot import Robot
@@ -21,16 +21,16 @@ def check(source: Any, *, fix: Literal[True]) -> Robot: ...
 
 
 def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
-    """Every defect of a robot description at once, or the nearest description without them.
+    """All defects of a robot description, or the nearest description without defects.
 
     Args:
         source: whatever `appell.load` takes, or a `Robot`.
-        fix: return a repaired robot instead of the report, and tell what was changed by one `appell.ModelWarning`.
-            Mass properties become the nearest physically consistent ones (`appell.model.check.repair`); what has no
-            nearest right value, such as a missing name, still raises `ModelError`.
+        fix: return a repaired robot instead of the report; one `appell.ModelWarning` lists the changes. Mass properties
+            become the nearest physically consistent ones (`appell.model.check.repair`); defects without a nearest valid
+            value, such as a missing name, raise `ModelError`.
 
     Returns:
-        A report: iterate over it, print it, or ask for `.errors`, `.warnings`, `.ok`.
+        A report with `.errors`, `.warnings` and `.ok`; iterable and printable.
 
     Example:
         >>> import appell
@@ -40,14 +40,14 @@ def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
         >>> print(appell.check(robot))
         planar2r: no defects found
     """
-    reading = ParsedRobot(source) if isinstance(source, Robot) else None
+    parsed = ParsedRobot(source) if isinstance(source, Robot) else None
     try:
-        reading = reading or read(source)
+        parsed = parsed or read(source)
     except ModelError as error:
         if fix or not error.problems:
             raise
         return CheckReport(error.problems[0].file or "description", error.problems)
-    problems = problems_of(reading)
+    problems = problems_of(parsed)
     if not fix:
-        return CheckReport(reading.robot.source or reading.robot.name, problems)
-    return repair(reading.robot, problems)
+        return CheckReport(parsed.robot.source or parsed.robot.name, problems)
+    return repair(parsed.robot, problems)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, ModelError, unknown_name_message
+from appell.checks import require_choice
+from appell.errors import ArgumentError, ModelError
+from appell.loading import catalogue
 from appell.loading.loops import find
-from appell.loading.parsed import ParsedRobot
-from appell.loading.source import Source, open_source
+from appell.loading.source import ParsedRobot, Source, open_source
+from appell.model.body import Body
+from appell.model.check import inspect, raise_or_warn
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
-from appell.model.check.structure import has_axis
-from appell.model.floating_base import with_floating_base
+from appell.model.check.repair import with_unit_axis
 from appell.model.joint import Joint
 from appell.robot.robot import Robot
 
-ROUNDING = 1e-12
+LOADERS = ("urdf", "mjcf", "yourdfpy_object")
+"""Modules of this package, each with `recognises(source)` and `read(source)`."""
 
-
-LOADERS = ("named", "urdf", "mjcf", "yourdfpy_object")
-
-
-BASES = {"fixed": lambda robot: robot, "floating": with_floating_base}
-
+BASES = ("fixed", "floating")
+ROOT_JOINT = "root_joint"
+NEUTRAL, AT_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6
+"""State of the floating joint in which the robot is at the place of a fixed one."""
 
 MIMIC = {"couple": True, "ignore": False}
 """Whether a mimic joint follows its leader, for each value of the argument."""
@@ -35,20 +35,20 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
 
     Args:
         source: path of a URDF or MJCF file, its text, a `yourdfpy.URDF`, or a name of `appell.robots.names()`. A file
-            that has the name of a built-in robot is reached as `"./name"`.
-        base: `"fixed"` (the root link stands still) or `"floating"` (it moves freely: a joint `root_joint` from a new
-            body `world` carries it, and its seven coordinates and six speeds come first).
-        mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` gives them coordinates of their own.
+            with the name of a built-in robot is loaded as `"./name"`.
+        base: `"fixed"`, or `"floating"`: a floating joint `root_joint` connects the root link to a new body `world`, and
+            its seven coordinates and six velocities come first.
+        mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` makes them independent.
         loops: closed loops: the path of a YAML file or its content as a mapping (`docs/howto/closed_loops.md`); `"ignore"`
-            for the tree alone. By default what belongs to the description: equalities `connect` and `weld` of an MJCF, or
-            the file `robot.loops.yaml` beside `robot.urdf`.
+            for the spanning tree alone. Default: the equalities `connect` and `weld` of an MJCF, or the file
+            `robot.loops.yaml` next to `robot.urdf`.
 
     Returns:
         A `Robot`, or a `ClosedLoopRobot` where there are loops (of built-in robots also a `spherical.SphericalRobot`).
 
     Raises:
-        ModelError: the description leaves the dynamics without meaning. `error.problems` are all its defects, as
-            `appell.check` lists them; those that are not errors are told by one `appell.ModelWarning`.
+        ModelError: the description does not define the dynamics. `error.problems` lists all its defects, as
+            `appell.check` does; defects that are not errors give one `appell.ModelWarning`.
 
     Example:
         >>> import appell
@@ -59,35 +59,32 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
         >>> appell.load(f"<robot name='r'><link name='base'/><link name='bob'>{mass}</link>{joint}</robot>").joint_names
         ('pivot',)
     """
-    from appell.model.check import inspect, raise_or_warn
-
-    if mimic not in MIMIC:
-        raise ArgumentError(unknown_name_message("mimic", mimic, MIMIC))
-    if base not in BASES:
-        raise ArgumentError(unknown_name_message("base", base, BASES))
-    reading = read(source)
-    if not isinstance(reading.robot, Robot):  # a mechanism with loops: how it moves is its own
+    require_choice("mimic", mimic, MIMIC)
+    require_choice("base", base, BASES)
+    parsed = read(source)
+    if not isinstance(parsed.robot, Robot):  # a built-in mechanism with closed loops
         if base != "fixed":
             raise ArgumentError(
-                f"{reading.robot.name} has closed loops; only robots without them can have a floating base."
+                f"{parsed.robot.name} has closed loops; only robots without them can have a floating base."
             )
-        raise_or_warn(problems_of(reading))
-        return reading.robot
-    robot = replace(reading.robot, coupled=MIMIC[mimic])
-    raise_or_warn(problems_of(replace(reading, robot=robot)))
-    robot = replace(robot, joints=tuple(map(_with_unit_axis, robot.joints)))
-    based = BASES[base](robot)
-    if based is not robot:  # a root that moves must meet inertia too
+        raise_or_warn(problems_of(parsed))
+        return parsed.robot
+    robot = replace(parsed.robot, coupled=MIMIC[mimic])
+    raise_or_warn(problems_of(replace(parsed, robot=robot)))
+    robot = replace(robot, joints=tuple(map(with_unit_axis, robot.joints)))
+    based = robot
+    if base == "floating":
+        based = with_floating_base(robot)
         raise_or_warn([problem for problem in inspect(based) if problem.severity == ERROR])
-    found = None if loops == "ignore" else (reading.loops if loops is None else None) or find(loops, reading.path)
-    return based if found is None else found.closed(based)
+    closures = None if loops == "ignore" else (parsed.loops if loops is None else None) or find(loops, parsed.path)
+    return based if closures is None else closures.closed(based)
 
 
 def read(given: Any) -> ParsedRobot:
-    """The robot as its description has it, right or wrong."""
-    from appell.loading.catalogue import names
-
-    source = open_source(given, names())
+    """The robot of a description, before any check."""
+    source = open_source(given, catalogue.names())
+    if isinstance(given, str) and given in catalogue.names():
+        return ParsedRobot(catalogue.build(given), virtual=catalogue.virtual_bodies(given))
     for name in LOADERS:
         loader = import_module(f"appell.loading.{name}")
         if loader.recognises(source):
@@ -95,21 +92,31 @@ def read(given: Any) -> ParsedRobot:
     raise ModelError(_unknown(source))
 
 
-def _with_unit_axis(joint: Joint) -> Joint:
-    """The joint with its axis of length 1; an axis that is so up to rounding keeps its numbers."""
-    length = math.hypot(*joint.axis)
-    if abs(length - 1.0) <= ROUNDING or not has_axis(joint):
-        return joint
-    x, y, z = (value / length for value in joint.axis)
-    return replace(joint, axis=(x, y, z))
+def with_floating_base(robot: Robot) -> Robot:
+    """The robot with a floating joint from a new root `world` to its root body; its coordinates come first."""
+    children = {joint.child for joint in robot.joints}
+    (root,) = (body.name for body in robot.bodies if body.name not in children)
+    world = _unused_name("world", robot.body_names)
+    joint = Joint(_unused_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root)
+    start = robot.initial_state
+    return replace(
+        robot,
+        bodies=(Body(world), *robot.bodies),
+        joints=(joint, *robot.joints),
+        initial_state=start and ((*NEUTRAL, *start[0]), (*AT_REST, *start[1])),
+    )
 
 
-def problems_of(reading: ParsedRobot) -> tuple[Problem, ...]:
-    """What could not be read, and what is wrong with what could."""
-    from appell.model.check import inspect
+def _unused_name(name: str, taken) -> str:
+    while name in taken:
+        name = f"{name}_"
+    return name
 
-    robot = getattr(reading.robot, "spanning_tree", reading.robot)  # of a mechanism with loops
-    return sorted_by_place((*reading.problems, *inspect(robot, reading.virtual)))
+
+def problems_of(parsed: ParsedRobot) -> tuple[Problem, ...]:
+    """All defects: those of reading and those of the robot."""
+    robot = getattr(parsed.robot, "spanning_tree", parsed.robot)  # for robots with closed loops
+    return sorted_by_place((*parsed.problems, *inspect(robot, parsed.virtual)))
 
 
 def _unknown(source: Source) -> str:

@@ -1,13 +1,12 @@
 """MJCF: the format of MuJoCo, read by MuJoCo itself (extra `mjcf`), so that defaults, includes and units are its own.
 
-Of the compiled model we keep bodies, joints (free ones are floating, balls spherical), gravity and linear couplings of two
-joints (as mimic). Coordinates are MuJoCo's: q is its qpos, reference angles included; what differs, the order of a
-quaternion's entries and the axes of a free body's velocity, is done by `Robot.to_mujoco`. A body with several joints
-becomes a row of bodies without mass, the last of which is the body; a joint beside the body's origin puts one more frame
-between.
+Read are bodies, joints (free joints become floating, ball joints spherical), gravity and linear couplings of two joints (as
+mimic). Coordinates are MuJoCo's: q is its qpos, reference angles included; `Robot.to_mujoco` converts the order of quaternion
+entries and the axes of a free body's velocity. A body with several joints becomes a chain of massless bodies that ends in the
+body; a joint that is not at the body's origin adds one more frame.
 Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones
-(`mjcf_loops`). Contacts and tendons are not part of the model. What is left out and would change the motion of the robot by
-itself (springs, gravity compensation, other equalities) is told by a warning.
+(`mjcf_loops`). Contacts and tendons are not part of the model. Elements that are left out but change the motion (springs,
+gravity compensation, other equalities) give a warning.
 """
 
 from __future__ import annotations
@@ -20,13 +19,10 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ModelError
-from appell.loading.mjcf_loops import closes_loop, loops_of
-from appell.loading.mjcf_visuals import visuals_of
-from appell.loading.parsed import ParsedRobot, ProblemLog
-from appell.loading.quaternion import rotation
-from appell.loading.source import Source
-from appell.loading.xml import local_name, parse, xml_error
-from appell.model.body import Body, Six
+from appell.loading.mjcf_loops import closes_loop, loops_of, rotation
+from appell.loading.source import ParsedRobot, Source
+from appell.loading.xml import ProblemLog, local_name, parse, xml_error
+from appell.model.body import Body, Six, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
 from appell.robot.robot import Robot
@@ -77,7 +73,7 @@ def _mujoco() -> ModuleType:
 
 
 class _Names:
-    """The compiled model with a name for everything, also for what the file leaves unnamed."""
+    """The compiled model with names for all bodies and joints, generated where the file has none."""
 
     def __init__(self, model: Any, lines: dict[tuple[str, str], int]) -> None:
         self.model = model
@@ -87,7 +83,7 @@ class _Names:
         self.joints = _unique([model.joint(i).name for i in range(model.njnt)], "joint")
 
     def new(self, wanted: str) -> str:
-        """A name that no body has yet."""
+        """An unused body name."""
         name = _unused(wanted, self.bodies)
         self.bodies.append(name)
         return name
@@ -109,7 +105,7 @@ def _unused(wanted: str, taken: list[str]) -> str:
 
 
 def _lines(source: Source) -> dict[tuple[str, str], int]:
-    """Lines of named bodies and joints of this file; what it includes stays without."""
+    """Line numbers of named bodies and joints of this file, without included files."""
     root = parse(source.data, source.label, source.encoding)
     return {
         (local_name(str(element.tag)).removeprefix("free"), element.get("name", "")): int(element.sourceline or 0)
@@ -121,10 +117,10 @@ def _lines(source: Source) -> dict[tuple[str, str], int]:
 
 
 def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
-    """Body i and the joints that lead to it from its parent, with frames between them."""
+    """Body i and the joints from its parent to it."""
     model, name = names.model, names.bodies[i]
     body = Body(
-        name, float(model.body_mass[i]), _triple(model.body_ipos[i]), _inertia(model, i), visuals_of(model, i),
+        name, float(model.body_mass[i]), _triple(model.body_ipos[i]), _inertia(model, i), _visuals(model, i),
         line=names.lines.get(("body", name), 0),
     )  # fmt: skip
     if i == 0:
@@ -169,7 +165,7 @@ def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
 
 
 def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn: np.ndarray) -> Pose:
-    """Where the joint stands at q = 0. The model gives it at the reference q = ref; a free body's q is its whole pose."""
+    """Pose of the joint at q = 0. The model has it at the reference q = ref; the q of a free body is its whole pose."""
     if model.jnt_type[k] == _FREE:
         return Pose()
     reference = float(model.qpos0[model.jnt_qposadr[k]]) if model.jnt_type[k] in (_SLIDE, _HINGE) else 0.0
@@ -192,7 +188,46 @@ def _gravity(names: _Names) -> Triple:
     return (0.0, 0.0, 0.0) if off else _triple(names.model.opt.gravity)
 
 
-# --- what ties joints together, and what is left out --------------------------------------------------------------------
+# --- visual shapes ------------------------------------------------------------------------------------------------------
+
+
+_SIZES = {
+    2: ("sphere", lambda s: (s[0],)),
+    3: ("capsule", lambda s: (s[0], 2 * s[1])),
+    5: ("cylinder", lambda s: (s[0], 2 * s[1])),
+    6: ("box", lambda s: (2 * s[0], 2 * s[1], 2 * s[2])),
+}  # mjtGeom; MuJoCo gives half lengths
+_MESH = 7
+
+
+def _visuals(model: Any, body: int) -> tuple[Visual, ...]:
+    """The geoms of a body, without planes, height fields and ellipsoids."""
+    geoms = range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
+    return tuple(visual for g in geoms if (visual := _visual(model, g)) is not None)
+
+
+def _visual(model: Any, g: int) -> Visual | None:
+    kind = int(model.geom_type[g])
+    place, turn = model.geom_pos[g], rotation(model.geom_quat[g])
+    r, g_, b, a = (float(value) for value in model.geom_rgba[g])
+    if kind in _SIZES:
+        name, size = _SIZES[kind]
+        return Visual(name, size(model.geom_size[g].tolist()), Pose.from_matrix(place, turn), rgba=(r, g_, b, a))
+    if kind != _MESH:
+        return None
+    # MuJoCo transforms a mesh to its centre of mass and principal axes; this is the inverse, to the frame of its file.
+    mesh = int(model.geom_dataid[g])
+    turn = turn @ rotation(model.mesh_quat[mesh]).T
+    pose = Pose.from_matrix(place - turn @ model.mesh_pos[mesh], turn)
+    return Visual("mesh", tuple(model.mesh_scale[mesh].tolist()), pose, _file(model, mesh), (r, g_, b, a))
+
+
+def _file(model: Any, mesh: int) -> str:
+    start = int(model.mesh_pathadr[mesh])
+    return model.paths[start:].split(b"\0")[0].decode() if start >= 0 else model.mesh(mesh).name
+
+
+# --- couplings of joints, and elements that are left out --------------------------------------------------------------------
 
 
 def _couplings(names: _Names, notes: ProblemLog) -> dict[str, Mimic]:

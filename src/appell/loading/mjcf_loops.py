@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from appell.closed_loop.closure import LoopClosure
 from appell.loading.loops import Loops
-from appell.loading.quaternion import rotation
 from appell.model.pose import Pose
 
 _CONNECT, _WELD = 0, 1  # mjtEq
@@ -52,3 +52,8 @@ def _coordinates(model: Any, k: int, qpos: np.ndarray) -> tuple[float, ...]:
     start, kind = int(model.jnt_qposadr[k]), int(model.jnt_type[k])
     own = qpos[start : start + {_FREE: 7, _BALL: 4}.get(kind, 1)].tolist()
     return tuple([*own[:-4], *own[-3:], own[-4]] if kind in (_FREE, _BALL) else own)
+
+
+def rotation(quaternion: Any) -> np.ndarray:
+    """Rotation matrix of a quaternion w, x, y, z, as MuJoCo stores it."""
+    return Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()

@@ -1,4 +1,4 @@
-"""What the user handed in, opened: a file, text, an object or the name of a built-in robot."""
+"""Sources of robot descriptions (files, text, objects, names of built-in robots) and what loaders return for them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from appell.errors import ModelError, unknown_name_message
 from appell.loading.xml import root_tag
+from appell.model.check.problem import Problem
+from appell.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from appell.loading.loops import Loops
 
 
 @dataclass(frozen=True)
 class Source:
-    """An opened source. Loaders look at it to recognise what is theirs.
+    """An opened source; each loader decides from it whether it is responsible.
 
     Attributes:
-        label: what messages call it, such as the file's name.
+        label: name in messages, such as the file name.
         tag: name of the XML root element, empty where the source is not XML.
         data: the XML, encoded.
-        encoding: of the data where it is known, else None and the XML says it.
-        path: of the file, where it is one.
-        given: the source as the user gave it.
+        encoding: of the data; None if the XML declares it.
+        path: of the file, if it is one.
+        given: the argument of `appell.load`.
     """
 
     label: str
@@ -30,6 +35,24 @@ class Source:
     tag: str = ""
     data: bytes = b""
     encoding: str | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class ParsedRobot:
+    """A robot as a loader reads it, before any check.
+
+    Attributes:
+        problems: what could not be read; the robot has default values there.
+        virtual: massless bodies that the loader added.
+        loops: loop closures of the description, if any.
+        path: of the file, if it is one.
+    """
+
+    robot: Robot
+    problems: tuple[Problem, ...] = ()
+    virtual: frozenset[str] = frozenset()
+    loops: Loops | None = None
     path: Path | None = None
 
 
@@ -47,7 +70,7 @@ def open_source(given: Any, names: tuple[str, ...]) -> Source:
 def _from_text(text: str | bytes) -> Source:
     if isinstance(text, bytes):
         return Source("", text, root_tag(text, ""), text)
-    # The declaration of an encoding means nothing in text that is already decoded.
+    # Decoded text may still declare an encoding, which no longer applies.
     plain = re.sub(r"^\ufeff?(\s*)<\?xml[^>]*\?>", r"\1", text)
     data = plain.lstrip("\ufeff").encode("utf-8", errors="replace")
     return Source("", text, root_tag(data, "", "utf-8"), data, "utf-8")

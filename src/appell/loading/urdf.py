@@ -1,12 +1,12 @@
 """URDF: the unified robot description format.
 
 Read are links (mass properties, visual shapes), joints and, of transmissions, only the motor's inertia
-(`drake:rotor_inertia`, `drake:gear_ratio`). A gear ratio alone, such as `mechanicalReduction`, changes nothing: it acts
-on the dynamics only together with a rotor. Meshes are kept as names, not opened. Everything else (collision, gazebo,
+(`drake:rotor_inertia`, `drake:gear_ratio`). A gear ratio alone, such as `mechanicalReduction`, has no effect: it acts
+on the dynamics only together with a rotor. Meshes are file names, not opened. Everything else (collision, gazebo,
 sensors, safety controllers) is not part of the model.
 
-Where a file is silent: no `inertial` means no mass, no `axis` means x, no `limit` (or no `lower`, `upper` in it) means
-unlimited. A fixed joint cannot mimic; that it does is left out. The order of links and joints is kept.
+Defaults: no `inertial` means no mass, no `axis` means x, no `limit` (or no `lower`, `upper` in it) means unlimited. A
+`mimic` of a fixed joint is ignored. The order of links and joints is kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from appell.loading.parsed import ParsedRobot, ProblemLog, XmlNode
-from appell.loading.source import Source
-from appell.loading.xml import parse
+from appell.loading.source import ParsedRobot, Source
+from appell.loading.xml import ProblemLog, XmlNode, parse
 from appell.model.body import Body, Six, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
@@ -91,7 +90,7 @@ def _mass(inertial: XmlNode) -> float:
 
 
 def _inertia(inertial: XmlNode, pose: Pose) -> Six:
-    """The tensor along the axes of the body, whatever axes the file gives it in."""
+    """The inertia tensor along the axes of the body."""
     node = inertial.child("inertia")
     if inertial and not node:
         inertial.note("missing", "<inertial> has no <inertia>", "Add <inertia ixx=... iyy=... izz=.../>.")
@@ -101,14 +100,14 @@ def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     if pose.rpy == (0.0, 0.0, 0.0):
         return xx, xy, xz, yy, yz, zz
     R = pose.rotation
-    turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    turned = (turned + turned.T) / 2
-    xx, xy, xz, yy, yz, zz = turned[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    tensor = (tensor + tensor.T) / 2
+    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
     return xx, xy, xz, yy, yz, zz
 
 
 def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
-    """A shape to draw. One that cannot be read is left out with a warning: it has no part in the dynamics."""
+    """A visual shape. Invalid ones are left out with a warning: they do not affect the dynamics."""
     quiet = ProblemLog(node.notes.file)
     visual = _shape(replace(node, notes=quiet), colours)
     if quiet.problems or visual is None:
@@ -168,7 +167,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
 
 
 def _limits(node: XmlNode) -> Limits:
-    """Limits, infinite where absent. The greatest number there is stands for infinity, which URDF cannot write."""
+    """Limits, infinite where absent. The largest float stands for infinity, which URDF cannot represent."""
     defaults = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
     values = {name: node.number(name, default, infinite=True) for name, default in defaults.items()}
     return Limits(**{

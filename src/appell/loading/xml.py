@@ -1,11 +1,15 @@
-"""XML from files that nobody vouches for: no document types, no entities, no network, positions of errors.
+"""Parsing of untrusted XML: no document types, no entities, no network, positions of errors.
 
-A document type declaration is the only way to define entities, which can expand without bound or fetch other files, and
-no robot description needs one: it is refused before anything else is read.
+A document type declaration is the only way to define entities, which can expand without bound or fetch other files. No robot
+description needs one: it raises an error before anything else is read.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 from xml.parsers import expat
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
@@ -14,30 +18,30 @@ from appell.errors import ModelError
 from appell.model.check.problem import Problem
 
 
-class _Found(Exception):
-    """The root element begins; stop here."""
+class _RootFound(Exception):
+    """Ends the parser at the root element."""
 
 
 def root_tag(data: bytes, label: str, encoding: str | None = None) -> str:
     """Name of the root element without its namespace, read from the prolog alone."""
     parser = expat.ParserCreate(encoding)
-    found: list[str] = []
+    tags: list[str] = []
 
-    def refuse(*_) -> None:
+    def reject(*_) -> None:
         raise xml_error(
-            label, parser.CurrentLineNumber, "a document type declaration (DOCTYPE) is refused, it can define entities",
+            label, parser.CurrentLineNumber, "a document type declaration (DOCTYPE) is not allowed, it can define entities",
             "Remove it.",
         )  # fmt: skip
 
     def stop(name: str, _) -> None:
-        found.append(name)
-        raise _Found
+        tags.append(name)
+        raise _RootFound
 
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartDoctypeDeclHandler = reject
     parser.StartElementHandler = stop
     try:
         parser.Parse(data, True)
-    except _Found:
+    except _RootFound:
         pass
     except ModelError:
         raise
@@ -45,11 +49,11 @@ def root_tag(data: bytes, label: str, encoding: str | None = None) -> str:
         raise xml_error(label, error.lineno, f"not XML: {expat.errors.messages[error.code]}") from None
     except (LookupError, ValueError) as error:
         raise xml_error(label, 1, f"not XML: {error}", "Save it as UTF-8.") from None
-    return local_name(found[0])
+    return local_name(tags[0])
 
 
 def parse(data: bytes, label: str, encoding: str | None = None) -> etree._Element:
-    """The root element. Prefixes without a namespace declaration are kept as part of the name, as robot tools do."""
+    """The root element. Undeclared namespace prefixes stay part of the name, as in other robot software."""
     parser = etree.XMLParser(
         encoding=encoding, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
         remove_comments=True, remove_pis=True, recover=True,
@@ -70,6 +74,108 @@ def local_name(tag: str) -> str:
 
 
 def xml_error(label: str, line: int, what: str, fix: str = "Is the file complete?") -> ModelError:
-    """The error for text that cannot be read at all."""
+    """The error for text that is not valid XML."""
     problem = Problem("xml", "description", what, fix, line, label)
     return ModelError(str(problem), place=problem.place, problems=(problem,))
+
+
+# --- elements as numbers --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProblemLog:
+    """Collects the problems of one file while it is read."""
+
+    file: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, kind: str, where: str, line: int, what: str, fix: str) -> None:
+        self.problems.append(Problem(kind, where, what, fix, line, self.file))
+
+
+@dataclass(frozen=True)
+class XmlNode:
+    """An XML element, or None; reads attributes as numbers and logs every problem.
+
+    `where` is the robot element in messages. Attributes of an absent element have their defaults.
+    """
+
+    element: Any
+    where: str
+    notes: ProblemLog
+
+    def __bool__(self) -> bool:
+        return self.element is not None
+
+    @property
+    def line(self) -> int:
+        return 0 if self.element is None else int(self.element.sourceline or 0)
+
+    @property
+    def tag(self) -> str:
+        return "" if self.element is None else local_name(str(self.element.tag))
+
+    def children(self, tag: str = "", where: str = "") -> Iterator[XmlNode]:
+        """Child elements of this name, or all."""
+        for element in () if self.element is None else self.element:
+            if isinstance(element.tag, str) and tag in ("", local_name(element.tag)):
+                yield XmlNode(element, where or self.where, self.notes)
+
+    def child(self, tag: str) -> XmlNode:
+        """The first child element of this name, or an absent one."""
+        return next(self.children(tag), XmlNode(None, self.where, self.notes))
+
+    def text(self, attribute: str) -> str:
+        return "" if self.element is None else self.element.get(attribute) or ""
+
+    def required(self, attribute: str) -> str:
+        """A required attribute."""
+        text = self.text(attribute)
+        if not text.strip():
+            self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
+        return text
+
+    def number(self, attribute: str, default: float = 0.0, infinite: bool = False) -> float:
+        """An attribute as a number; infinity only where it is allowed."""
+        (value,) = self.numbers(attribute, (default,), infinite)
+        return value
+
+    def triple(self, attribute: str, default: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
+        """An attribute as three numbers."""
+        return self.numbers(attribute, default)
+
+    def numbers(self, attribute: str, default: tuple[float, ...], infinite: bool = False) -> tuple[float, ...]:
+        """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid."""
+        text = self.text(attribute)
+        words = text.split()
+        if not words:
+            return default
+        if len(words) != len(default):
+            self._fault("number", attribute, text, f"{len(default)} numbers" if len(default) > 1 else "one number")
+            return default
+        values = tuple(_number(word) for word in words)
+        if any(value is None for value in values):
+            self._fault("number", attribute, text, "decimal numbers" if len(default) > 1 else "a decimal number")
+            return default
+        if any(math.isnan(value) or (math.isinf(value) and not infinite) for value in values if value is not None):
+            self._fault("non-finite", attribute, text, "finite numbers" if len(default) > 1 else "a finite number")
+            return default
+        return tuple(value for value in values if value is not None)
+
+    def note(self, kind: str, what: str, fix: str) -> None:
+        self.notes.add(kind, self.where, self.line, what, fix)
+
+    def _fault(self, kind: str, attribute: str, text: str, expected: str) -> None:
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        fix = "Expand the macros with xacro first." if "${" in text else "Correct the value."
+        self.note(kind, f"{attribute}={shown!r} of <{self.tag}>, expected {expected}", fix)
+
+
+def _number(word: str) -> float | None:
+    """A number in plain notation with a decimal point, or None."""
+    if not word.isascii() or "_" in word:
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return None

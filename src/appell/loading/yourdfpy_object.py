@@ -1,6 +1,6 @@
-"""Robots that yourdfpy has read: its data classes, without its meshes.
+"""Robots read by yourdfpy: its data classes, without meshes.
 
-yourdfpy keeps neither lines nor the tags of rotors; what it dropped is not there. Its poses are matrices.
+yourdfpy keeps neither line numbers nor the tags of rotors. Its poses are matrices.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.loading.parsed import ParsedRobot
-from appell.loading.source import Source
+from appell.loading.source import ParsedRobot, Source
 from appell.model.body import Body, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
@@ -26,7 +25,7 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> ParsedRobot:
-    """The robot as yourdfpy holds it."""
+    """The robot of a `yourdfpy.URDF`."""
     robot = source.given.robot
     colours = {material.name: material.color for material in robot.materials or ()}
     return ParsedRobot(

@@ -14,7 +14,7 @@ from helpers.random_trees import over
 from helpers.states import random_states
 
 import appell
-from appell.model.floating_base import with_floating_base
+from appell.loading.load import with_floating_base
 from appell.model.joints import KINDS
 from appell.robot.robot import Robot
 

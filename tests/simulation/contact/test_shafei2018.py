@@ -12,7 +12,7 @@ from helpers.contact_robots import momentum_error, smallest_gap
 from helpers.shared_data import reference
 
 import appell
-from appell.model.floating_base import with_floating_base
+from appell.loading.load import with_floating_base
 from appell.simulation.contact.points import Points
 
 WALL = appell.Circle(radius=2.5)

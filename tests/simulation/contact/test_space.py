@@ -10,7 +10,7 @@ from helpers.closeness import assert_close
 from helpers.contact_robots import momentum_error, rod, smallest_gap, stacked_rod
 
 import appell
-from appell.model.floating_base import with_floating_base
+from appell.loading.load import with_floating_base
 from appell.simulation.contact.points import default_points
 
 SHELL = appell.Sphere(1.0)

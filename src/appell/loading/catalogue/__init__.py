@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice
 from appell.loading.catalogue.agile_wrist import agile_wrist
 from appell.loading.catalogue.random import ALL_KINDS, random_chain, random_tree
 
@@ -31,7 +31,7 @@ ROBOTS = (
 
 
 def names() -> tuple[str, ...]:
-    """Names that `appell.load` knows.
+    """Names of the built-in robots, for `appell.load`.
 
     Example:
         >>> from appell import robots
@@ -53,14 +53,12 @@ def build(name: str) -> Any:
 
 
 def virtual_bodies(name: str) -> frozenset[str]:
-    """Bodies of the built-in robot that rightly have no mass although they move: what its module lists in VIRTUAL_BODIES."""
+    """Moving bodies of the built-in robot that have no mass on purpose: VIRTUAL_BODIES of its module."""
     return getattr(_module(name), "VIRTUAL_BODIES", frozenset())
 
 
 def _module(name: str):
-    if name not in ROBOTS:
-        raise ArgumentError(unknown_name_message("built-in robot", name, ROBOTS))
-    return import_module(f"{__name__}.{name}")
+    return import_module(f"{__name__}.{require_choice('built-in robot', name, ROBOTS)}")
 
 
 __all__ = ["ALL_KINDS", "agile_wrist", "build", "names", "random_chain", "random_tree"]

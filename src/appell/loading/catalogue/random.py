@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_integer
 from appell.model.body import Body
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS as JOINT_KINDS
@@ -15,10 +15,10 @@ from appell.model.pose import Pose
 from appell.robot.robot import Robot
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
-"""What most robots are made of."""
+"""Joint types of most robots."""
 
 ALL_KINDS = tuple(JOINT_KINDS)
-"""Every kind of joint there is."""
+"""All joint types."""
 
 
 def random_chain(n: int, seed: int = 0, kinds: Sequence[str] = ("revolute",)) -> Robot:
@@ -26,8 +26,8 @@ def random_chain(n: int, seed: int = 0, kinds: Sequence[str] = ("revolute",)) ->
 
     Args:
         n: number of joints.
-        seed: of the generator; the same seed gives the same robot.
-        kinds: joint kinds to draw from.
+        seed: of the random generator.
+        kinds: joint types to draw from.
 
     Example:
         >>> from appell import robots
@@ -41,8 +41,8 @@ def random_tree(n: int, seed: int = 0, kinds: Sequence[str] = KINDS, branching: 
     """A tree of n joints; a joint starts a new branch with probability `branching`.
 
     Args:
-        n, seed: as of `random_chain`.
-        kinds: joint kinds to draw from; `robots.ALL_KINDS` are all that exist.
+        n, seed: as for `random_chain`.
+        kinds: joint types to draw from; `robots.ALL_KINDS` has all.
 
     Example:
         >>> from appell import robots
@@ -55,11 +55,9 @@ def random_tree(n: int, seed: int = 0, kinds: Sequence[str] = KINDS, branching: 
 
 
 def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching: float) -> Robot:
-    if n < 0:
-        raise ArgumentError(f"n is {n}, expected a number of joints >= 0.")
+    require_integer("n", n)
     for kind in kinds:
-        if kind not in ALL_KINDS:
-            raise ArgumentError(unknown_name_message("joint kind", kind, ALL_KINDS))
+        require_choice("joint kind", kind, ALL_KINDS)
     rng = np.random.default_rng([seed, n])
     bodies = [Body("base")]
     joints = []

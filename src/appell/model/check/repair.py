@@ -82,10 +82,7 @@ def nearest_body(body: Body, solid: bool = False) -> Body:
 
 def nearest_joint(joint: Joint) -> Joint:
     """The joint with a unit axis, ordered limits and no negative friction."""
-    length = math.hypot(*joint.axis)
-    if has_axis(joint) and abs(length - 1.0) > 1e-12:
-        x, y, z = (value / length for value in joint.axis)
-        joint = replace(joint, axis=(x, y, z))
+    joint = with_unit_axis(joint)
     limits = joint.limits
     if KINDS[joint.kind].limited:
         limits = replace(
@@ -97,6 +94,15 @@ def nearest_joint(joint: Joint) -> Joint:
         joint, limits=limits, damping=abs(joint.damping), friction=abs(joint.friction),
         rotor_inertia=max(joint.rotor_inertia, 0.0),
     )  # fmt: skip
+
+
+def with_unit_axis(joint: Joint) -> Joint:
+    """The joint with its axis divided by its length, unless that is 1 up to rounding."""
+    length = math.hypot(*joint.axis)
+    if abs(length - 1.0) <= 1e-12 or not has_axis(joint):
+        return joint
+    x, y, z = (value / length for value in joint.axis)
+    return replace(joint, axis=(x, y, z))
 
 
 def _changes(element: str, before: tuple, after: tuple) -> Iterator[str]:
