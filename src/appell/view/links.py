@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.model.joints import KINDS
 from appell.view.scene import Rgb, Shape
-from appell.view.solids import cylinder, frame_along, rod, sphere
+from appell.view.solids import cylinder, frame_along, pose_matrix, rod, sphere
 
 if TYPE_CHECKING:
     from appell.model.body import Body
@@ -42,8 +42,7 @@ def link_shapes(robot: Robot, size: float, points: Mapping[str, Sequence[Triple]
         kind = KINDS[joint.kind]
         if kind.nv:
             mesh = cylinder(2.0 * radius, 5.0 * radius) if kind.axial else sphere(2.5 * radius)
-            pose = np.eye(4)
-            pose[:3, :3] = frame_along(np.array(joint.axis))
+            pose = pose_matrix(frame_along(np.array(joint.axis)), (0.0, 0.0, 0.0))
             shapes.append(Shape(f"joint {joint.name}", joint.child, mesh.transformed(pose), JOINT_COLOUR))
     return tuple(shapes)
 
@@ -54,9 +53,8 @@ def inertia_shapes(bodies: Sequence[Body], size: float) -> tuple[Shape, ...]:
     for body in bodies:
         axes, rotation = inertia_ellipsoid(body)
         if 0.0 < axes.max() < size / 2:
-            pose = np.eye(4)
-            pose[:3, :3], pose[:3, 3] = rotation, body.com
-            mesh = sphere(1.0).scaled(np.maximum(axes, 0.02 * axes.max())).transformed(pose)
+            ellipsoid = sphere(1.0).scaled(np.maximum(axes, 0.02 * axes.max()))
+            mesh = ellipsoid.transformed(pose_matrix(rotation, body.com))
             shapes.append(Shape("inertia", body.name, mesh, INERTIA_COLOUR, 0.25, "inertia"))
     return tuple(shapes)
 

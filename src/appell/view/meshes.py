@@ -11,11 +11,10 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from appell.view.scene import Rgb, Shape
-from appell.view.solids import SOLIDS, Mesh
+from appell.view.solids import SOLIDS, Mesh, pose_matrix
 
 if TYPE_CHECKING:
     from appell.model.body import Visual
-    from appell.model.pose import Pose
     from appell.robot.robot import Robot
 
 DEFAULT_COLOUR: Rgb = (0.72, 0.74, 0.77)
@@ -36,7 +35,7 @@ def visual_shapes(robot: Robot, folder: Path | None = None) -> tuple[tuple[Shape
                 continue
             rgb = DEFAULT_COLOUR if visual.rgba is None else visual.rgba[:3]
             opacity = 1.0 if visual.rgba is None else visual.rgba[3]
-            transformed = mesh.transformed(pose_matrix(visual.pose))
+            transformed = mesh.transformed(pose_matrix(visual.pose.rotation, visual.pose.xyz))
             shapes.append(Shape(f"visual{number}", body.name, transformed, rgb, opacity, "meshes"))
     return tuple(shapes), tuple(dict.fromkeys(notes))
 
@@ -94,10 +93,3 @@ def read_mesh(path: Path) -> Mesh:
     if not len(mesh.faces):
         raise MeshError(f"mesh {path.name} cannot be read: it has no triangles")
     return Mesh(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces))
-
-
-def pose_matrix(pose: Pose) -> np.ndarray:
-    """A pose as a homogeneous transformation (4, 4)."""
-    matrix = np.eye(4)
-    matrix[:3, :3], matrix[:3, 3] = pose.rotation, pose.xyz
-    return matrix

@@ -59,9 +59,12 @@ def draw(
         configurations = [timeline.state(t).q for t in np.linspace(timeline.start, timeline.end, STATES_SHOWN)]
         tip_path = _tip_path(subject, timeline)
     figure = new_figure(7.0, 6.0)
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
     panel = figure.add_subplot(projection="3d", proj_type="ortho")
     triangles, colours = _triangles(subject, configurations, wall_shapes(walls, subject.size))
-    _fill(panel, triangles, colours)
+    if triangles:  # in one collection, so that they are sorted by depth
+        panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
     if tip_path is not None:
         panel.plot(*tip_path.T, color=PATH_COLOUR, linewidth=1.3)
     origins = np.array(
@@ -106,14 +109,6 @@ def _shade(shape: Shape, pose: np.ndarray, fade: float, triangles: list, colours
     colours.append(np.concatenate([rgb, np.full((len(rgb), 1), fade * shape.opacity)], axis=1))
 
 
-def _fill(panel: Any, triangles: Sequence[np.ndarray], colours: Sequence[np.ndarray]) -> None:
-    """All triangles in one collection, so that they are sorted by depth."""
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    if triangles:
-        panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
-
-
 def _tip_path(subject: Subject, timeline: Timeline) -> np.ndarray:
     """The longest path (N, 3) among the outermost points of all frames. [m]"""
     tips = {}
@@ -139,11 +134,9 @@ def _frame(panel: Any, subject: Subject, points: np.ndarray, origins: np.ndarray
         getattr(panel, f"set_{name}label")(f"{name} [m]")
     panel.set_box_aspect(spans, zoom=0.88)
     camera = fit_camera(origins, subject.size)
-    away = camera.position - camera.look_at
+    x, y, z = camera.position - camera.look_at
     flat = bool(camera.up[1])
-    panel.view_init(
-        90.0 if flat else _elevation(away), -90.0 if flat else float(np.degrees(np.arctan2(away[1], away[0])))
-    )
+    panel.view_init(*((90.0, -90.0) if flat else np.degrees([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)])))
     panel.set_title(subject.name, fontsize=11)
     for axis in (panel.xaxis, panel.yaxis, panel.zaxis):
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
@@ -151,7 +144,3 @@ def _frame(panel: Any, subject: Subject, points: np.ndarray, origins: np.ndarray
     if flat:
         panel.set_zticks([])
         panel.set_zlabel("")
-
-
-def _elevation(away: np.ndarray) -> float:
-    return float(np.degrees(np.arctan2(away[2], np.hypot(away[0], away[1]))))

@@ -98,8 +98,7 @@ def ring(radius: float, thickness: float) -> Mesh:
 def rod(start, end, radius: float) -> Mesh:
     """A cylinder from one point to another. [m]"""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = frame_along(end - start), (start + end) / 2
+    pose = pose_matrix(frame_along(end - start), (start + end) / 2)
     return cylinder(radius, float(np.linalg.norm(end - start))).transformed(pose)
 
 
@@ -108,6 +107,13 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes[:-1])])
     faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)]
     return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
+
+
+def pose_matrix(rotation, position) -> np.ndarray:
+    """The homogeneous transformation (4, 4) of a rotation (3, 3) and a position (3,)."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = rotation, position
+    return pose
 
 
 def frame_along(direction: np.ndarray) -> np.ndarray:
