@@ -162,7 +162,12 @@ class Bench:
             dyn = self.load(name, dtype, "columns")
             q0, qd0 = self.states(dyn.robot, FLEET, 2, dtype, "columns")
             for integrator in ("rk4", "semi_implicit_euler"):
-                options = {"steps": steps, "dt": 1e-4, "every": steps, "integrator": integrator, "check": False}
+                options = {
+                    "steps": steps,
+                    "dt": 1e-4,
+                    "save_every": steps,
+                    "options": appell.RolloutOptions(integrator, check=False),
+                }
                 seconds = self.seconds(lambda: appell.rollout(dyn, q0, 0 * qd0, **options), 3)  # noqa: B023
                 self.add(f"{name} rollout, {integrator}, steps", dtype, "columns", FLEET * steps / seconds)
 

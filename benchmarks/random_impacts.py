@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import appell
-from appell.simulation.contact.points import Points, default_points
+from appell.simulation.contact.points import ContactPoints, default_contact_points
 
 WALL = appell.Circle(radius=2.5)
 DURATION = 1.5
@@ -34,9 +34,9 @@ class Result(NamedTuple):
 
 
 @cache
-def tree() -> tuple[appell.Robot, Points]:
+def tree() -> tuple[appell.Robot, ContactPoints]:
     robot = appell.load("shafei_tree")
-    return robot, Points(robot, default_points(robot))
+    return robot, ContactPoints(robot, default_contact_points(robot))
 
 
 def random_start(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def random_start(seed: int) -> tuple[np.ndarray, np.ndarray]:
     while True:
         q = np.concatenate([rng.uniform(-np.pi, np.pi, 10), rng.uniform(-1.5, 1.5, 2)])
         qd = np.concatenate([rng.uniform(-2.0, 2.0, 10), rng.uniform(-1.0, 1.0, 2)])
-        positions, _ = tree()[1].paths(q[None], qd[None])
+        positions, _ = tree()[1].positions_and_velocities(q[None], qd[None])
         if WALL.gap(positions).min() > 0.01:
             return q, qd
 
@@ -54,10 +54,16 @@ def run_one(seed: int, restitution: float = 1.0) -> Result:
     """Simulate one start and check energy and walls in every sample."""
     robot, points = tree()
     try:
-        motion = appell.simulate(robot, *random_start(seed), DURATION, walls=[WALL], restitution=restitution)
+        motion = appell.simulate(
+            robot,
+            *random_start(seed),
+            DURATION,
+            surfaces=[WALL],
+            contact=appell.ContactOptions(restitution=restitution),
+        )
     except appell.SimulationError as error:
         return Result(seed, False, str(error), 0, np.nan, np.nan, np.nan)
-    gap = float(WALL.gap(points.paths(motion.q, motion.qd)[0]).min())
+    gap = float(WALL.gap(points.positions_and_velocities(motion.q, motion.qd)[0]).min())
     rise = float(np.diff(motion.energy).max())
     change = float(np.abs(motion.energy - motion.energy[0]).max())
     at_impacts = max((impact.energy_after - impact.energy_before for impact in motion.impacts), default=0.0)

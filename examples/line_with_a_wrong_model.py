@@ -19,7 +19,7 @@ start, seconds = line(0.0), 3.0
 print("error of the joints [rad]   largest      at the end")
 for name, controller in controllers.items():
     motion = appell.simulate(
-        robot, start.q, start.qd, seconds, control=controller, method="rk4", dt=1e-3, sample=0.02
+        robot, start.q, start.qd, seconds, controller=controller, method=appell.Integration("rk4", dt=1e-3), t_eval=0.02
     )  # fmt: skip
     error = np.abs(motion.q - line(motion.t).q).max(axis=1)
     print(f"{name:25s}  {error.max():10.2e}  {error[-1]:12.2e}")

@@ -35,8 +35,8 @@ def main() -> None:
     def springs(time, q, qd):
         return hold - 3e4 * (q[lengths] - rest)
 
-    motion = appell.simulate(robot, tilted, np.zeros(6), 10.0, tau=springs, sample=0.01)
-    lost = np.ptp(motion.energy - motion.work.drives) / np.ptp(motion.energy)
+    motion = appell.simulate(robot, tilted, np.zeros(6), 10.0, tau=springs, t_eval=0.01)
+    lost = np.ptp(motion.energy - motion.work.actuators) / np.ptp(motion.energy)
     print(f"on springs: loops open by {robot.closure_error(motion.q).max():.1e} m, energy off by {lost:.0e} of it")
 
     try:

@@ -25,11 +25,11 @@ def main() -> None:
     def elbow_turns(t, q, qd):
         return qd[1]
 
-    motion = appell.simulate(arm, [0.3, 0.5], [0.0, 0.0], 8.0, tau=drive, events=[elbow_turns], sample=0.01)
+    motion = appell.simulate(arm, [0.3, 0.5], [0.0, 0.0], 8.0, tau=drive, events=[elbow_turns], t_eval=0.01)
     still = (motion.qd == 0.0).mean(axis=0)
     for name, share, end in zip(motion.joint_names, still, motion.q[-1], strict=True):
         print(f"{name}: at rest for {share:.0%} of the time, ends at {end:.4f} rad")
-    print(f"work of the drives {motion.work.drives[-1]:.4f} J, lost in the joints {-motion.work.joints[-1]:.4f} J")
+    print(f"work of the drives {motion.work.actuators[-1]:.4f} J, lost in the joints {-motion.work.passive[-1]:.4f} J")
     print(f"energy unaccounted for: {np.abs(motion.balance).max():.1e} J")
     try:
         motion.plot("stick_and_slip.png")

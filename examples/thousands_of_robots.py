@@ -16,7 +16,7 @@ frequency = np.exp(rng.uniform(np.log(3.0), np.log(30.0), count))  # rad/s
 damping = rng.uniform(0.3, 1.5, count)
 gains = {"kp": np.outer(frequency**2, np.ones(6)), "kd": np.outer(2 * damping * frequency, np.ones(6))}
 
-options = {"law": "computed_torque", "gains": gains, "steps": steps, "dt": dt, "every": 10}
+options = {"law": "computed_torque", "gains": gains, "steps": steps, "dt": dt, "save_every": 10}
 start = np.zeros((count, 6))
 appell.rollout(dyn, start[:1], start[:1], {"q": goal}, **{**options, "gains": {"kp": 1.0, "kd": 1.0}})  # compiles
 begin = time.perf_counter()

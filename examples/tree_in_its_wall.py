@@ -19,7 +19,12 @@ def main() -> None:
     tree = appell.load("shafei_tree")
     wall = appell.Circle(radius=2.5)
     motion = appell.simulate(
-        tree, *tree.initial_state, duration=1.5, walls=[wall], restitution=restitution, max_step=0.01
+        tree,
+        *tree.initial_state,
+        duration=1.5,
+        surfaces=[wall],
+        contact=appell.ContactOptions(restitution=restitution),
+        method=appell.Integration(max_step=0.01),
     )
     print(motion)
     for impact in motion.impacts:

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from appell.robot.builder import RobotBuilder
     from appell.robot.compiled import CompiledRobot, compile
     from appell.robot.robot import Robot
-    from appell.rollouts import Rollout, rollout
+    from appell.rollouts import Rollout, RolloutOptions, rollout
     from appell.simulation.contact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
-    from appell.simulation.record import Contact, Impact
+    from appell.simulation.options import ContactOptions, Integration
+    from appell.simulation.records import ContactInterval, Impact
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import Sweep, sweep
@@ -72,6 +73,7 @@ _HOME = {
     "check": "loading.check",
     "load": "loading.load",
     "Rollout": "rollouts",
+    "RolloutOptions": "rollouts",
     "rollout": "rollouts",
     "Equations": "symbolic.equations",
     "equations": "symbolic.equations",
@@ -87,8 +89,10 @@ _HOME = {
     "excitation": "identification.excitation",
     "simulate": "simulation.simulate",
     "Trajectory": "simulation.trajectory",
-    "Contact": "simulation.record",
-    "Impact": "simulation.record",
+    "ContactInterval": "simulation.records",
+    "ContactOptions": "simulation.options",
+    "Integration": "simulation.options",
+    "Impact": "simulation.records",
     "Circle": "simulation.contact.surfaces",
     "Cylinder": "simulation.contact.surfaces",
     "Ellipse": "simulation.contact.surfaces",
@@ -112,6 +116,7 @@ _RENAMED = {
     "ClosureError": "appell.errors:LoopClosureError",
     "tasks": "appell.kinematics.trajectories",
     "TaskError": "appell.errors:TrajectoryError",
+    "Contact": "appell.simulation.records:ContactInterval",
 }
 """Former names, with what they are called now: `module` or `module:name`."""
 

@@ -61,7 +61,7 @@ def grouped_arguments(group: str, options: type, **fields: str) -> Callable[[Cal
     """Let a function take former keyword arguments that are now fields of one options object.
 
     `@grouped_arguments("holdout", Holdout, hold_out="every")` reads `f(hold_out=5)` as `f(holdout=Holdout(every=5))`. The
-    decorated function's default of the group must be equal to `options()`, or None.
+    decorated function's default of the group must be equal to `options()`, or None. A value of another type is the first field.
 
     Example:
         >>> import warnings
@@ -85,9 +85,10 @@ def grouped_arguments(group: str, options: type, **fields: str) -> Callable[[Cal
             for old in former:
                 warn_renamed(f"{function.__name__}({old}=)", f"{group}={options.__name__}({fields[old]}=)")
             if former:
-                given = kwargs.get(group)
-                values = {fields[old]: kwargs.pop(old) for old in former}
-                kwargs[group] = replace(options() if given is None else given, **values)
+                given: Any = kwargs.get(group)
+                if not isinstance(given, options):
+                    given = options() if given is None else options(given)
+                kwargs[group] = replace(given, **{fields[old]: kwargs.pop(old) for old in former})
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""The frame of the command line: lists, completion, walls as words, the viewer's command, errors nobody foresaw."""
+"""The frame of the command line: lists, completion, surfaces as words, the viewer's command, errors nobody foresaw."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import appell
 from appell.cli import COMMANDS, main, parser
 from appell.cli.common import add_dtype, add_renamed_option
 from appell.cli.completion import SCRIPTS, completions
-from appell.cli.walls import parse_wall
+from appell.cli.surfaces import parse_surface
 
 
 def test_help_lists_all_commands_and_is_fast() -> None:
@@ -109,30 +109,30 @@ def test_former_options_are_not_completed() -> None:
     assert "--float" not in completions(parser())["export"].options
 
 
-# --- walls ----------------------------------------------------------------------------------------------------------------
+# --- surfaces ----------------------------------------------------------------------------------------------------------------
 
 
-def test_walls_as_words() -> None:
-    circle = parse_wall("circle:radius=2.5:restitution=0.5:side=outside")
+def test_surfaces_as_words() -> None:
+    circle = parse_surface("circle:radius=2.5:restitution=0.5:side=outside")
     assert circle == appell.Circle(radius=2.5, restitution=0.5, side="outside")
-    assert parse_wall("plane") == appell.Plane()
-    assert parse_wall("Plane:normal=0,1,0:point=0,-1,0") == appell.Plane((0, 1, 0), (0, -1, 0))
-    assert parse_wall("ellipse:semi_axes=3,1") == appell.Ellipse((3.0, 1.0))
+    assert parse_surface("plane") == appell.Plane()
+    assert parse_surface("Plane:normal=0,1,0:point=0,-1,0") == appell.Plane((0, 1, 0), (0, -1, 0))
+    assert parse_surface("ellipse:semi_axes=3,1") == appell.Ellipse((3.0, 1.0))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cube:size=1", "unknown wall 'cube'"),
+        ("cube:size=1", "unknown surface 'cube'"),
         ("circle:radios=1", "Did you mean 'radius'"),
         ("circle", "has no radius"),
         ("circle:radius=a1", "'a1' is not a number"),
         ("circle:radius=-1", "expected a positive number"),
     ],
 )
-def test_wrong_walls_say_what_is_wrong(text: str, message: str) -> None:
+def test_wrong_surfaces_say_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(appell.ArgumentError, match=message):
-        parse_wall(text)
+        parse_surface(text)
 
 
 # --- completion ---------------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def test_scripts_of_all_shells_name_every_command(capsys: pytest.CaptureFixture[
 
 def test_view_serves_for_a_while_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("viser")
-    assert main(["view", "planar2r", "--port", "8531", "--seconds", "0.2", "--wall", "plane"]) == 0
+    assert main(["view", "planar2r", "--port", "8531", "--seconds", "0.2", "--surface", "plane"]) == 0
     assert capsys.readouterr().out.startswith("planar2r: http://127.0.0.1:85")
 
 

@@ -44,7 +44,7 @@ def test_a_robot_of_ones_own_to_numbers_files_and_a_picture(run, tmp_path):
     assert (code, err) == (0, "")
     assert "mine: 2 s of motion, finished" in out
     assert "Files: a.npz, a.csv, a.png" in out
-    assert "Limits passed" in out
+    assert "Limit violations" in out
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     motion = appell.Trajectory.load(tmp_path / "a.npz")
     assert len(motion) == 501
@@ -55,7 +55,7 @@ def test_a_robot_of_ones_own_to_numbers_files_and_a_picture(run, tmp_path):
 
 
 def test_robots_with_a_start_of_their_own_use_it(run):
-    code, out, _ = run("shafei_tree", "--duration", "0.6", "--walls", "circle:2.5", "--json")
+    code, out, _ = run("shafei_tree", "--duration", "0.6", "--surface", "circle:2.5", "--json")
     assert code == 0
     data = json.loads(out)
     assert data["status"] == "finished"
@@ -93,8 +93,8 @@ def test_a_base_that_flies(run, tmp_path):
         (["mine.urdf", "--q0", "wrist=1"], "unknown name 'wrist'"),
         (["mine.urdf", "--q0", "elbow=1", "2"], "mixes numbers and NAME=NUMBER"),
         (["mine.urdf", "--tau", "a", "b"], "'a' is not a number"),
-        (["mine.urdf", "--target", "1", "1"], "--target needs a --control"),
-        (["mine.urdf", "--walls", "cube:1"], "unknown wall 'cube'"),
+        (["mine.urdf", "--target", "1", "1"], "--target needs a --law"),
+        (["mine.urdf", "--surface", "cube:1"], "unknown surface 'cube'"),
         (["mine.urdf", "--method", "euler"], "unknown method 'euler'"),
         (["mine.urdf", "--plot", "a.xyz"], "Name a .png"),
         (["mine.urdf", "--duration", "-1"], "duration is -1.0"),

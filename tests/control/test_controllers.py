@@ -132,10 +132,14 @@ def test_a_saturated_arm_overshoots_less_than_one_that_winds_up():
 
 def test_gravity_alone_holds_an_arm_at_its_point():
     controller = PDGravity(ARM, [0.7, -0.4], kp=80.0, kd=20.0)
-    motion = appell.simulate(ARM, [0.2, 0.2], REST, 4.0, control=controller, method="rk4", dt=1e-3, sample=1.0)
+    motion = appell.simulate(
+        ARM, [0.2, 0.2], REST, 4.0, controller=controller, method=appell.Integration("rk4", dt=1e-3), t_eval=1.0
+    )
     assert_close(motion.q[-1], np.array([0.7, -0.4]), tolerance=1e-4, scale=1.0)
     without = PD(ARM, [0.7, -0.4], kp=80.0, kd=20.0)
-    sagged = appell.simulate(ARM, [0.2, 0.2], REST, 4.0, control=without, method="rk4", dt=1e-3, sample=1.0)
+    sagged = appell.simulate(
+        ARM, [0.2, 0.2], REST, 4.0, controller=without, method=appell.Integration("rk4", dt=1e-3), t_eval=1.0
+    )
     weight = ARM.gravity(sagged.q[-1])
     assert_close(sagged.q[-1] - [0.7, -0.4], -weight / 80.0, tolerance=1e-3, scale=1.0)
 
@@ -161,11 +165,11 @@ def test_a_reference_in_a_table_is_the_reference():
 def test_laws_are_the_ones_of_rollouts():
     """A controller without a memory, sampled at every step, is the law inside `appell.rollout`."""
     controller = ComputedTorque(ARM, [0.4, 0.1], kp=25.0, kd=10.0, period=2e-3)
-    options = {"steps": 200, "dt": 2e-3, "integrator": "semi_implicit_euler"}
+    options = {"steps": 200, "dt": 2e-3, "options": appell.RolloutOptions("semi_implicit_euler")}
     reference = {"q": [0.4, 0.1]}
     law = {"law": controller.law.name, "gains": controller.gains}
     rolled = appell.rollout(appell.compile(ARM), REST, REST, reference, **law, **options)
     run = appell.simulate(
-        ARM, REST, REST, 0.4, control=controller, method="semi_implicit_euler", dt=2e-3, sample=2e-3
+        ARM, REST, REST, 0.4, controller=controller, method=appell.Integration("semi_implicit_euler", dt=2e-3), t_eval=2e-3
     )  # fmt: skip
     assert_close(run.q[1:], rolled.q, tolerance=1e-10, scale=1.0)

@@ -71,7 +71,7 @@ def test_the_error_of_an_exact_model_is_a_damped_oscillation():
 
     controller = appell.control.ComputedTorque(arm, swing, kp=kp, kd=kd, period=None)
     q, qd, _ = swing(0.0)
-    motion = appell.simulate(arm, q + e0, qd, 1.5, control=controller, sample=0.25)
+    motion = appell.simulate(arm, q + e0, qd, 1.5, controller=controller, t_eval=0.25)
     omega = np.sqrt(kp - kd**2 / 4)
     for t, here in zip(motion.t, motion.q, strict=True):
         error = e0 * np.exp(-kd / 2 * t) * (np.cos(omega * t) + kd / 2 / omega * np.sin(omega * t))
@@ -88,5 +88,5 @@ def test_table_4_as_printed_stays_behind_a_moving_reference():
     printed = appell.control.PointToPoint(arm, ramp, kp=100.0, kd=20.0, period=None)
     right = appell.control.ComputedTorque(arm, ramp, kp=100.0, kd=20.0, period=None)
     for controller, left in ((printed, -20.0 / 100.0 * rate), (right, np.zeros(2))):
-        motion = appell.simulate(arm, np.zeros(2), np.zeros(2), 3.0, control=controller, sample=3.0)
+        motion = appell.simulate(arm, np.zeros(2), np.zeros(2), 3.0, controller=controller, t_eval=3.0)
         assert_close(motion.q[-1] - 3.0 * rate, left, tolerance=1e-7, scale=1.0)

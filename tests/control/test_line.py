@@ -21,7 +21,7 @@ def followed(controller) -> np.ndarray:
     """Errors at the controller's samples, with the plant integrated by RK4 between them."""
     start = line()(0.0)
     run = appell.simulate(
-        PUMA, start.q, start.qd, line().duration, control=controller, method="rk4", dt=1e-3, sample=0.02
+        PUMA, start.q, start.qd, line().duration, controller=controller, method=appell.Integration("rk4", dt=1e-3), t_eval=0.02
     )  # fmt: skip
     return run.q - line()(run.t).q
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import appell
 from appell.robot.robot import Robot
-from appell.simulation.contact.points import Points, chosen_points
+from appell.simulation.contact.points import ContactPoints, contact_point_names
 from appell.simulation.trajectory import Trajectory
 
 
@@ -66,7 +66,7 @@ def quaternion_about_y(angle: float) -> list[float]:
 
 def smallest_gap(robot: Robot, motion: Trajectory, walls, points=None) -> float:
     """The deepest that any point is behind a wall in any sample. [m]"""
-    p, _ = Points(robot, chosen_points(robot, points)).paths(motion.q, motion.qd)
+    p, _ = ContactPoints(robot, contact_point_names(robot, points)).positions_and_velocities(motion.q, motion.qd)
     return min(float(wall.gap(p).min()) for wall in walls)
 
 
@@ -75,7 +75,7 @@ def momentum_error(robot: Robot, impact, walls) -> float:
     M = robot.mass_matrix(impact.q)
     given = np.zeros(robot.nv)
     for point, wall, normal, tangential in zip(
-        impact.points, impact.walls, impact.impulses, impact.friction_impulses, strict=True
+        impact.points, impact.surfaces, impact.impulses, impact.friction_impulses, strict=True
     ):
         J = robot.jacobian(impact.q, point)[:3]
         given += J.T @ (walls[wall].normal_at(robot.pose(impact.q, point)[:3, 3]) * normal + tangential)

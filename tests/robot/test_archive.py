@@ -401,7 +401,7 @@ def whole_numbers(data) -> list[tuple]:
 
 def test_rollouts_of_joints_that_turn_freely(free_file):
     q0, qd0, tau = random_states(FREE, 5)
-    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    options = {"steps": 4, "dt": 1e-3, "save_every": 2}
     expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
     loaded = appell.load_compiled(free_file)
     assert loaded.quasi_velocity_joints == appell.compile(FREE).quasi_velocity_joints
@@ -414,7 +414,7 @@ def test_a_file_without_the_law_is_rolled_out_step_by_step(tmp_path):
     file = tmp_path / "free.appell"
     appell.compile(FREE).save(file, functions=["forward_dynamics"])
     q0, qd0, tau = random_states(FREE, 5)
-    options = {"steps": 4, "dt": 1e-3, "every": 2}
+    options = {"steps": 4, "dt": 1e-3, "save_every": 2}
     expected = appell.rollout(appell.compile(FREE), q0, qd0, tau, **options)
     assert_close(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q, tolerance=1e-12)
 
@@ -424,7 +424,12 @@ def test_rollouts_with_parameters_of_every_robot(free_file, tmp_path):
     dyn = appell.compile(FREE, parameters="runtime")
     dyn.save(file, functions=["forward_dynamics"], rollouts=["torque"])
     q0, qd0, tau = random_states(FREE, 5)
-    options = {"steps": 4, "dt": 1e-3, "every": 2, "parameters": FREE.parameters * np.linspace(0.8, 1.2, 5)[:, None]}
+    options = {
+        "steps": 4,
+        "dt": 1e-3,
+        "save_every": 2,
+        "parameters": FREE.parameters * np.linspace(0.8, 1.2, 5)[:, None],
+    }
     expected = appell.rollout(dyn, q0, qd0, tau, **options)
     assert np.array_equal(appell.rollout(appell.load_compiled(file), q0, qd0, tau, **options).q, expected.q)
     with pytest.raises(appell.ArgumentError, match="does not hold forward_dynamics with parameters"):

@@ -44,8 +44,16 @@ def plainly(monkeypatch):
 def test_rollouts_follow_simulate(name):
     robot = smooth(name)
     q0, qd0, tau = (array[0] for array in random_states(robot, 1, 6))
-    path = appell.rollout(appell.compile(robot), q0, 0.3 * qd0, tau, steps=400, dt=5e-4, every=100)
-    motion = appell.simulate(robot, q0, 0.3 * qd0, 0.2, tau=tau, rtol=1e-11, sample=np.concatenate([[0.0], path.t]))
+    path = appell.rollout(appell.compile(robot), q0, 0.3 * qd0, tau, steps=400, dt=5e-4, save_every=100)
+    motion = appell.simulate(
+        robot,
+        q0,
+        0.3 * qd0,
+        0.2,
+        tau=tau,
+        method=appell.Integration(rtol=1e-11),
+        t_eval=np.concatenate([[0.0], path.t]),
+    )
     assert_close(path.q, motion.q[1:], tolerance=1e-10)
     assert_close(path.qd, motion.qd[1:], tolerance=1e-10)
 
@@ -58,7 +66,16 @@ def test_error_falls_with_the_declared_order_for_joints_that_turn_freely(kind, n
     q0, qd0, tau = (array[0] for array in random_states(robot, 1, 4))
 
     def end(steps: int, integrator: str = name) -> np.ndarray:
-        path = appell.rollout(dyn, q0, qd0, tau, steps=steps, dt=0.5 / steps, every=steps, integrator=integrator)
+        path = appell.rollout(
+            dyn,
+            q0,
+            qd0,
+            tau,
+            steps=steps,
+            dt=0.5 / steps,
+            save_every=steps,
+            options=appell.RolloutOptions(integrator=integrator),
+        )
         return np.concatenate([path.q[0], path.qd[0]])
 
     fine = end(4000, "rk4")
@@ -75,7 +92,7 @@ def test_compiled_loops_do_what_the_plain_one_does(name, layout, request):
     q0, qd0, _ = random_states(robot, 11, 5)  # fills no whole number of lanes
     torques = np.random.default_rng(1).normal(size=(11, 3, robot.nv))
     given = [np.ascontiguousarray(x.T) for x in (q0, qd0, torques)] if layout == "columns" else [q0, qd0, torques]
-    options = {"steps": 14, "dt": 2e-3, "hold": 5, "every": 2, "integrator": name}
+    options = {"steps": 14, "dt": 2e-3, "control_every": 5, "save_every": 2, "options": appell.RolloutOptions(name)}
     fast = appell.rollout(dyn, *given, **options)
     request.getfixturevalue("plainly")
     slow = appell.rollout(dyn, *given, **options)
@@ -86,7 +103,7 @@ def test_compiled_loops_do_what_the_plain_one_does(name, layout, request):
 def test_quaternions_keep_their_length():
     robot = smooth("small")
     q0, qd0, _ = random_states(robot, 6, 2)
-    path = appell.rollout(appell.compile(robot), q0, 3 * qd0, steps=100, dt=1e-2, every=10)
+    path = appell.rollout(appell.compile(robot), q0, 3 * qd0, steps=100, dt=1e-2, save_every=10)
     for joint in robot.moving_joints:
         if joint.kind in QUATERNION_KINDS:
             begin = robot.first_coordinates[joint.name][0] + QUATERNION_KINDS[joint.kind]
@@ -97,7 +114,7 @@ def test_quaternions_keep_their_length():
 def test_a_free_body_keeps_its_energy_and_its_mass_centre_falls():
     robot = one_joint("floating")
     q0, qd0, _ = random_states(robot, 5, 1)
-    path = appell.rollout(appell.compile(robot), q0, qd0, steps=1000, dt=1e-3, every=250)
+    path = appell.rollout(appell.compile(robot), q0, qd0, steps=1000, dt=1e-3, save_every=250)
     energy = robot.kinetic_energy(path.q, path.qd) + robot.potential_energy(path.q)
     start = robot.kinetic_energy(q0, qd0) + robot.potential_energy(q0)
     assert_close(energy, np.broadcast_to(start[:, None], energy.shape), tolerance=1e-9)
@@ -111,7 +128,7 @@ def test_single_precision_follows_double():
     robot = smooth("small")
     q0, qd0, _ = random_states(robot, 9, 2)
     double, single = (
-        appell.rollout(appell.compile(robot, dtype=dtype), q0, 0.3 * qd0, steps=20, dt=1e-3, every=10)
+        appell.rollout(appell.compile(robot, dtype=dtype), q0, 0.3 * qd0, steps=20, dt=1e-3, save_every=10)
         for dtype in ("float64", "float32")
     )
     assert single.q.dtype == np.float32
@@ -122,7 +139,7 @@ def test_threads_do_not_change_a_bit():
     robot = smooth("small")
     q0, qd0, _ = random_states(robot, 500, 2)
     one, two = (
-        appell.rollout(appell.compile(robot, threads=threads), q0, qd0, steps=30, dt=1e-3, every=30)
+        appell.rollout(appell.compile(robot, threads=threads), q0, qd0, steps=30, dt=1e-3, save_every=30)
         for threads in (1, 2)
     )
     assert np.array_equal(one.q, two.q)

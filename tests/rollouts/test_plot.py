@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell
-from appell.rollouts.plot import rows
+from appell.rollouts.plot import robot_rows
 
 
 @pytest.mark.parametrize("count", [3, 40])
@@ -25,5 +25,5 @@ def test_every_coordinate_has_a_panel(count: int, tmp_path) -> None:
 
 def test_columns_are_rows_again() -> None:
     values = np.arange(2 * 5 * 7.0).reshape(7, 5, 2)
-    assert np.array_equal(rows(values.transpose(2, 1, 0), columns=True), values)
-    assert rows(values[0], columns=False).shape == (1, 5, 2)
+    assert np.array_equal(robot_rows(values.transpose(2, 1, 0), columns=True), values)
+    assert robot_rows(values[0], columns=False).shape == (1, 5, 2)

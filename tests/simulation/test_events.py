@@ -19,7 +19,7 @@ def halfway(t, q, qd):
 
 
 def test_zeros_are_found_and_kept_with_their_state():
-    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, walls=[appell.Plane()], events=[halfway])
+    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, surfaces=[appell.Plane()], events=[halfway])
     down, up = motion.events
     assert down.name == "halfway"
     assert down.number == 0
@@ -36,7 +36,7 @@ def test_directions(direction, count):
         return q[0] - 0.5
 
     level.direction = direction
-    motion = appell.simulate(ball(), [1.0], [0.0], 0.8, walls=[appell.Plane()], events=[level])
+    motion = appell.simulate(ball(), [1.0], [0.0], 0.8, surfaces=[appell.Plane()], events=[level])
     assert len(motion.events) == count
 
 
@@ -45,7 +45,7 @@ def test_a_terminal_event_stops_the_run():
         return q[0] - 0.5
 
     stop.terminal = True
-    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, walls=[appell.Plane()], events=[halfway, stop])
+    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, surfaces=[appell.Plane()], events=[halfway, stop])
     assert motion.status == "stopped by stop"
     assert motion.t[-1] == motion.events[-1].time == pytest.approx(FALL / math.sqrt(2), abs=1e-12)
     assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-12)
@@ -56,7 +56,7 @@ def test_the_state_where_a_run_stops_is_a_sample():
         return q[0] - 0.5
 
     stop.terminal = True
-    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, events=[stop], sample=[4.0, 5.0])
+    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, events=[stop], t_eval=[4.0, 5.0])
     assert motion.t.tolist() == [motion.events[0].time]
     assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-12)
 
@@ -66,13 +66,13 @@ def test_an_impact_can_be_the_zero_of_a_function_of_speed():
         return qd[0]
 
     speed.direction = 1
-    motion = appell.simulate(ball(), [1.0], [-1.0], 0.5, walls=[appell.Plane()], events=[speed])
+    motion = appell.simulate(ball(), [1.0], [-1.0], 0.5, surfaces=[appell.Plane()], events=[speed])
     (event,) = motion.events
     assert event.time == motion.impacts[0].time
 
 
 def test_events_with_fixed_steps():
-    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, method="rk4", dt=0.05, events=[halfway])
+    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, method=appell.Integration("rk4", dt=0.05), events=[halfway])
     assert motion.events[0].time == pytest.approx(FALL / math.sqrt(2), abs=1e-12)
 
 

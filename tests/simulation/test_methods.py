@@ -9,7 +9,7 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
-from appell.simulation.methods import METHODS
+from appell.simulation.integrators import METHODS
 
 ARM = appell.load("planar2r")
 START = [0.5, -0.3], [0.0, 1.0]
@@ -37,8 +37,8 @@ def body():
     return robot, (robot.neutral_configuration(), [0.2, 0.0, 1.0, 1.0, 2.0, -1.5])
 
 
-def last_state(robot, start, **options) -> np.ndarray:
-    motion = appell.simulate(robot, *start, 1.6, **options)
+def last_state(robot, start, method) -> np.ndarray:
+    motion = appell.simulate(robot, *start, 1.6, method=method)
     return np.concatenate([motion.q[-1], motion.qd[-1]])
 
 
@@ -51,12 +51,12 @@ def test_the_error_falls_with_the_declared_order(make, method):
     """An adaptive method is given tolerances that are always met, so that all its steps are the longest."""
     robot, start = make()
     order, fixed = METHODS[method].order, METHODS[method].fixed
-    exact = last_state(robot, start, rtol=1e-13, atol=1e-14)
+    exact = last_state(robot, start, appell.Integration(rtol=1e-13, atol=1e-14))
     long, short = STEPS[order]
     errors = []
     for h in (long, short):
         options = {"dt": h} if fixed else {"max_step": h, "rtol": 1e3, "atol": 1e3}
-        errors.append(np.abs(last_state(robot, start, method=method, **options) - exact).max())
+        errors.append(np.abs(last_state(robot, start, appell.Integration(method, **options)) - exact).max())
     measured = math.log(errors[0] / errors[1]) / math.log(long / short)
     assert measured == pytest.approx(order, abs=0.1 if fixed else 0.7), errors
 
@@ -64,7 +64,7 @@ def test_the_error_falls_with_the_declared_order(make, method):
 def test_the_symplectic_one_does_not_lose_energy_where_others_do():
     drift = {}
     for method in ("rk4", "midpoint"):
-        motion = appell.simulate(ARM, [1.0, 0.3], [0.0, 0.0], 20.0, method=method, dt=0.01)
+        motion = appell.simulate(ARM, [1.0, 0.3], [0.0, 0.0], 20.0, method=appell.Integration(method, dt=0.01))
         parts = [np.mean(part) for part in np.array_split(motion.energy, 4)]
         drift[method] = abs(parts[-1] - parts[0])
     assert drift["midpoint"] < 0.2 * drift["rk4"]
@@ -77,7 +77,7 @@ def test_the_symplectic_one_keeps_the_area_in_phase_space():
 
     def step(x: np.ndarray) -> np.ndarray:
         q, p = x[:2], x[2:]
-        motion = appell.simulate(ARM, q, np.linalg.solve(mass(q), p), h, method="midpoint", dt=h)
+        motion = appell.simulate(ARM, q, np.linalg.solve(mass(q), p), h, method=appell.Integration("midpoint", dt=h))
         return np.concatenate([motion.q[-1], mass(motion.q[-1]) @ motion.qd[-1]])
 
     x = np.concatenate([START[0], mass(START[0]) @ START[1]])
@@ -87,28 +87,37 @@ def test_the_symplectic_one_keeps_the_area_in_phase_space():
 
 
 def test_fixed_steps_are_the_multiples_of_dt():
-    motion = appell.simulate(ARM, *START, 0.35, method="rk4", dt=0.1)
+    motion = appell.simulate(ARM, *START, 0.35, method=appell.Integration("rk4", dt=0.1))
     assert motion.t.tolist() == [0.0, 1 * 0.1, 2 * 0.1, 3 * 0.1, 0.35]
     assert appell.simulate(ARM, *START, 0.01, method="RK4").t.size == 11, "1e-3 by default, in any case of letters"
 
 
 def test_samples_between_fixed_steps_lie_on_the_motion():
-    exact = appell.simulate(ARM, *START, 0.5, rtol=1e-12, sample=0.03)
-    motion = appell.simulate(ARM, *START, 0.5, method="rk4", dt=0.01, sample=0.03)
+    exact = appell.simulate(ARM, *START, 0.5, method=appell.Integration(rtol=1e-12), t_eval=0.03)
+    motion = appell.simulate(ARM, *START, 0.5, method=appell.Integration("rk4", dt=0.01), t_eval=0.03)
     assert_close(motion.q, exact.q, tolerance=1e-6)
 
 
 def test_impacts_with_fixed_steps():
     tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
-    motion = appell.simulate(tree, *tree.initial_state, 0.6, walls=[wall], method="rk4", dt=2e-3, simultaneous=1e-6)
+    motion = appell.simulate(
+        tree,
+        *tree.initial_state,
+        0.6,
+        surfaces=[wall],
+        method=appell.Integration("rk4", dt=2e-3),
+        contact=appell.ContactOptions(simultaneity_gap=1e-6),
+    )
     assert [impact.points for impact in motion.impacts] == [("O1", "O5"), ("O2", "O4")]
     assert [impact.time for impact in motion.impacts] == pytest.approx([0.385192, 0.569731], abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "midpoint"])
 def test_a_step_too_long_ends_with_an_error_and_not_with_nan(method):
-    with pytest.raises(appell.SimulationError, match="cannot be followed beyond t = ") as caught:
-        appell.simulate(ARM, *START, 100.0, method=method, dt=0.5, tau=lambda t, q, qd: 5.0 * np.abs(qd) * qd)
+    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = ") as caught:
+        appell.simulate(
+            ARM, *START, 100.0, method=appell.Integration(method, dt=0.5), tau=lambda t, q, qd: 5.0 * np.abs(qd) * qd
+        )
     assert 0.0 <= caught.value.time < 100.0
     assert np.isfinite(caught.value.state).all()
     assert caught.value.quantity
@@ -118,9 +127,9 @@ def test_dt_belongs_to_fixed_steps():
     with pytest.raises(
         appell.ArgumentError, match=r"DOP853 chooses its steps itself.*semi_implicit_euler, rk4, midpoint"
     ):
-        appell.simulate(ARM, *START, 1.0, dt=1e-3)
+        appell.simulate(ARM, *START, 1.0, method=appell.Integration(dt=1e-3))
     with pytest.raises(appell.ArgumentError, match="dt is -1"):
-        appell.simulate(ARM, *START, 1.0, method="rk4", dt=-1)
+        appell.simulate(ARM, *START, 1.0, method=appell.Integration("rk4", dt=-1))
 
 
 @pytest.mark.parametrize("method", ["DOP853", "Radau", "rk4"])

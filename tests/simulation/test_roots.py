@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.simulation.roots import GRAZE, first_crossing
+from appell.simulation.roots import GRAZING_DEPTH, first_crossing
 
 ALL = np.array([True])
 
@@ -41,7 +41,7 @@ def test_a_gap_that_is_positive_at_both_ends_is_not_missed(at, low):
     assert found == pytest.approx(max(expected, 0.0), abs=1e-12)
 
 
-@pytest.mark.parametrize("low", [0.0, 1e-15, -0.4 * GRAZE, 1e-3])
+@pytest.mark.parametrize("low", [0.0, 1e-15, -0.4 * GRAZING_DEPTH, 1e-3])
 def test_grazing_is_no_crossing(low):
     assert first_crossing(gaps_of(parabola(3.0, low, 0.4)), 0.0, 1.0, ALL) is None
 
@@ -71,4 +71,4 @@ def test_a_closed_contact_that_sinks_is_an_event_before_it_is_deep():
     gap = (lambda t: -1e-3 * t**2, lambda t: -2e-3 * t)
     found = first_crossing(gaps_of(gap), 0.0, 1.0, ALL)
     assert found is not None
-    assert 1e-3 * found**2 == pytest.approx(GRAZE, rel=1e-3)
+    assert 1e-3 * found**2 == pytest.approx(GRAZING_DEPTH, rel=1e-3)

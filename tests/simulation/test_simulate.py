@@ -14,12 +14,12 @@ from helpers.closeness import assert_close
 import appell
 from appell.progress import Progress
 from appell.robot.simulation_model import ConfigurationSpace
-from appell.simulation.drive import drive_of
-from appell.simulation.events import Watch
-from appell.simulation.grip import loose
-from appell.simulation.loop import Loop
-from appell.simulation.methods import METHODS, Options
-from appell.simulation.phase import Flight, Free, Settled
+from appell.simulation.actuation import actuation_of
+from appell.simulation.events import EventDetector
+from appell.simulation.integrators import METHODS
+from appell.simulation.joint_friction import frictionless
+from appell.simulation.loop import SimulationLoop
+from appell.simulation.phase import FreePhase, InstantResult, NoContactEnvironment
 from appell.simulation.plant import Plant
 from appell.simulation.recorder import Recorder
 
@@ -39,14 +39,16 @@ def bars(angle: float):
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.fixed])
 def test_adaptive_integrators_keep_the_energy_to_their_tolerance(method):
     rtol = 1e-8 if method in ("DOP853", "RK45", "LSODA") else 1e-6
-    motion = appell.simulate(ARM, *START, 1.0, method=method, rtol=rtol)
+    motion = appell.simulate(ARM, *START, 1.0, method=appell.Integration(method, rtol=rtol))
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e3 * rtol * 20
-    exact = appell.simulate(ARM, *START, 1.0, rtol=1e-12)
+    exact = appell.simulate(ARM, *START, 1.0, method=appell.Integration(rtol=1e-12))
     assert_close(motion.q[-1], exact.q[-1], tolerance=2e3 * rtol, scale=1.0)
 
 
 def test_energy_of_the_free_puma_is_constant_for_10_seconds():
-    motion = appell.simulate(appell.load("puma560"), np.zeros(6), np.linspace(-1, 1, 6), 10.0, rtol=1e-12)
+    motion = appell.simulate(
+        appell.load("puma560"), np.zeros(6), np.linspace(-1, 1, 6), 10.0, method=appell.Integration(rtol=1e-12)
+    )
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-10
 
 
@@ -57,7 +59,7 @@ def test_period_of_a_pendulum():
     a, g = 1.0, math.cos(angle / 2)
     for _ in range(8):
         a, g = (a + g) / 2, math.sqrt(a * g)
-    motion = appell.simulate(pendulum, [angle], [0.0], small / a, rtol=1e-12)
+    motion = appell.simulate(pendulum, [angle], [0.0], small / a, method=appell.Integration(rtol=1e-12))
     assert motion.q[-1].item() == pytest.approx(angle, abs=1e-9)
     assert motion.qd[-1].item() == pytest.approx(0.0, abs=1e-9)
 
@@ -67,17 +69,17 @@ def test_samples_of_every_step_every_period_and_given_times():
     assert steps.t[0] == 0.0
     assert steps.t[-1] == 1.0
     assert (np.diff(steps.t) > 0).all()
-    periodic = appell.simulate(ARM, *START, 1.0, sample=0.1)
+    periodic = appell.simulate(ARM, *START, 1.0, t_eval=0.1)
     assert_close(periodic.t, np.linspace(0, 1, 11))
     assert_close(periodic.q[-1], steps.q[-1], tolerance=0.0)
-    chosen = appell.simulate(ARM, *START, 1.0, sample=[0.0, 0.3, 0.7])
+    chosen = appell.simulate(ARM, *START, 1.0, t_eval=[0.0, 0.3, 0.7])
     assert chosen.t.tolist() == [0.0, 0.3, 0.7]
     assert_close(chosen.q[1:], periodic.q[[3, 7]], tolerance=1e-12)
-    assert appell.simulate(ARM, *START, 1.0, sample=0.3).t.tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9])
+    assert appell.simulate(ARM, *START, 1.0, t_eval=0.3).t.tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9])
 
 
 def test_accelerations_and_forces_belong_to_the_samples():
-    motion = appell.simulate(ARM, *START, 0.5, tau=lambda t, q, qd: [math.sin(t), -0.1 * qd[1]], sample=0.05)
+    motion = appell.simulate(ARM, *START, 0.5, tau=lambda t, q, qd: [math.sin(t), -0.1 * qd[1]], t_eval=0.05)
     assert_close(motion.tau[:, 0], np.sin(motion.t))
     assert_close(motion.qdd, ARM.forward_dynamics(motion.q, motion.qd, motion.tau), tolerance=1e-12)
 
@@ -92,14 +94,16 @@ def test_power_of_the_drive_is_the_change_of_energy():
     def drive(t, q, qd):
         return [2.0 * math.cos(3 * t), 0.5]
 
-    motion = appell.simulate(ARM, *START, 1.0, tau=drive, rtol=1e-11, sample=np.linspace(0, 1, 2001))
+    motion = appell.simulate(
+        ARM, *START, 1.0, tau=drive, method=appell.Integration(rtol=1e-11), t_eval=np.linspace(0, 1, 2001)
+    )
     power = np.sum(motion.tau * motion.qd, axis=1)
     assert motion.energy[-1] - motion.energy[0] == pytest.approx(np.trapezoid(power, motion.t), abs=1e-5)
 
 
 def test_damping_and_friction_of_the_joints_take_energy_away():
     lossy = replace(ARM, joints=tuple(replace(joint, damping=0.5) for joint in ARM.joints))
-    motion = appell.simulate(lossy, *START, 2.0, sample=np.linspace(0, 2, 2001))
+    motion = appell.simulate(lossy, *START, 2.0, t_eval=np.linspace(0, 2, 2001))
     lost = np.trapezoid(np.sum(0.5 * motion.qd**2, axis=1), motion.t)
     assert motion.energy[0] - motion.energy[-1] == pytest.approx(lost, abs=1e-5)
 
@@ -117,7 +121,7 @@ def test_threads_give_the_same_bits():
     def run(turn: float) -> bytes:
         q, qd = (np.array(each) for each in tree.initial_state)
         qd[0] = turn
-        motion = appell.simulate(tree, q, qd, 0.6, walls=[wall])
+        motion = appell.simulate(tree, q, qd, 0.6, surfaces=[wall])
         assert motion.impacts
         return motion.q.tobytes() + motion.qd.tobytes()
 
@@ -132,7 +136,7 @@ def test_quasi_velocities_and_quaternions():
     robot = body.joint("floating", "free", parent="world", child="body").build()
     q0 = robot.neutral_configuration()
     qd0 = np.array([1.0, 0.0, 0.0, 0.1, 2.0, 0.1])  # turns about the middle axis, which is not stable
-    motion = appell.simulate(robot, q0, qd0, 10.0, rtol=1e-11, sample=0.5)
+    motion = appell.simulate(robot, q0, qd0, 10.0, method=appell.Integration(rtol=1e-11), t_eval=0.5)
     R = robot.pose(motion.q, "body")[:, :3, :3]
     momentum = np.einsum("nij,nj->ni", R, np.array([1.0, 2.0, 3.0]) * motion.qd[:, 3:])
     assert_close(momentum, np.tile(momentum[0], (len(motion), 1)), tolerance=1e-8)
@@ -166,31 +170,25 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"qd0": [0.0, math.nan]}, r"qd0\[1\] is nan, expected a finite number"),
         ({"duration": 0.0}, "duration is 0.0, expected a positive number"),
         ({"duration": math.inf}, "duration is inf, expected a positive number"),
-        ({"rtol": -1e-9}, "rtol is -1e-09"),
         ({"method": "RK46"}, "unknown method 'RK46'.*Did you mean 'RK45'"),
         ({"tau": [1.0]}, r"tau has shape \(1,\), expected \(2,\)"),
-        ({"tau": lambda t, q, qd: [1.0]}, r"what tau returns has shape \(1,\)"),
-        ({"tau": lambda t, q, qd: "much"}, "what tau returns must be 2 numbers"),
-        ({"sample": [0.0, 2.0]}, "sample must be a period or increasing times from 0 to the duration of 1 s"),
-        ({"sample": -0.1}, "sample is -0.1"),
-        ({"walls": ["floor"]}, "walls has a str, expected surfaces"),
-        ({"walls": [appell.Plane()], "restitution": 2.0}, "restitution is 2.0, expected a number from 0"),
-        ({"walls": [appell.Plane()], "points": ["hand"]}, "unknown frame 'hand'"),
-        ({"walls": [appell.Plane()], "points": []}, "no moving points to touch the walls"),
-        ({"walls": 3}, "walls is a int, expected surfaces"),
-        ({"restitution": 2.0}, "restitution is 2.0, expected a number from 0"),
+        ({"tau": lambda t, q, qd: [1.0]}, r"the result of tau has shape \(1,\)"),
+        ({"tau": lambda t, q, qd: "much"}, "the result of tau is 'much', expected real numbers of shape"),
+        ({"t_eval": [0.0, 2.0]}, "t_eval must be a period or increasing times from 0 to the duration of 1 s"),
+        ({"t_eval": -0.1}, "t_eval is -0.1"),
+        ({"surfaces": ["floor"]}, "surfaces has a str, expected surfaces"),
+        ({"surfaces": [appell.Plane()], "contact": appell.ContactOptions(["hand"])}, "unknown frame 'hand'"),
+        ({"surfaces": [appell.Plane()], "contact": appell.ContactOptions([])}, "no moving points for contact"),
+        ({"surfaces": 3}, "surfaces has a int, expected surfaces"),
         ({"events": 3}, "events is a int, expected functions"),
         ({"events": lambda t: t}, r"event '<lambda>' is a function of \(t\), expected one of \(t, q, qd\)"),
         ({"tau": lambda t, q: q}, r"tau is a function of \(t, q\), expected one of \(t, q, qd\)"),
         ({"q0": "ab"}, "q0 is 'ab', expected real numbers"),
         ({"q0": [1j, 0]}, "q0 is .*, expected real numbers"),
         ({"qd0": [[1], [1, 2]]}, "qd0 is .*, expected real numbers"),
-        ({"sample": "a"}, "sample is 'a', expected a positive number"),
-        ({"sample": [0.0, math.nan, 0.1]}, "sample must be a period or increasing times"),
-        ({"sample": 2.0}, "sample is 2 s, expected at most the duration of 1 s"),
-        ({"max_impacts": -1}, "max_impacts is -1, expected an integer >= 0"),
-        ({"atol": -1.0}, "atol is -1.0, expected a number from 0 up"),
-        ({"rtol": True}, "rtol is True, expected a positive number"),
+        ({"t_eval": "a"}, "t_eval is 'a', expected a positive number"),
+        ({"t_eval": [0.0, math.nan, 0.1]}, "t_eval must be a period or increasing times"),
+        ({"t_eval": 2.0}, "t_eval is 2 s, expected at most the duration of 1 s"),
         ({"robot": "planar2r"}, r"robot is a str, expected an appell.Robot. Load it first: appell.load\('planar2r'\)"),
         ({"robot": None}, "robot is a NoneType, expected an appell.Robot"),
     ],
@@ -200,20 +198,76 @@ def test_wrong_arguments_are_refused(arguments, message):
         appell.simulate(**{"robot": ARM, "q0": START[0], "qd0": START[1], "duration": 1.0, **arguments})
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (lambda: appell.Integration(rtol=-1e-9), "rtol is -1e-09"),
+        (lambda: appell.Integration(rtol=True), "rtol is True, expected a positive number"),
+        (lambda: appell.Integration(atol=-1.0), "atol is -1.0, expected a number >= 0"),
+        (lambda: appell.Integration("RK46"), "unknown method 'RK46'.*Did you mean 'RK45'"),
+        (lambda: appell.ContactOptions(restitution=2.0), "restitution is 2.0, expected a number from 0 to 1"),
+        (lambda: appell.ContactOptions(max_impacts=-1), "max_impacts is -1, expected an integer >= 0"),
+        (lambda: appell.ContactOptions("tip"), r"points is the text 'tip', .* as in \['tip'\]"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(appell.ArgumentError, match=message):
+        options()
+
+
+def test_former_arguments_work_and_warn():
+    wall = appell.Circle(radius=1.4)
+    expected = appell.simulate(
+        ARM, *START, 0.4, surfaces=[wall], contact=appell.ContactOptions(["link2"], 0.5), t_eval=0.1,
+        method=appell.Integration("RK45", rtol=1e-6),
+    )  # fmt: skip
+    with pytest.warns(DeprecationWarning, match="is now called") as warned:
+        motion = appell.simulate(
+            ARM, *START, 0.4, walls=[wall], points=["link2"], restitution=0.5, sample=0.1, method="RK45", rtol=1e-6
+        )
+    assert (motion.q == expected.q).all()
+    assert all(warning.filename == __file__ for warning in warned)
+    texts = [str(warning.message) for warning in warned]
+    for text in (
+        "simulate(walls=) is now called surfaces=",
+        "contact=ContactOptions(points=)",
+        "method=Integration(rtol=)",
+    ):
+        assert any(text in each for each in texts)
+    with pytest.warns(DeprecationWarning, match="Trajectory.excesses is now called limit_violations"):
+        assert motion.excesses == motion.limit_violations
+    with pytest.warns(DeprecationWarning, match="Work.walls is now called contact"):
+        assert motion.work.walls is motion.work.contact
+    with pytest.warns(DeprecationWarning, match="appell.Contact is now called ContactInterval"):
+        assert appell.Contact is appell.ContactInterval
+
+
 def test_single_walls_and_events_and_compiled_robots_are_taken():
     plain = appell.simulate(ARM, *START, 0.2)
     wall = appell.simulate(
-        appell.compile(ARM), *START, 0.2, walls=appell.Circle(radius=9.0), events=lambda t, q, qd: t - 0.1
+        appell.compile(ARM), *START, 0.2, surfaces=appell.Circle(radius=9.0), events=lambda t, q, qd: t - 0.1
     )
-    assert (plain.q == appell.simulate(ARM, *START, 0.2, walls=None, events=None).q).all()
+    assert (plain.q == appell.simulate(ARM, *START, 0.2, surfaces=None, events=None).q).all()
     assert_close(wall.q[-1], plain.q[-1], tolerance=1e-9)
     assert [round(event.time, 9) for event in wall.events] == [0.1]
 
 
 def test_numbers_of_numpy_are_numbers():
-    plain = appell.simulate(ARM, *START, 0.5, method="rk4", dt=0.125, sample=0.25, max_impacts=3)
+    plain = appell.simulate(
+        ARM,
+        *START,
+        0.5,
+        method=appell.Integration("rk4", dt=0.125),
+        t_eval=0.25,
+        contact=appell.ContactOptions(max_impacts=3),
+    )
     other = appell.simulate(
-        ARM, *START, np.float32(0.5), method="rk4", dt=np.array(0.125), sample=np.float16(0.25), max_impacts=np.int64(3)
+        ARM,
+        *START,
+        np.float32(0.5),
+        method=appell.Integration("rk4", dt=np.array(0.125)),
+        t_eval=np.float16(0.25),
+        contact=appell.ContactOptions(max_impacts=np.int64(3)),
     )
     assert (plain.q == other.q).all()
     assert appell.Circle(radius=np.float32(2), restitution=np.float32(0.5), friction=np.int64(1)) == appell.Circle(
@@ -222,15 +276,19 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_no_absolute_tolerance_is_a_tolerance():
-    exact = appell.simulate(ARM, *START, 0.5, rtol=1e-12)
-    assert_close(appell.simulate(ARM, *START, 0.5, atol=0).q[-1], exact.q[-1], tolerance=1e-7)
+    exact = appell.simulate(ARM, *START, 0.5, method=appell.Integration(rtol=1e-12))
+    assert_close(
+        appell.simulate(ARM, *START, 0.5, method=appell.Integration(atol=0)).q[-1], exact.q[-1], tolerance=1e-7
+    )
 
 
 def test_speeds_that_grow_without_end_are_an_error():
     with pytest.raises(
-        appell.SimulationError, match=r"speeds grow, and the rest would take more than 1e\+06 steps"
+        appell.SimulationError, match=r"velocities grow, and the rest would take more than 1e\+06 steps"
     ) as caught:
-        appell.simulate(ARM, [0, 0], [0, 0], 500.0, tau=lambda t, q, qd: 10 * qd + 1, rtol=1e-3)
+        appell.simulate(
+            ARM, [0, 0], [0, 0], 500.0, tau=lambda t, q, qd: 10 * qd + 1, method=appell.Integration(rtol=1e-3)
+        )
     assert caught.value.quantity.startswith("qd[")
     assert np.isfinite(caught.value.state).all()
 
@@ -248,8 +306,10 @@ def test_a_drive_that_fails_stops_the_run_with_its_time():
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau"])
 def test_a_motion_that_diverges_is_an_error_and_not_an_endless_run(method):
-    with pytest.raises(appell.SimulationError, match="cannot be followed beyond t = ") as caught:
-        appell.simulate(ARM, *START, 50.0, tau=lambda t, q, qd: 5.0 * np.abs(qd) * qd, method=method, rtol=1e-6)
+    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = ") as caught:
+        appell.simulate(
+            ARM, *START, 50.0, tau=lambda t, q, qd: 5.0 * np.abs(qd) * qd, method=appell.Integration(method, rtol=1e-6)
+        )
     assert 0.0 < caught.value.time < 50.0
     assert np.isfinite(caught.value.state).all()
     assert caught.value.quantity
@@ -258,16 +318,16 @@ def test_a_motion_that_diverges_is_an_error_and_not_an_endless_run(method):
 def test_events_without_progress_end_the_run_with_a_status():
     """A phase that always has an event at once: what a bug in a wall, or a jam of many points, would be."""
 
-    class Restless(Flight):
+    class Restless(FreePhase):
         def first_event(self, step):
             return step.start
 
-    class Jam(Free):
-        def settle(self, t, q, qd):
-            return Settled(q, qd, Restless(self.plant, loose(2)), ())
+    class Jam(NoContactEnvironment):
+        def resolve_instant(self, t, q, qd):
+            return InstantResult(q, qd, Restless(self.plant, frictionless(2)), ())
 
     q, qd = map(np.array, START)
-    plant = Plant(ARM.simulation_model(), drive_of(2, None, None, q, qd))
-    extras = Recorder(plant, None), Watch(plant, ()), Progress("arm", 1.0, False)
-    loop = Loop(plant, Jam(plant), METHODS["DOP853"], Options(1e-6, 1e-6), *extras)
+    plant = Plant(ARM.simulation_model(), actuation_of(2, None, None, q, qd))
+    extras = Recorder(plant, None), EventDetector(plant, ()), Progress("arm", 1.0, False)
+    loop = SimulationLoop(plant, Jam(plant), appell.Integration(rtol=1e-6), *extras)
     assert loop.run(q, qd, 1.0, 1000) == "no progress"

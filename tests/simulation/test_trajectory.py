@@ -14,7 +14,9 @@ import appell
 
 def bouncing(sample=None) -> appell.Trajectory:
     wall = appell.Plane(friction=0.2)
-    return appell.simulate(ball(), [1.0], [0.0], 1.5, walls=[wall], restitution=0.5, sample=sample)
+    return appell.simulate(
+        ball(), [1.0], [0.0], 1.5, surfaces=[wall], contact=appell.ContactOptions(restitution=0.5), t_eval=sample
+    )
 
 
 def test_both_sides_of_an_impact_are_samples():
@@ -47,7 +49,7 @@ def test_a_file_holds_everything(tmp_path):
     assert again.contacts == motion.contacts
     assert len(again.impacts) == len(motion.impacts)
     for mine, other in zip(again.impacts, motion.impacts, strict=True):
-        assert (mine.time, mine.points, mine.walls) == (other.time, other.points, other.walls)
+        assert (mine.time, mine.points, mine.surfaces) == (other.time, other.points, other.surfaces)
         assert (mine.energy_before, mine.energy_after) == (other.energy_before, other.energy_after)
         for name in (
             "impulses",
@@ -76,11 +78,11 @@ def test_a_file_keeps_events_and_limits_that_are_passed(tmp_path):
     arm = appell.load("planar2r")
     limited = tuple(replace(joint, limits=replace(joint.limits, velocity=1.0)) for joint in arm.joints)
     motion = appell.simulate(
-        replace(arm, joints=limited), [0.1, 0.2], [0.0, -2.0], 0.6, events=[low], tau=[9.0, 0.0], limits=3.0
+        replace(arm, joints=limited), [0.1, 0.2], [0.0, -2.0], 0.6, events=[low], tau=[9.0, 0.0], effort_limits=3.0
     )
     motion.save(tmp_path / "motion.npz")
     again = appell.Trajectory.load(tmp_path / "motion.npz")
-    assert again.excesses == motion.excesses != ()
+    assert again.limit_violations == motion.limit_violations != ()
     assert again.saturated.any()
     event = again.events[0]
     assert (event.name, event.number, event.time) == ("low", 0, motion.events[0].time)
@@ -97,7 +99,7 @@ def test_columns_as_text(tmp_path):
     numbers = np.array([[float(cell) for cell in row.split(",")] for row in rows])
     assert numbers[:, 0].tobytes() == motion.t.tobytes()
     assert numbers[:, names.index("qd.z")].tolist() == motion.qd[:, 0].tolist()
-    assert numbers[:, names.index("work.walls")].tolist() == motion.work.walls.tolist()
+    assert numbers[:, names.index("work.contact")].tolist() == motion.work.contact.tolist()
 
 
 def test_columns_as_a_table_of_pandas():
@@ -137,7 +139,7 @@ def test_plot_draws_coordinates_speeds_and_energy(tmp_path):
     assert q.lines[0].get_ydata().tolist() == motion.q[:, 0].tolist()
     assert qd.lines[0].get_ydata().tolist() == motion.qd[:, 0].tolist()
     assert energy.lines[0].get_ydata().tolist() == motion.energy.tolist()
-    assert energy.lines[1].get_ydata().tolist() == motion.work.walls.tolist()
+    assert energy.lines[1].get_ydata().tolist() == motion.work.contact.tolist()
     assert len(energy.lines) == 2 + len(motion.impacts)
     with pytest.raises(appell.ArgumentError, match="unknown joint 'w'"):
         motion.plot(joints=["w"])

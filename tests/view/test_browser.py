@@ -91,8 +91,10 @@ def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
 
 def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
     tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
-    motion = appell.simulate(tree, *tree.initial_state, duration=0.7, walls=[wall], max_step=0.02)
-    page = appell.show(tree, motion, walls=[wall], port=8421)
+    motion = appell.simulate(
+        tree, *tree.initial_state, duration=0.7, surfaces=[wall], method=appell.Integration(max_step=0.02)
+    )
+    page = appell.show(tree, motion, surfaces=[wall], port=8421)
     try:
         opened(browser, page)
         shows(browser, "energy [J]")

@@ -25,8 +25,8 @@ from appell.view.sliders import configuration, joint_sliders, slider_values
 from appell.view.state_tables import energy_table, force_table, matrix_table
 from appell.view.subject import Subject, hidden_layers
 from appell.view.subjects import FORMER_NAMES, SAME_NAMES, RobotSubject, subject_of
+from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
-from appell.view.walls import wall_shapes
 
 SIZES = st.floats(0.01, 10.0)
 
@@ -175,7 +175,7 @@ WALLS = [
 
 @pytest.mark.parametrize("wall", WALLS, ids=lambda wall: type(wall).__name__)
 def test_drawn_walls_lie_on_the_walls(wall) -> None:
-    (shape,) = wall_shapes([wall], size=1.0)
+    (shape,) = surface_shapes([wall], size=1.0)
     assert len(shape.mesh.faces) > 10
     assert np.abs(wall.gap(shape.mesh.vertices)).max() < 0.02, "further off than the thickness of the drawn wall"
 
@@ -200,8 +200,8 @@ def test_numbers_are_those_of_the_library() -> None:
 
 def test_moments_of_a_motion_lie_on_it() -> None:
     robot = appell.load("planar2r")
-    coarse = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, sample=0.02)
-    fine = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, sample=0.005)
+    coarse = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, t_eval=0.02)
+    fine = appell.simulate(robot, [0.5, 0.0], [1.0, 0.0], duration=0.5, t_eval=0.005)
     line = Timeline(subject_of(robot), coarse)
     for k in (0, 1, 37, 50, 99, 100):
         state = line.state(fine.t[k])
@@ -211,7 +211,7 @@ def test_moments_of_a_motion_lie_on_it() -> None:
 
 def test_marks_stand_where_points_hit_walls() -> None:
     tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
-    motion = appell.simulate(tree, *tree.initial_state, duration=0.6, walls=[wall])
+    motion = appell.simulate(tree, *tree.initial_state, duration=0.6, surfaces=[wall])
     marks = Timeline(subject_of(tree), motion).impact_marks()
     assert [mark.point for mark in marks] == ["O1", "O5", "O2", "O4"]
     assert np.abs(wall.gap(np.array([mark.position for mark in marks]))).max() < 1e-6
@@ -294,8 +294,8 @@ def test_a_picture_has_every_triangle_and_units_on_its_axes(tmp_path: Path) -> N
 
 def test_a_picture_of_a_motion_shows_its_moments_and_its_way() -> None:
     robot = appell.load("planar2r")
-    motion = appell.simulate(robot, [0.5, 0.0], [0.0, 0.0], duration=0.3, sample=0.05)
-    (panel,) = appell.draw(robot, motion=motion, walls=[appell.Circle(radius=2.5)]).axes
+    motion = appell.simulate(robot, [0.5, 0.0], [0.0, 0.0], duration=0.3, t_eval=0.05)
+    (panel,) = appell.draw(robot, motion=motion, surfaces=[appell.Circle(radius=2.5)]).axes
     assert len(panel.lines) == 1
     links = sum(len(shape.mesh.faces) for shape in subject_of(robot).shapes if shape.layer == "links")
     assert len(panel.collections[0].get_facecolor()) > 0.7 * 6 * links

@@ -1,4 +1,4 @@
-"""`appell simulate ROBOT`: from a robot's file to its motion, in numbers, files and a picture."""
+"""`appell simulate ROBOT`: the motion of a robot in numbers, files and a figure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import OK, Command, add_json, add_robot, load_robot, parse_vector, print_result
-from appell.cli.walls import add_walls, walls_of
+from appell.cli.common import (
+    OK,
+    Command,
+    add_json,
+    add_renamed_option,
+    add_robot,
+    load_robot,
+    parse_vector,
+    print_result,
+)
+from appell.cli.surfaces import add_surfaces, surfaces_of
+from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
 
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 SAMPLES = 500
-"""As many samples are kept where no period is given."""
+"""Number of samples where no period is given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,40 +36,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--floating", action="store_const", const="floating", dest="base", help="the same as --base floating"
     )
     start = parser.add_argument_group("start", "numbers in the order of `appell info`, or NAME=NUMBER for some of them")
-    start.add_argument("--q0", nargs="+", metavar="Q", help="coordinates (default: the robot's own, or its rest pose)")
-    start.add_argument("--qd0", nargs="+", metavar="QD", help="speeds (default: the robot's own, or none)")
+    start.add_argument("--q0", nargs="+", metavar="Q", help="configuration (default: that of the robot, or neutral)")
+    start.add_argument("--qd0", nargs="+", metavar="QD", help="velocities (default: those of the robot, or 0)")
     start.add_argument("--duration", type=float, default=2.0, metavar="S", help="[s] (default: %(default)s)")
-    drives = parser.add_argument_group("drives")
-    drives.add_argument(
-        "--tau", nargs="+", metavar="TAU", help="constant forces of the drives [N m, N] (default: none)"
+    actuators = parser.add_argument_group("actuators")
+    actuators.add_argument("--tau", nargs="+", metavar="TAU", help="constant forces [N m, N] (default: 0)")
+    actuators.add_argument("--law", choices=LAWS, metavar="LAW", help=f"control law: {', '.join(LAWS)}")
+    actuators.add_argument("--target", nargs="+", metavar="Q", help="goal of the control law (default: stay at --q0)")
+    actuators.add_argument("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
+    actuators.add_argument("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")
+    actuators.add_argument("--ki", type=float, default=100.0, help="gain on its integral (default: %(default)s)")
+    actuators.add_argument(
+        "--period",
+        type=float,
+        default=1e-3,
+        metavar="S",
+        help="sample period of the control law (default: %(default)s)",
     )
-    drives.add_argument("--control", choices=LAWS, metavar="LAW", help=f"{', '.join(LAWS)}: move to --target, or stay")
-    drives.add_argument("--target", nargs="+", metavar="Q", help="where the controller leads the robot, smoothly")
-    drives.add_argument("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
-    drives.add_argument("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")
-    drives.add_argument("--ki", type=float, default=100.0, help="gain on its integral (default: %(default)s)")
-    drives.add_argument(
-        "--period", type=float, default=1e-3, metavar="S", help="of the controller (default: %(default)s)"
+    actuators.add_argument(
+        "--enforce-effort-limits", action="store_true", help="clip forces to the effort limits of the joints"
     )
-    drives.add_argument("--limits", action="store_true", help="cut forces off at the effort limits of the joints")
-    walls = parser.add_argument_group("walls")
-    add_walls(walls)
-    walls.add_argument("--restitution", type=float, default=1.0, metavar="E", help="from 0 to 1 (default: %(default)s)")
-    walls.add_argument("--points", nargs="+", metavar="BODY", help="that touch walls (default: joint origins and tips)")
-    how = parser.add_argument_group("integration")
-    how.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
-    how.add_argument("--rtol", type=float, default=1e-9, help="its relative tolerance (default: %(default)s)")
-    how.add_argument(
+    contact = parser.add_argument_group("contact")
+    add_surfaces(contact)
+    contact.add_argument(
+        "--restitution", type=float, default=1.0, metavar="E", help="from 0 to 1 (default: %(default)s)"
+    )
+    contact.add_argument(
+        "--contact-points",
+        nargs="+",
+        metavar="BODY",
+        help="bodies whose origins touch surfaces (default: joints and tips)",
+    )
+    integration = parser.add_argument_group("integration")
+    integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
+    integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
+    integration.add_argument(
         "--dt", type=float, metavar="S", help="step of semi_implicit_euler, rk4 and midpoint (default: 0.001)"
     )
-    out = parser.add_argument_group("results")
-    out.add_argument("--sample", type=float, metavar="S", help="period of the samples (default: 500 of them)")
-    out.add_argument("--out", metavar="FILE", help="write the motion as .npz, for appell.Trajectory.load")
-    out.add_argument("--csv", metavar="FILE", help="write the motion as text, a column for each number")
-    out.add_argument(
-        "--plot", metavar="FILE", help="draw coordinates, speeds, forces and energy, as .png, .svg or .pdf"
-    )
+    results = parser.add_argument_group("results")
+    results.add_argument("--sample-period", type=float, metavar="S", help=f"(default: duration / {SAMPLES})")
+    results.add_argument("--out", metavar="FILE", help="write the motion as .npz, for appell.Trajectory.load")
+    results.add_argument("--csv", metavar="FILE", help="write the motion as text, one column per quantity")
+    results.add_argument("--plot", metavar="FILE", help="plot q, qd, tau and energy, as .png, .svg or .pdf")
     add_json(parser)
+    for former, option in (
+        ("--control", "--law"), ("--limits", "--enforce-effort-limits"), ("--points", "--contact-points"),
+        ("--sample", "--sample-period"),
+    ):  # fmt: skip
+        add_renamed_option(parser, former, option)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,22 +91,20 @@ def run(arguments: argparse.Namespace) -> int:
     from appell.cli import simulate_tables as tables
 
     robot = load_robot(arguments)
-    q0, qd0, tau = start_of(robot, arguments)
-    begun = time.perf_counter()
+    q0, qd0, tau = initial_state(robot, arguments)
+    begin = time.perf_counter()
     motion = appell.simulate(
-        robot, q0, qd0, arguments.duration,
-        tau=tau, control=controller(robot, q0, arguments), limits="robot" if arguments.limits else None,
-        walls=walls_of(arguments), restitution=arguments.restitution,
-        points=arguments.points, method=arguments.method, rtol=arguments.rtol, dt=arguments.dt,
-        sample=arguments.sample or arguments.duration / SAMPLES,
+        robot, q0, qd0, arguments.duration, tau=tau, controller=controller(robot, q0, arguments),
+        effort_limits="robot" if arguments.enforce_effort_limits else None, surfaces=surfaces_of(arguments),
+        contact=appell.ContactOptions(arguments.contact_points, arguments.restitution),
+        method=appell.Integration(arguments.method, rtol=arguments.rtol, dt=arguments.dt),
+        t_eval=arguments.sample_period or arguments.duration / SAMPLES,
     )  # fmt: skip
-    seconds = time.perf_counter() - begun
-    files = write(motion, arguments)
+    seconds = time.perf_counter() - begin
+    files = write_files(motion, arguments)
     shown = tables.all_tables(motion)
     last = (
-        f"Files: {', '.join(files)}"
-        if files
-        else "Add --plot motion.png for a picture, --csv or --out for the numbers."
+        f"Files: {', '.join(files)}" if files else "Add --plot motion.png for a figure, --csv or --out for the numbers."
     )
     text = "\n\n".join([tables.head(motion, seconds), *map(str, shown), last])
     data: dict[str, Any] = {
@@ -92,37 +114,24 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def rest_of(robot: Any) -> np.ndarray:
-    """Coordinates of the rest pose; zeros where a robot has no other."""
+def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """q, qd and constant tau of the command line."""
     import numpy as np
 
-    return robot.neutral_configuration() if hasattr(robot, "neutral_configuration") else np.zeros(robot.nq)
-
-
-def start_of(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Coordinates, speeds and constant forces of the command line."""
-    import numpy as np
-
-    own = robot.initial_state or (rest_of(robot), np.zeros(robot.nv))
     model = robot.simulation_model()
-    q0, qd0 = (np.array(each, dtype=float) for each in own)
+    neutral = getattr(robot, "neutral_configuration", lambda: np.zeros(robot.nq))
+    q0, qd0 = (np.array(x, dtype=float) for x in robot.initial_state or (neutral(), np.zeros(robot.nv)))
+    tau = np.zeros(len(model.actuator_names))
     q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, model.q_names, q0, "--q0")
     qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, model.qd_names, qd0, "--qd0")
-    tau = (
-        None
-        if arguments.tau is None
-        else parse_vector(arguments.tau, model.actuator_names, np.zeros(len(model.actuator_names)), "--tau")
-    )
-    return q0, qd0, tau
+    return q0, qd0, None if arguments.tau is None else parse_vector(arguments.tau, model.actuator_names, tau, "--tau")
 
 
 def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> Any:
     """The controller of the command line, or None."""
-    from appell.errors import ArgumentError
-
-    if arguments.control is None:
+    if arguments.law is None:
         if arguments.target is not None:
-            raise ArgumentError(f"--target needs a --control: {', '.join(LAWS)}.")
+            raise ArgumentError(f"--target needs a --law: {', '.join(LAWS)}.")
         return None
     from appell.control.controller import CONTROLLERS
     from appell.kinematics.trajectories import joint_line
@@ -131,13 +140,13 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
     if arguments.target is not None:
         target = parse_vector(arguments.target, robot.joint_names, q0, "--target")
         reference = joint_line(robot, q0, target, duration=arguments.duration)
-    kind = CONTROLLERS[arguments.control]
+    kind = CONTROLLERS[arguments.law]
     gains = {name: getattr(arguments, name) for name in kind.law.gains}
     return kind(robot, reference, period=arguments.period, **gains)
 
 
-def write(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
-    """Write the files that were asked for."""
+def write_files(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
+    """Write the requested files; returns their names."""
     if arguments.out:
         motion.save(arguments.out)
     if arguments.csv:
@@ -147,4 +156,4 @@ def write(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
     return [file for file in (arguments.out, arguments.csv, arguments.plot) if file]
 
 
-COMMAND = Command("simulate", "move a robot: numbers, files and a picture of its motion", add_arguments, run)
+COMMAND = Command("simulate", "simulate a robot: numbers, files and a figure of its motion", add_arguments, run)

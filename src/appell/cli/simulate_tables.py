@@ -1,4 +1,4 @@
-"""What `appell simulate` says about a motion."""
+"""Text and tables of `appell simulate`."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ import numpy as np
 from appell.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from appell.simulation.trajectory import Trajectory
 
-MOST = 20
-"""Rows of a list of happenings that are shown."""
+MAX_ROWS = 20
+"""Rows of a table of impacts, contacts or limit violations."""
 
 
 def head(motion: Trajectory, seconds: float) -> str:
-    """One paragraph on the run as a whole."""
+    """One paragraph on the whole run."""
     energy, work = motion.energy, motion.work
     lines = [
         f"{motion.robot_name}: {motion.t[-1]:g} s of motion, {motion.status}, in {seconds:.2f} s ({len(motion)} samples)",
         f"energy {energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end; "
         f"{np.abs(motion.balance).max():.1e} J unaccounted for at most",
     ]
-    done = [f"{name} {values[-1]:+.4g} J" for name, values in work._asdict().items() if np.abs(values).max() > 0.0]
-    return "\n".join(lines + ([f"work of {', '.join(done)}"] if done else []))
+    parts = [f"{name} {values[-1]:+.4g} J" for name, values in work._asdict().items() if np.abs(values).max() > 0.0]
+    return "\n".join(lines + ([f"work of {', '.join(parts)}"] if parts else []))
 
 
 def summary(motion: Trajectory) -> dict[str, Any]:
-    """The same for programs."""
+    """The same as data."""
     return {
         "robot": motion.robot_name, "status": motion.status, "duration": float(motion.t[-1]), "samples": len(motion),
         "energy": [float(motion.energy[0]), float(motion.energy[-1])],
@@ -38,40 +40,29 @@ def summary(motion: Trajectory) -> dict[str, Any]:
 
 
 def all_tables(motion: Trajectory) -> list[Table]:
-    """Coordinates, drives, and what happened."""
+    """The tables that have rows."""
+    q, qd, tau = motion.q, motion.qd, motion.tau
+    range_of_q = {"start": q[0], "end": q[-1], "min": q.min(axis=0), "max": q.max(axis=0)}
+    sizes = {"start": tau[0], "end": tau[-1], "max size": np.abs(tau).max(axis=0)}
+    if motion.saturated.any():
+        sizes |= {"at its limit [% of samples]": 100.0 * motion.saturated.mean(axis=0)}
     tables = [
-        coordinate_table(motion),
-        speed_table(motion),
-        drive_table(motion),
+        _table("Configuration [rad, m]", "q", motion.q_names, range_of_q),
+        _table(
+            "Velocities [rad/s, m/s]", "qd", motion.qd_names,
+            {"start": qd[0], "end": qd[-1], "max size": np.abs(qd).max(axis=0)},
+        ),
+        _table("Actuators [N m, N]", "tau", motion.actuator_names if tau.any() else (), sizes),
         impact_table(motion),
         contact_table(motion),
-        excess_table(motion),
-    ]
+        limit_table(motion),
+    ]  # fmt: skip
     return [table for table in tables if table.rows]
 
 
-def coordinate_table(motion: Trajectory) -> Table:
-    """Every coordinate from start to end."""
-    q = motion.q
-    rows = zip(motion.q_names, *(each.tolist() for each in (q[0], q[-1], q.min(axis=0), q.max(axis=0))), strict=True)
-    return Table("Coordinates [rad, m]", ("q", "start", "end", "least", "greatest"), tuple(rows))
-
-
-def speed_table(motion: Trajectory) -> Table:
-    """Every speed from start to end."""
-    columns = {"start": motion.qd[0], "end": motion.qd[-1], "greatest size": np.abs(motion.qd).max(axis=0)}
-    rows = zip(motion.qd_names, *(each.tolist() for each in columns.values()), strict=True)
-    return Table("Speeds [rad/s, m/s]", ("qd", *columns), tuple(rows))
-
-
-def drive_table(motion: Trajectory) -> Table:
-    """Every drive, if any of them acts."""
-    tau = motion.tau
-    columns = {"start": tau[0], "end": tau[-1], "greatest size": np.abs(tau).max(axis=0)}
-    if motion.saturated.any():
-        columns |= {"at its limit [% of samples]": 100.0 * motion.saturated.mean(axis=0)}
-    rows = zip(motion.drive_names, *(each.tolist() for each in columns.values()), strict=True) if tau.any() else ()
-    return Table("Drives [N m, N]", ("tau", *columns), tuple(rows))
+def _table(title: str, symbol: str, names: Sequence[str], columns: dict[str, np.ndarray]) -> Table:
+    rows = tuple(zip(names, *(values.tolist() for values in columns.values()), strict=True)) if names else ()
+    return Table(title, (symbol, *columns), rows)
 
 
 def impact_table(motion: Trajectory) -> Table:
@@ -81,28 +72,26 @@ def impact_table(motion: Trajectory) -> Table:
             f"{impact.time:.6f}", " ".join(impact.points), " ".join(f"{f:.4g}" for f in impact.impulses),
             " ".join(f"{np.degrees(angle):.4g}" for angle in impact.incidence), impact.energy_after - impact.energy_before,
         )
-        for impact in motion.impacts[:MOST]
+        for impact in motion.impacts[:MAX_ROWS]
     )  # fmt: skip
     columns = ("time [s]", "points", "impulses [N s]", "incidence [deg]", "energy change [J]")
-    return Table(f"Impacts: {len(motion.impacts)}{_cut(motion.impacts)}", columns, rows)
+    return Table(_title("Impacts", motion.impacts), columns, rows)
 
 
 def contact_table(motion: Trajectory) -> Table:
-    """Stretches of lasting contact."""
-    rows = tuple((each.point, each.wall, each.start, each.end) for each in motion.contacts[:MOST])
-    return Table(
-        f"Contacts: {len(motion.contacts)}{_cut(motion.contacts)}", ("point", "wall", "from [s]", "to [s]"), rows
-    )
+    """The first contact intervals."""
+    rows = tuple((each.point, each.surface, each.start, each.end) for each in motion.contacts[:MAX_ROWS])
+    return Table(_title("Contacts", motion.contacts), ("point", "surface", "from [s]", "to [s]"), rows)
 
 
-def excess_table(motion: Trajectory) -> Table:
-    """Limits that were passed."""
-    rows = tuple((each.name, each.limit, each.start, each.end, each.most) for each in motion.excesses[:MOST])
-    columns = ("name", "limit", "from [s]", "to [s]", "beyond by")
-    note = "Limits of position and speed are reported, not enforced."
-    title = f"Limits passed: {len(motion.excesses)}{_cut(motion.excesses)}"
-    return Table(title, columns, rows, (note,) if rows else ())
+def limit_table(motion: Trajectory) -> Table:
+    """The first limit violations."""
+    shown = motion.limit_violations[:MAX_ROWS]
+    rows = tuple((each.name, each.limit, each.start, each.end, each.worst) for each in shown)
+    columns = ("name", "limit", "from [s]", "to [s]", "exceeded by")
+    note = "Limits of position and velocity are reported, not enforced."
+    return Table(_title("Limit violations", motion.limit_violations), columns, rows, (note,) if rows else ())
 
 
-def _cut(happenings: tuple) -> str:
-    return f", the first {MOST}" if len(happenings) > MOST else ""
+def _title(name: str, items: tuple) -> str:
+    return f"{name}: {len(items)}" + (f", the first {MAX_ROWS}" if len(items) > MAX_ROWS else "")

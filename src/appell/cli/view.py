@@ -6,7 +6,7 @@ import argparse
 import time
 
 from appell.cli.common import OK, Command, add_robot, load_robot, robot_folder
-from appell.cli.walls import add_walls, walls_of
+from appell.cli.surfaces import add_surfaces, surfaces_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_robot(parser)
     parser.add_argument("--motion", metavar="FILE.npz", help="motion to play, from `appell simulate --out`")
-    add_walls(parser)
+    add_surfaces(parser)
     parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, local access only)")
     parser.add_argument("--port", type=int, default=PORT, help="first port to try (default: %(default)s)")
     parser.add_argument("--picture", metavar="FILE", help="draw a picture instead; needs matplotlib, no browser")
@@ -26,12 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     robot = load_robot(arguments)
     motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
-    walls, folder = walls_of(arguments), robot_folder(arguments)
+    surfaces, folder = surfaces_of(arguments), robot_folder(arguments)
     if arguments.picture:
-        appell.draw(robot, arguments.picture, motion=motion, walls=walls, folder=folder)
+        appell.draw(robot, arguments.picture, motion=motion, surfaces=surfaces, folder=folder)
         print(f"written: {arguments.picture}")
         return OK
-    page = appell.show(robot, motion, walls=walls, host=arguments.host, port=arguments.port, folder=folder)
+    page = appell.show(robot, motion, surfaces=surfaces, host=arguments.host, port=arguments.port, folder=folder)
     print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
     for note in page.subject.notes:
         print(f"  {note}")

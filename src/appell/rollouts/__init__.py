@@ -1,4 +1,4 @@
-"""Many robots, many fixed steps: `appell.rollout`."""
+"""Fixed-step integration of many robots at once: `appell.rollout`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, SimulationError
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts.plan import Plan, make_plan
+from appell.rollouts.arrays import empty_states, split_states
+from appell.rollouts.plan import RolloutOptions as RolloutOptions
+from appell.rollouts.plan import RolloutPlan, RolloutSteps, make_plan
 
 
 class Rollout(NamedTuple):
-    """Times (T,) [s], coordinates and speeds (..., T, n), or (n, T, ...) in columns, after every k-th step."""
+    """Times (T,) [s], configurations and velocities (..., T, n), or (n, T, ...) in columns, of the saved states."""
 
     t: np.ndarray
     q: Any
     qd: Any
 
     def plot(self, path: str | PathLike | None = None, *, columns: bool = False) -> Any:
-        """A picture of coordinates and speeds over time: every robot, or median and spread of many. Needs matplotlib.
+        """A figure of q and qd over time: every robot, or median and spread of many. Needs matplotlib.
 
         Args:
-            path: file to write the picture to, its kind taken from the name.
+            path: file to write the figure to, its format taken from the name.
             columns: whether the arrays are in columns.
 
         Returns:
@@ -37,11 +40,13 @@ class Rollout(NamedTuple):
             >>> len(fall.plot().axes)
             4
         """
-        from appell.rollouts.plot import plot
+        from appell.rollouts.plot import plot_rollout
 
-        return plot(self, path, columns)
+        return plot_rollout(self, path, columns)
 
 
+@renamed_arguments(hold="control_every", every="save_every")
+@grouped_arguments("options", RolloutOptions, integrator="integrator", passive="passive_forces", check="check")
 def rollout(
     dyn: CompiledRobot,
     q0: Any,
@@ -50,84 +55,77 @@ def rollout(
     *,
     steps: int,
     dt: float,
-    integrator: str = "rk4",
     law: str = "torque",
     gains: Mapping[str, Any] | None = None,
-    hold: int | None = None,
-    every: int = 1,
-    passive: bool = True,
+    control_every: int | None = None,
+    save_every: int = 1,
     parameters: Any = None,
-    check: bool = True,
+    options: RolloutOptions | None = None,
 ) -> Rollout:
-    """Move a batch of robots on by fixed steps.
+    """Integrate a batch of robots with a fixed step.
 
     All steps run inside one compiled kernel: on a CPU one SIMD lane is one robot, and a batch is split over threads; on a GPU
     (`appell.compile(robot, target="cuda")`) one thread is one robot, with its state in registers. Without a compiler, and for
-    robots too long for straight-line code, every step is a batch call. Quaternions are kept at unit length.
+    robots too long for straight-line code, every step is a batch call. Quaternions keep unit length.
 
     Args:
         dyn: a compiled robot.
         q0, qd0: initial states (..., nq) and (..., nv); batch dimensions broadcast with those of the controls.
-        controls: torques [N m, N] for the law `"torque"` (zero if not given), or a mapping from signal to array: `q` for
+        controls: torques [N m, N] for the law `"torque"` (zero by default), or a mapping from signal to array: `q` for
             `"point_to_point"`, also `qd` for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"` and
             `"integral_tracking"`; signals that are not given are zero.
         steps, dt: number and length [s] of the steps.
-        integrator: `"rk4"` or `"semi_implicit_euler"`.
         gains: `kp` and `kd` of the feedback laws, and `ki` of an integral, numbers or (..., n).
-        hold: controls change every so many steps: signals are then (..., K, n), K = ceil(steps / hold).
-        every: keep the state after every so many steps.
-        passive: add joint damping and friction of the description.
-        parameters: inertial parameters (..., 10 links) as `Robot.parameters` orders them, which may differ from robot to
+        control_every: number of steps per control value: signals are then (..., K, n), K = ceil(steps / control_every);
+            constant by default.
+        save_every: number of steps per saved state.
+        parameters: inertial parameters (..., 10 links) in the order of `Robot.parameters`, which may differ from robot to
             robot; those of the description by default.
-        check: refuse inputs that are not finite and quaternions of other than unit length, and raise `SimulationError` when
-            a state is not finite.
+        options: integrator, passive forces and checks.
 
     Example:
         >>> import appell, numpy as np
         >>> dyn = appell.compile(appell.load("planar2r"))
-        >>> fall = appell.rollout(dyn, np.zeros((5, 2)), np.zeros((5, 2)), steps=100, dt=1e-3, every=10)
+        >>> fall = appell.rollout(dyn, np.zeros((5, 2)), np.zeros((5, 2)), steps=100, dt=1e-3, save_every=10)
         >>> fall.q.shape, fall.t[-1].item()
         ((5, 10, 2), 0.1)
     """
     if not isinstance(dyn, CompiledRobot) or dyn.friction is None:
         loops = isinstance(dyn, CompiledRobot)
-        remedy = (
-            "Robots with closed loops are simulated by appell.simulate." if loops else "Pass appell.compile(robot)."
-        )
+        remedy = "Use appell.simulate for robots with closed loops." if loops else "Pass appell.compile(robot)."
         raise ArgumentError(f"rollout takes a compiled robot that is a tree, got {type(dyn).__name__}. {remedy}")
-    plan = make_plan(dyn, q0, qd0, controls, law, gains, steps, dt, integrator, hold, every, passive, parameters)
+    options = RolloutOptions() if options is None else options
+    schedule = RolloutSteps(steps, dt, control_every, save_every)
+    plan = make_plan(dyn, (q0, qd0), controls, law, gains, schedule, parameters, options)
     runner = RUNNERS[dyn.options.target] if plan.nq else _without_joints
-    q, qd = runner(dyn, plan, check)
-    t = dt * every * np.arange(1, plan.kept + 1)
-    if check:
-        _refuse_divergence(t, q, qd, plan.columns)
+    q, qd = runner(dyn, plan, options.check)
+    t = dt * save_every * np.arange(1, plan.saved + 1)
+    if options.check:
+        _require_finite_states(t, q, qd, plan.columns)
     return Rollout(t, q, qd)
 
 
-def _on_cpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+def _on_cpu(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     from appell.rollouts.native import run
 
     return run(dyn, plan, check)
 
 
-def _on_gpu(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+def _on_gpu(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     from appell.rollouts.cuda import run
 
     return run(dyn, plan, check)
 
 
-def _without_joints(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
-    """States of no numbers."""
-    from appell.rollouts.arrays import parted, states
-
-    return parted(states(np, plan, dyn.options.dtype)[0], plan)
+def _without_joints(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
+    return split_states(empty_states(np, plan, dyn.options.dtype)[0], plan)
 
 
 RUNNERS = {"cpu": _on_cpu, "cuda": _on_gpu}
 
 
-def _refuse_divergence(t: np.ndarray, q: Any, qd: Any, columns: bool) -> None:
-    """Name the first time at which a state is not finite: one that is not stays so, which makes the last state tell."""
+def _require_finite_states(t: np.ndarray, q: Any, qd: Any, columns: bool) -> None:
+    """Raise with the first time of a non-finite state. As such states stay non-finite, the last one is checked first."""
     for name, array in (("q", q), ("qd", qd)):
         last = array[:, -1] if columns else array[..., -1, :]
         if float((last * 0).sum()) == 0.0:

@@ -17,12 +17,12 @@ from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, requi
 from appell.compiler.targets.cuda.device import cupy, telling
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
-from appell.rollouts.arrays import parted, rows, side_by_side, states, timed
+from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 
 if TYPE_CHECKING:
     from appell.robot.compiled import CompiledRobot
-    from appell.rollouts.plan import Plan
+    from appell.rollouts.plan import RolloutPlan
 
 
 TEMPLATE = """
@@ -92,7 +92,7 @@ class Strided(NamedTuple):
         return cls(array, tuple(np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes))
 
 
-def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
+def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's kind."""
     cp, dtype = cupy(), dyn.options.dtype
     kind = kind_of((*plan.start, *plan.signals.values(), *plan.constants))
@@ -100,25 +100,32 @@ def run(dyn: CompiledRobot, plan: Plan, check: bool) -> tuple[Any, Any]:
         plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
         if check:
             _refuse_bad(plan)
-        count = math.prod(plan.lead)
-        result, seen = states(cp, plan, dtype)
-        signals = side_by_side(cp, [timed(cp, x, plan) for x in plan.signals.values()], 3, dtype)
-        constants = side_by_side(cp, [rows(cp, x, plan) for x in plan.constants], 2, dtype)
-        arrays = [Strided.of(array) for array in (*(rows(cp, x, plan) for x in plan.start), signals, constants, seen)]
+        count = math.prod(plan.batch_shape)
+        result, seen = empty_states(cp, plan, dtype)
+        signals = join_columns(cp, [signal_rows(cp, x, plan) for x in plan.signals.values()], 3, dtype)
+        constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)
+        arrays = [
+            Strided.of(array) for array in (*(state_rows(cp, x, plan) for x in plan.start), signals, constants, seen)
+        ]
         arguments = [x for part in arrays for x in (part.array, *part.strides)]
-        arguments += [np.int64(count), np.int32(plan.steps), np.int32(plan.every), np.int32(plan.hold or plan.steps)]
+        arguments += [
+            np.int64(count),
+            np.int32(plan.steps),
+            np.int32(plan.save_every),
+            np.int32(plan.control_every or plan.steps),
+        ]
         if count:
             kernel = _kernel(dyn, plan)
             kernel((-(-count // BLOCK),), (BLOCK,), (*arguments, np.dtype(dtype).type(plan.dt)))
-        q, qd = parted(result, plan)
+        q, qd = split_states(result, plan)
         return (kind.leave(q), kind.leave(qd)) if kind else (q.get(), qd.get())
 
 
-def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
+def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
-    _, listed = dyn.state_rate(plan.law, plan.passive, plan.runtime)
+    _, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
     form, state = StraightLine(hoisted(listed(), 1 << 30)), plan.nq + plan.nv + plan.memory
-    places = [place for _, place in quaternions(plan.free)]
+    places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
     begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
     return begin + TEMPLATE.format(
         nq=plan.nq,
@@ -134,10 +141,10 @@ def source(dyn: CompiledRobot, plan: Plan, rule: Integrator) -> str:
     )
 
 
-def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
+def _kernel(dyn: CompiledRobot, plan: RolloutPlan) -> Any:
     rule = INTEGRATORS[plan.integrator]
-    rate = dyn.state_rate(plan.law, plan.passive, plan.runtime)[0]
-    key = digest("rollout", rate, rule.name, plan.free, source_digest(Path(__file__).parent))
+    rate = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[0]
+    key = digest("rollout", rate, rule.name, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
     kernels = dyn.functions.programs
     place = (cupy().cuda.Device().id, key)
     if place not in kernels:
@@ -146,11 +153,11 @@ def _kernel(dyn: CompiledRobot, plan: Plan) -> Any:
     return kernels[place]
 
 
-def _refuse_bad(plan: Plan) -> None:
+def _refuse_bad(plan: RolloutPlan) -> None:
     """Raise for numbers that are not finite and quaternions of other than unit length. Waits for the GPU."""
     arrays: list[Any] = []
     plan.with_arrays(lambda name, array: arrays.append(array))
     if any_bad(*arrays):
         plan.with_arrays(lambda name, array: require_finite(name, array.get()))
     q0 = cupy().moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
-    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.free))
+    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.quasi_velocity_joints))

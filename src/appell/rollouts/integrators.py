@@ -1,65 +1,69 @@
-"""Fixed steps: how a state moves on by dt, over arrays, and as text for kernels.
+"""Fixed-step integrators of rollouts, over arrays and as text for kernels.
 
-Each integrator is written twice: `step` over arrays is the plain one that defines it, `text` is what a kernel runs. Both
-move coordinates q by q̇ = N(q) v, and everything behind them, v, by its own rate; v holds the speeds and what a control law
-remembers.
+Each integrator is written twice: `step` over arrays defines it, `text` is what a kernel runs. Both integrate the configuration
+by q̇ = N(q) v, and v by its own rate; v holds the generalized velocities and the memory of the control law.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from appell.algorithms.runge_kutta import rk4_step
 
 
-class Motion(Protocol):
-    """What moves."""
+class RolloutModel(Protocol):
+    """Robots under a control law, on arrays (n, N)."""
 
-    def coordinate_rates(self, q: Any, v: Any) -> Any:
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = N(q) v."""
         ...
 
-    def speed_rates(self, q: Any, v: Any) -> Any:
+    def velocity_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v̇: accelerations, then rates of the memory."""
         ...
 
 
-class Step(Protocol):
-    """The next (q, v) from a motion, q, v and dt."""
+class StepFunction(Protocol):
+    """The next (q, v) from a model, q, v and dt."""
 
-    def __call__(self, motion: Motion, q: Any, v: Any, dt: float, /) -> tuple[Any, Any]: ...
+    def __call__(
+        self, model: RolloutModel, q: np.ndarray, v: np.ndarray, dt: float, /
+    ) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 class Integrator(NamedTuple):
     """A rule for one step.
 
     Attributes:
-        order: the error of a whole rollout falls as dt to this power.
-        stages: how often a step asks for the rate.
+        order: the global error decreases as dt to this power.
+        stages: rate evaluations per step.
         step: over arrays.
-        text: statements in C and CUDA that move x[0] .. x[STATE - 1] on by dt, given `state_rate(x, y)` with
+        text: statements in C and CUDA that advance x[0] .. x[STATE - 1] by dt, given `state_rate(x, y)` with
             y = (q̇, v̇, N(q) v̇), the numbers NQ and STATE of coordinates and of all, and scratch arrays `start` and `sum`.
     """
 
     name: str
     order: int
     stages: int
-    step: Step
+    step: StepFunction
     text: str
 
 
-def _semi_implicit_euler(motion: Motion, q: Any, v: Any, dt: float) -> tuple[Any, Any]:
-    v = v + dt * motion.speed_rates(q, v)
-    return q + dt * motion.coordinate_rates(q, v), v
+def _semi_implicit_euler(model: RolloutModel, q: np.ndarray, v: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    v = v + dt * model.velocity_rates(q, v)
+    return q + dt * model.coordinate_rates(q, v), v
 
 
-def _rk4(motion: Motion, q: Any, v: Any, dt: float) -> tuple[Any, Any]:
-    k1, l1 = motion.coordinate_rates(q, v), motion.speed_rates(q, v)
-    q2, v2 = q + dt / 2 * k1, v + dt / 2 * l1
-    k2, l2 = motion.coordinate_rates(q2, v2), motion.speed_rates(q2, v2)
-    q3, v3 = q + dt / 2 * k2, v + dt / 2 * l2
-    k3, l3 = motion.coordinate_rates(q3, v3), motion.speed_rates(q3, v3)
-    q4, v4 = q + dt * k3, v + dt * l3
-    k4, l4 = motion.coordinate_rates(q4, v4), motion.speed_rates(q4, v4)
-    return q + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4), v + dt / 6 * (l1 + 2 * l2 + 2 * l3 + l4)
+def _rk4(model: RolloutModel, q: np.ndarray, v: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    nq = len(q)
+
+    def rate(_: float, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([model.coordinate_rates(x[:nq], x[nq:]), model.velocity_rates(x[:nq], x[nq:])])
+
+    x = rk4_step(rate, np.concatenate([q, v]), dt)
+    return x[:nq], x[nq:]
 
 
 EULER_TEXT = """\

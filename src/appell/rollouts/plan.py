@@ -1,17 +1,16 @@
-"""A rollout's arguments, checked."""
+"""Validated arguments of a rollout."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from appell.algorithms.laws import LAWS, Law
-from appell.checks import as_real
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_integer, require_positive
+from appell.errors import ArgumentError
 from appell.rollouts.integrators import INTEGRATORS
 
 if TYPE_CHECKING:
@@ -20,15 +19,49 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is rolled out.
+class RolloutOptions:
+    """Options of `appell.rollout` that are rarely changed.
 
     Attributes:
-        start: coordinates and speeds.
-        lead: batch dimensions.
-        nq, nv: numbers of coordinates and speeds.
-        free: joints whose coordinates do not change at their speeds.
-        parameters: inertial parameters, or None where the robot's own are constants of the code.
+        integrator: `"rk4"` or `"semi_implicit_euler"`.
+        passive_forces: add joint damping and friction of the description.
+        check: raise `ArgumentError` for non-finite inputs and quaternions that have not unit length, and
+            `SimulationError` for non-finite states.
+
+    Example:
+        >>> import appell
+        >>> dyn = appell.compile(appell.load("planar2r"))
+        >>> options = appell.RolloutOptions("semi_implicit_euler", check=False)
+        >>> appell.rollout(dyn, [0.0, 0.0], [0.0, 0.0], steps=10, dt=1e-3, options=options).q.shape
+        (10, 2)
+    """
+
+    integrator: str = "rk4"
+    passive_forces: bool = True
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        require_choice("integrator", self.integrator, INTEGRATORS)
+
+
+class RolloutSteps(NamedTuple):
+    """Number and length [s] of the steps, and the steps per control value and per saved state."""
+
+    steps: int
+    dt: float
+    control_every: int | None = None
+    save_every: int = 1
+
+
+@dataclass(frozen=True)
+class RolloutPlan:
+    """A rollout.
+
+    Attributes:
+        start: q and qd.
+        batch_shape: batch dimensions.
+        quasi_velocity_joints: joints whose q̇ is not qd.
+        parameters: inertial parameters, or None where those of the robot are constants of the code.
         columns: whether entries come first in the arrays.
     """
 
@@ -39,43 +72,43 @@ class Plan:
     steps: int
     dt: float
     integrator: str
-    hold: int | None
-    every: int
-    passive: bool
-    lead: tuple[int, ...]
+    control_every: int | None
+    save_every: int
+    passive_forces: bool
+    batch_shape: tuple[int, ...]
     nq: int
     nv: int
-    free: tuple[QuasiVelocityJoint, ...]
+    quasi_velocity_joints: tuple[QuasiVelocityJoint, ...]
     parameters: Any | None
     columns: bool
 
     @property
-    def kept(self) -> int:
-        """How many states are written."""
-        return self.steps // self.every
+    def saved(self) -> int:
+        """Number of saved states."""
+        return self.steps // self.save_every
 
     @property
     def memory(self) -> int:
-        """Numbers that the law remembers."""
+        """Size of the memory of the law."""
         return self.nv * len(self.law.memory)
 
     @property
-    def runtime(self) -> bool:
+    def runtime_parameters(self) -> bool:
         """Whether inertial parameters are an input."""
         return self.parameters is not None
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        """What stays while a robot moves, beside its signals: gains, then inertial parameters."""
+        """Inputs that do not change with time: gains, then inertial parameters."""
         return (*self.gains.values(), *(() if self.parameters is None else (self.parameters,)))
 
     @property
     def constant_count(self) -> int:
-        """Numbers in the constants of one robot, once they are arrays."""
+        """Entries of the constants of one robot, once they are arrays."""
         return sum(array.shape[0 if self.columns else -1] for array in self.constants)
 
-    def with_arrays(self, convert: Callable[[str, Any], Any]) -> Plan:
-        """The same plan with every array, called by its name, converted."""
+    def with_arrays(self, convert: Callable[[str, Any], Any]) -> RolloutPlan:
+        """The same with every array converted by a function of its name and value."""
         return replace(
             self,
             start=(convert("q0", self.start[0]), convert("qd0", self.start[1])),
@@ -86,61 +119,65 @@ class Plan:
 
 
 def make_plan(
-    dyn: CompiledRobot, q0, qd0, controls, law: str, gains, steps, dt, integrator, hold, every, passive, parameters=None
-) -> Plan:
-    """Refuse what does not fit, naming it."""
-    robot, free, columns = dyn.robot, dyn.quasi_velocity_joints, dyn.options.layout == "columns"
-    n = robot.nv
-    if law not in LAWS:
-        raise ArgumentError(unknown_name_message("control law", law, LAWS))
-    if integrator not in INTEGRATORS:
-        raise ArgumentError(unknown_name_message("integrator", integrator, INTEGRATORS))
-    for name, value in (("steps", steps), ("every", every), ("hold", hold)):
-        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise ArgumentError(f"{name} is {value!r}, expected a positive whole number.")
-    if every > steps:
-        raise ArgumentError(f"every is {every}, expected at most steps = {steps}: no state would be kept.")
-    if not 0.0 < as_real(dt) < math.inf:
-        raise ArgumentError(f"dt is {dt!r}, expected a positive number of seconds.")
-    rule = LAWS[law]
-    _refuse_free(law, rule, free)
+    dyn: CompiledRobot,
+    start: tuple[Any, Any],
+    controls: Any,
+    law: str,
+    gains: Mapping[str, Any] | None,
+    schedule: RolloutSteps,
+    parameters: Any,
+    options: RolloutOptions,
+) -> RolloutPlan:
+    """The plan for arguments of `appell.rollout`."""
+    robot, joints, columns = dyn.robot, dyn.quasi_velocity_joints, dyn.options.layout == "columns"
+    (steps, dt, control_every, save_every), gains, n = schedule, gains or {}, robot.nv
+    rule = LAWS[require_choice("control law", law, LAWS)]
+    require_integer("steps", steps, 1)
+    require_integer("save_every", save_every, 1)
+    if control_every is not None:
+        require_integer("control_every", control_every, 1)
+    if save_every > steps:
+        raise ArgumentError(f"save_every is {save_every}, expected at most steps = {steps}: no state would be saved.")
+    dt = require_positive("dt", dt, "s")
+    _require_subtractable_coordinates(law, rule, joints)
     zero = np.zeros(n)
     named = controls if isinstance(controls, Mapping) else {rule.signals[0]: zero if controls is None else controls}
-    _known("control signal", named, rule.signals)
-    _known("gain", gains or {}, rule.gains)
-    missing = [name for name in rule.gains if name not in (gains or {})]
+    for name in named:
+        require_choice("control signal", name, rule.signals)
+    for name in gains:
+        require_choice("gain", name, rule.gains)
+    missing = [name for name in rule.gains if name not in gains]
     if missing:
         raise ArgumentError(f"law {law!r} needs the gains {', '.join(missing)}. Pass gains={{'{missing[0]}': ...}}.")
-    times = 0 if hold is None else -(-steps // hold)
-    leads = [_lead("q0", q0, robot.nq, columns, 0), _lead("qd0", qd0, n, columns, 0)]
-    signals = {
-        name: named.get(name, zero if hold is None else np.zeros(_shape(n, times, columns))) for name in rule.signals
-    }
-    given = {name: (gains or {})[name] for name in rule.gains}  # in the order that kernels read them
-    spread = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in given.items()}
-    leads += [_lead(name, value, n, columns, times) for name, value in signals.items()]
-    leads += [_lead(name, value, n, columns, 0) for name, value in spread.items()]
+    count = 0 if control_every is None else -(-steps // control_every)
+    default = np.zeros(_shape(n, count, columns)) if count else zero
+    signals = {name: named.get(name, default) for name in rule.signals}
+    ordered = {name: gains[name] for name in rule.gains}  # in the order that kernels read them
+    vectors = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in ordered.items()}
+    shapes = [_batch_shape("q0", start[0], robot.nq, columns, 0), _batch_shape("qd0", start[1], n, columns, 0)]
+    shapes += [_batch_shape(name, value, n, columns, count) for name, value in signals.items()]
+    shapes += [_batch_shape(name, value, n, columns, 0) for name, value in vectors.items()]
     if parameters is None and dyn.options.parameters == "runtime":
         parameters = dyn.parameters
     if parameters is not None:
-        leads.append(_lead("parameters", parameters, len(dyn.parameters), columns, 0))
+        shapes.append(_batch_shape("parameters", parameters, len(dyn.parameters), columns, 0))
     try:
-        lead = np.broadcast_shapes(*leads)
+        batch_shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ArgumentError(f"batch dimensions do not fit together: {leads}. They must broadcast.") from None
-    return Plan(
-        (q0, qd0), rule, signals, spread, steps, as_real(dt), integrator, hold, every, passive, lead, robot.nq, n, free,
-        parameters, columns,
+        raise ArgumentError(f"batch dimensions do not fit together: {shapes}. They must broadcast.") from None
+    return RolloutPlan(
+        start, rule, signals, vectors, steps, dt, options.integrator, control_every, save_every, options.passive_forces,
+        batch_shape, robot.nq, n, joints, parameters, columns,
     )  # fmt: skip
 
 
-def _refuse_free(name: str, law: Law, free: Sequence[QuasiVelocityJoint]) -> None:
-    """Differences of coordinates are no displacements where a joint turns freely."""
-    if free and "q" in law.signals:
-        joint = free[0]
+def _require_subtractable_coordinates(name: str, law: Law, joints: Sequence[QuasiVelocityJoint]) -> None:
+    """Differences of coordinates are not displacements where a joint has quasi-velocities."""
+    if joints and "q" in law.signals:
+        joint = joints[0]
         raise ArgumentError(
-            f"law {name!r} subtracts coordinates, which joint {joint.name!r} ({joint.kind}) does not allow: its speeds are "
-            "taken along the moving body. Use the law 'torque' with forces from robot.difference, step by step."
+            f"law {name!r} subtracts coordinates, which joint {joint.name!r} ({joint.kind}) does not allow: its velocities are "
+            "those of the moving body. Use the law 'torque' with forces from robot.difference, step by step."
         )
 
 
@@ -148,22 +185,15 @@ def _shape(n: int, times: int, columns: bool) -> tuple[int, int]:
     return (n, times) if columns else (times, n)
 
 
-def _lead(name: str, value: Any, n: int, columns: bool, times: int) -> tuple[int, ...]:
+def _batch_shape(name: str, value: Any, n: int, columns: bool, times: int) -> tuple[int, ...]:
     """Batch dimensions of an array (..., n), or (..., times, n) of a signal that changes."""
     shape = tuple(np.shape(value)) if isinstance(value, (list, tuple, np.ndarray)) else tuple(value.shape)
-    own = 2 if times else 1
+    dimensions = 2 if times else 1
     expected = _shape(n, times, columns) if times else (n,)
-    found = shape[:own] if columns else shape[-own:]
-    if found != expected:
-        told = ", ".join(map(str, expected))
+    if (shape[:dimensions] if columns else shape[-dimensions:]) != expected:
+        text = ", ".join(map(str, expected))
         raise ArgumentError(
-            f"{name} has shape {shape}, expected {f'({told}, ...)' if columns else f'(..., {told})'}"
-            f"{', a value for every hold' if times else ''}."
+            f"{name} has shape {shape}, expected {f'({text}, ...)' if columns else f'(..., {text})'}"
+            f"{', one value per control_every steps' if times else ''}."
         )
-    return shape[own:] if columns else shape[: len(shape) - own]
-
-
-def _known(kind: str, given: Mapping[str, Any], valid: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in valid:
-            raise ArgumentError(unknown_name_message(kind, name, valid))
+    return shape[dimensions:] if columns else shape[: len(shape) - dimensions]

@@ -1,4 +1,4 @@
-"""Pictures of rollouts: all robots where they are few, else their median and spread."""
+"""Figures of rollouts: every robot, or median and spread of many."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from appell.plotting import COLOURS, new_figure, save_figure, tidy
 if TYPE_CHECKING:
     from appell.rollouts import Rollout
 
-FEW = 12
-"""So many robots are drawn one by one."""
-MOST_PANELS = 8
-"""Coordinates that are shown."""
+MAX_CURVES = 12
+"""Up to so many robots are drawn one by one."""
+MAX_PANELS = 8
+"""Number of coordinates that are shown."""
 
 
-def plot(rollout: Rollout, path: str | PathLike | None, columns: bool) -> Any:
-    """Coordinates and speeds over time; documented at `Rollout.plot`."""
-    q, qd = (rows(values, columns) for values in (rollout.q, rollout.qd))
+def plot_rollout(rollout: Rollout, path: str | PathLike | None, columns: bool) -> Any:
+    """q and qd over time; documented at `Rollout.plot`."""
+    q, qd = (robot_rows(values, columns) for values in (rollout.q, rollout.qd))
     count, _, nq = q.shape
-    figure = new_figure(10.0, 1.8 * min(nq, MOST_PANELS) + 0.8)
-    panels = figure.subplots(min(nq, MOST_PANELS), 2, sharex=True, squeeze=False)
+    figure = new_figure(10.0, 1.8 * min(nq, MAX_PANELS) + 0.8)
+    panels = figure.subplots(min(nq, MAX_PANELS), 2, sharex=True, squeeze=False)
     for column, (values, label) in enumerate(((q, "q"), (qd, "qd"))):
         for i, panel in enumerate(panels[:, column]):
             if i < values.shape[2]:
@@ -31,13 +31,13 @@ def plot(rollout: Rollout, path: str | PathLike | None, columns: bool) -> Any:
                 panel.set_ylabel(f"{label}{i + 1} [{'rad, m' if label == 'q' else 'rad/s, m/s'}]", fontsize=8)
             tidy(panel)
         panels[-1, column].set_xlabel("time [s]")
-    shown = "each of" if count <= FEW else "median, quartiles and range of"
+    shown = "each of" if count <= MAX_CURVES else "median, quartiles and range of"
     figure.suptitle(f"Rollout: {shown} {count} robots", fontsize=11)
     save_figure(figure, path)
     return figure
 
 
-def rows(values: Any, columns: bool) -> np.ndarray:
+def robot_rows(values: Any, columns: bool) -> np.ndarray:
     """Results as (robots, T, n) on the CPU, from rows (..., T, n) or columns (n, T, ...)."""
     array = np.asarray(values.get() if hasattr(values, "get") else values)
     if columns:
@@ -46,7 +46,7 @@ def rows(values: Any, columns: bool) -> np.ndarray:
 
 
 def _curves(panel: Any, t: np.ndarray, values: np.ndarray) -> None:
-    if len(values) <= FEW:
+    if len(values) <= MAX_CURVES:
         for i, curve in enumerate(values):
             panel.plot(t, curve, color=COLOURS[i % len(COLOURS)], linewidth=1.2)
         return

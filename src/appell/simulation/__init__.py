@@ -1,1 +1,1 @@
-"""Motion over time: `appell.simulate` and the `Trajectory` it gives."""
+"""Simulation over time: `appell.simulate` and the `Trajectory` it returns."""

@@ -1,123 +1,148 @@
-"""The loop of every simulation: integrate a phase until something happens, let it happen, go on."""
+"""The simulation loop: integrate a phase until its first event, resolve the event, continue with the next phase."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from appell.errors import SimulationError
-from appell.simulation.fixed import Problem
-from appell.simulation.pace import STEPS, Pace
-from appell.simulation.phase import Environment, Phase, Solver, Step
+from appell.simulation.integrators import PhaseEquations, Solver
+from appell.simulation.phase import Environment, IntegratorStep, Phase
 
 if TYPE_CHECKING:
     from appell.progress import Progress
-    from appell.simulation.events import Watch
-    from appell.simulation.methods import Method, Options
+    from appell.simulation.events import EventDetector
+    from appell.simulation.options import Integration
     from appell.simulation.plant import Plant
     from appell.simulation.recorder import Recorder
 
-DRIFT = 1e-10
-"""Integration errors in constraints are taken out when they are larger than this. [m]"""
-STUCK = ((300, 3e-5), (30, 1e-11))
-"""A run is given up when so many events follow each other within such a time. [s]"""
-
+CONSTRAINT_TOL = 1e-10
+"""Constraint error above which a state is projected to its constraints. [m]"""
+STALLED = ((300, 3e-5), (30, 1e-11))
+"""A run stops when so many events follow each other within such a time. [s]"""
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
-"""How a run can end; the last with the name of the event."""
+"""Statuses of a run; the last is followed by the name of the event."""
+
+DIVERGENCE_WINDOW = 500
+"""Number of steps between two checks of divergence."""
+DIVERGENCE_VELOCITY = 1e4
+"""Velocities up to this are never regarded as divergence. [rad/s, m/s]"""
+MAX_REMAINING_STEPS = 1e6
+"""A diverging run stops when it would need more steps than this."""
 
 
 @dataclass
-class Loop:
+class SimulationLoop:
     """One run."""
 
     plant: Plant
     environment: Environment
-    method: Method
-    options: Options
+    integration: Integration
     recorder: Recorder
-    watch: Watch
+    detector: EventDetector
     progress: Progress
-    _length: float | None = None  # of the last step that was not cut off by the end of a phase
+    _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
-        """Move from this state at t = 0 to the end; says how the run ended."""
-        t, work, events = 0.0, np.zeros(3), deque[float](maxlen=STUCK[0][0])
-        drive, pace = self.plant.drive, Pace(duration)
+        """Simulate from this state at t = 0 to the end; returns the status."""
+        t, work, event_times = 0.0, np.zeros(3), deque[float](maxlen=STALLED[0][0])
+        actuation, monitor = self.plant.actuation, DivergenceMonitor(duration)
         while True:
-            if t >= drive.next_sample:
-                drive.sample(t, q, qd)
-            q, qd, phase, impacts = self.environment.settle(t, q, qd)
-            y = self.plant.joined(q, qd, work)
+            if t >= actuation.next_sample:
+                actuation.sample(t, q, qd)
+            q, qd, phase, impacts = self.environment.resolve_instant(t, q, qd)
+            y = self.plant.join(q, qd, work)
             self.recorder.begin(t, y, phase, impacts)
-            stopped = self.watch.begin(t, q, qd)
+            stopped = self.detector.begin(t, q, qd)
             if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
                 break
             if impacts:
-                self._length = None
-            t, y = self._fly(phase, t, y, min(duration, drive.next_sample), pace)
-            events.append(t)
-            if t >= duration or self.watch.stopped_by or _stuck(events):
+                self._step_size = None
+            t, y = self._integrate_phase(phase, t, y, min(duration, actuation.next_sample), monitor)
+            event_times.append(t)
+            if t >= duration or self.detector.stopped_by or _has_stalled(event_times):
                 status = FINISHED if t >= duration else NO_PROGRESS
                 break
             self.recorder.end(t, y, phase)
             (q, qd), work = self.plant.split(y), self.plant.work(y)
         self.recorder.finish(t, y, phase)
-        return STOPPED + self.watch.stopped_by if self.watch.stopped_by else status
+        return STOPPED + self.detector.stopped_by if self.detector.stopped_by else status
 
-    def _fly(self, phase: Phase, t: float, y: np.ndarray, end: float, pace: Pace) -> tuple[float, np.ndarray]:
-        """Integrate a phase until its first event or the end, and give time and state there."""
-        problem = Problem(self.plant, phase)
-        if self._length is None and not np.isfinite(problem.rate(t, y)).all():
-            self._give_up(t, y, "there is no acceleration to go on with")
+    def _integrate_phase(
+        self, phase: Phase, t: float, y: np.ndarray, end: float, monitor: DivergenceMonitor
+    ) -> tuple[float, np.ndarray]:
+        """Time and state at the first event of a phase, or at the end."""
+        equations, method = PhaseEquations(self.plant, phase), self.integration.integrator
+        if self._step_size is None and not np.isfinite(equations.rate(t, y)).all():
+            self._raise_diverged(t, y, "the accelerations are not finite")
         while t < end:
-            solver = self.method.start(problem, t, y, end, self.options, self._length)
+            solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
-                step = self._step(solver)
-                cut = self._length if step.end == end else None
-                self._length = max(step.end - step.start, cut or 0.0)
+                step = self._next_step(solver)
+                cut_off = self._step_size if step.end == end else None
+                self._step_size = max(step.end - step.start, cut_off or 0.0)
                 event = phase.first_event(step)
-                t = self.watch.look(step, step.end if event is None else event)
-                over = event is not None or self.watch.stopped_by is not None
-                self.recorder.piece(step, t, phase, last=over or t >= end)
+                t = self.detector.scan(step, step.end if event is None else event)
+                over = event is not None or self.detector.stopped_by is not None
+                self.recorder.accept(step, t, phase, last=over or t >= end)
                 self.progress.show(t)
                 y = step.state(t)
-                if pace.diverges(t, self.plant.split(y)[1]):
-                    self._give_up(t, y, f"speeds grow, and the rest would take more than {STEPS:.0e} steps")
+                if monitor.diverges(t, self.plant.split(y)[1]):
+                    message = f"velocities grow, and the rest would take more than {MAX_REMAINING_STEPS:.0e} steps"
+                    self._raise_diverged(t, y, message)
                 if over:
-                    return t, self._tidied(y, phase)
-                if solver.status != "running" or phase.drift(*self.plant.split(y)) > DRIFT:
+                    return t, self.plant.project(y, phase)
+                if solver.status != "running" or phase.constraint_error(*self.plant.split(y)) > CONSTRAINT_TOL:
                     break
-            y = self._tidied(y, phase)
+            y = self.plant.project(y, phase)
         return t, y
 
-    def _tidied(self, y: np.ndarray, phase: Phase) -> np.ndarray:
-        return self.plant.joined(*phase.tidied(*self.plant.split(y)), self.plant.work(y))
-
-    def _step(self, solver: Solver) -> Step:
-        """The solver's next step; a state that is not finite, or a step that cannot be made, is an error."""
+    def _next_step(self, solver: Solver) -> IntegratorStep:
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
-            self._give_up(float(solver.t), solver.y, message or "the state is no longer finite")
-        return Step(solver)
+            self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
+        return IntegratorStep(solver)
 
-    def _give_up(self, t: float, y: np.ndarray, message: str) -> None:
+    def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)
-        worst = int(np.argmax(np.abs(qd)))
-        when, what = self.plant.bad or (t, f"qd[{worst}] = {qd[worst]:.6g}")
-        look = "for parts without inertia (`appell.check`)" if what.startswith("qdd") else "at the drives"
+        fastest = int(np.argmax(np.abs(qd)))
+        when, quantity = self.plant.first_nonfinite or (t, f"qd[{fastest}] = {qd[fastest]:.6g}")
+        suspect = "bodies without inertia (`appell.check`)" if quantity.startswith("qdd") else "the actuators"
         raise SimulationError(
-            f"the motion of {self.plant.model.name!r} cannot be followed beyond t = {t:.9g} s "
-            f"({message.strip().rstrip('.')}): {what} at t = {when:.9g} s. "
+            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s "
+            f"({message.strip().rstrip('.')}): {quantity} at t = {when:.9g} s. "
             f"q = {np.array2string(q, precision=6)}, qd = {np.array2string(qd, precision=6)}. "
-            f"Look {look} and at the initial state, or ask for another tolerance, step or method.",
-            time=t, state=np.concatenate([q, qd]), quantity=what,
+            f"Check {suspect} and the initial state, or choose another tolerance, step or method.",
+            time=t, state=np.concatenate([q, qd]), quantity=quantity,
         )  # fmt: skip
 
 
-def _stuck(events: deque[float]) -> bool:
-    """Whether the last events are too close together to lead anywhere."""
-    return any(len(events) >= count and events[-1] - events[-count] < time for count, time in STUCK)
+class DivergenceMonitor:
+    """Detects a motion that diverges although every number is still finite: velocities grow, and steps shrink.
+
+    A motion diverges when, at the end of a window, the largest velocity is above `DIVERGENCE_VELOCITY`, larger than a window
+    ago, and steps as long as those of the window would need more than `MAX_REMAINING_STEPS` to the end.
+    """
+
+    def __init__(self, duration: float) -> None:
+        self.duration = duration
+        self._count, self._start, self._velocity = 0, 0.0, 0.0
+
+    def diverges(self, t: float, qd: np.ndarray) -> bool:
+        """Check the state at the end of a step."""
+        self._count += 1
+        if self._count < DIVERGENCE_WINDOW:
+            return False
+        velocity, step = float(np.abs(qd).max(initial=0.0)), (t - self._start) / DIVERGENCE_WINDOW
+        grows = velocity > max(DIVERGENCE_VELOCITY, self._velocity)
+        self._count, self._start, self._velocity = 0, t, velocity
+        return grows and self.duration - t > MAX_REMAINING_STEPS * step
+
+
+def _has_stalled(times: deque[float]) -> bool:
+    """Whether the last events are too close together for the run to progress."""
+    return any(len(times) >= count and times[-1] - times[-count] < span for count, span in STALLED)

@@ -1,8 +1,8 @@
-"""The pieces that a motion is made of, and what lies between them.
+"""Phases of a motion and the instants between them.
 
-A `Phase` is a stretch of time in which the equations of motion do not change: free flight, or contact at certain points.
-An `Environment` says, at the beginning and after every event, what happens at that instant (impacts) and which phase
-comes next. The loop in `appell.simulation.loop` knows nothing else about them.
+A `Phase` is a time interval in which the equations of motion do not change: certain contacts are closed, certain joints stick.
+An `Environment` resolves the instants between phases: impacts, and the choice of the next phase. These two protocols are all
+that the loop (`appell.simulation.loop`) uses of contact and friction.
 """
 
 from __future__ import annotations
@@ -12,32 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from appell.simulation.grip import Grip, first_change, grip_in_flight
+from appell.simulation.joint_friction import JointFrictionState, first_stick_slip_event, initial_friction_state
 
 if TYPE_CHECKING:
-    from appell.simulation.plant import Motion, Plant
-    from appell.simulation.record import Impact
+    from appell.simulation.integrators import Solver
+    from appell.simulation.plant import MotionDerivative, Plant
+    from appell.simulation.records import Impact
 
 
-class Solver(Protocol):
-    """An integrator at work: the interface of `scipy.integrate.OdeSolver`."""
-
-    t: float
-    t_old: float | None
-    y: np.ndarray
-    status: str
-
-    def step(self) -> str | None:
-        """Make a step; a text says why it could not be made."""
-        ...
-
-    def dense_output(self) -> Any:
-        """State vectors (m, N) at times (N,) within the last step."""
-        ...
-
-
-class Step:
-    """The last step of an integrator.
+class IntegratorStep:
+    """The last step of a solver.
 
     Attributes:
         start, end: its times. [s]
@@ -50,44 +34,44 @@ class Step:
 
     @cached_property
     def _interpolant(self) -> Any:
-        return self._solver.dense_output()  # costs evaluations, so only if something is asked; before the next step
+        return self._solver.dense_output()  # costs evaluations, so only on demand; before the next step
 
     def states(self, times: np.ndarray) -> np.ndarray:
-        """State vectors (n, N) at times within it."""
+        """State vectors (m, N) at times within it."""
         return self._interpolant(times)
 
     def state(self, t: float) -> np.ndarray:
-        """State vector (n,) at a time within it."""
+        """State vector (m,) at a time within it."""
         return self.final if t == self.end else self._interpolant(t)
 
 
 class Phase(Protocol):
-    """Equations of motion that hold for a while."""
+    """Equations of motion that hold for a time interval."""
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
-        """Points in contact and the numbers of their walls."""
+        """Names of the points in contact and the indices of their surfaces."""
         ...
 
-    def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
-        """Accelerations, and the power of the forces."""
+    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
+        """Accelerations and powers."""
         ...
 
-    def first_event(self, step: Step) -> float | None:
-        """The first time in the step at which something else must happen, or None."""
+    def first_event(self, step: IntegratorStep) -> float | None:
+        """The first time in the step at which the phase ends, or None."""
         ...
 
-    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest state that obeys all constraints exactly: errors of the integrator are taken out."""
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state that satisfies all constraints exactly."""
         ...
 
-    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
-        """How far a state is from obeying them. [m]"""
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """Distance of a state to the constraints. [m]"""
         ...
 
 
-class Settled(NamedTuple):
-    """What happened at an instant, the state after it, and how the motion goes on."""
+class InstantResult(NamedTuple):
+    """State after an instant, the phase that follows, and the impacts that occurred."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -96,47 +80,46 @@ class Settled(NamedTuple):
 
 
 class Environment(Protocol):
-    """What is around the robot."""
+    """The surroundings of the robot."""
 
-    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
-        """Let happen what must happen at this instant."""
+    def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
+        """Resolve impacts and contact changes at time t."""
         ...
 
 
-class Free:
-    """No walls around."""
+class NoContactEnvironment:
+    """No surfaces."""
 
     def __init__(self, plant: Plant) -> None:
         self.plant = plant
 
-    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Settled:
-        phase = Flight(self.plant, grip_in_flight(self.plant, t, q, qd))
-        return Settled(*phase.tidied(q, qd), phase, ())
+    def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
+        phase = FreePhase(self.plant, initial_friction_state(self.plant, t, q, qd))
+        return InstantResult(*phase.project_to_constraints(q, qd), phase, ())
 
 
-class Flight:
-    """Motion without walls, in which certain joints stick and the others slide one way."""
+class FreePhase:
+    """Motion without contact, with certain joints sticking and the others slipping in one direction."""
 
     contacts: tuple[tuple[str, int], ...] = ()
 
-    def __init__(self, plant: Plant, grip: Grip) -> None:
-        self.plant, self.grip = plant, grip
+    def __init__(self, plant: Plant, joints: JointFrictionState) -> None:
+        self.plant, self.joints = plant, joints
 
-    def motion(self, t: float, q: np.ndarray, qd: np.ndarray) -> Motion:
-        return self.plant.motion(t, q, qd, self.grip)
+    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
+        return self.plant.derivative(t, q, qd, self.joints)
 
-    def first_event(self, step: Step) -> float | None:
+    def first_event(self, step: IntegratorStep) -> float | None:
         if not self.plant.friction.any():
             return None
+        return first_stick_slip_event(self.plant, self.joints, step, self._sticking_forces)
 
-        def holding(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-            return self.plant.holding(t, q, qd, self.grip)
+    def _sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.plant.sticking_forces(t, q, qd, self.joints)
 
-        return first_change(self.plant, self.grip, step, holding)
-
-    def tidied(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.model.project_to_constraints(q, qd)
-        return q, np.where(self.grip.sticks, 0.0, qd) if len(self.grip.stuck) else qd
+        return q, self.joints.stop_sticking_joints(qd)
 
-    def drift(self, q: np.ndarray, qd: np.ndarray) -> float:
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         return self.plant.model.constraint_error(q, qd)

@@ -1,4 +1,4 @@
-"""The robot as a system of differential equations: what moves it, how it accelerates, and the power of each force."""
+"""The plant: a robot with actuators, damping and joint friction as a system of differential equations."""
 
 from __future__ import annotations
 
@@ -6,122 +6,126 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.simulation.grip import Grip
+from appell.simulation.joint_friction import JointFrictionState
 
 if TYPE_CHECKING:
     from appell.robot.simulation_model import SimulationModel
-    from appell.simulation.drive import Drive
+    from appell.simulation.actuation import Actuation
+    from appell.simulation.phase import Phase
 
 
-class Motion(NamedTuple):
-    """How a state goes on.
-
-    Attributes:
-        qdd: accelerations, (nv,).
-        power: of the drives, of damping and friction in the joints, of friction on walls, (3,). [W]
-    """
+class MotionDerivative(NamedTuple):
+    """Accelerations (nv,), and the power of actuators, of damping and joint friction, and of contact friction. [W]"""
 
     qdd: np.ndarray
     power: tuple[float, float, float]
 
 
 class Plant:
-    """A robot with its drives.
+    """A simulation model with actuation.
 
-    Its state vector y is coordinates, speeds and, where anything but gravity does work, the work of the three forces of
-    `Motion.power` since the beginning.
+    Its state vector y is (q, qd) and, where non-conservative forces act, the work of each power of `MotionDerivative`.
 
     Attributes:
-        model: what moves.
-        effort: what the drives can give at most, (nu,). [N m, N]
-        friction: of each speed, (nv,).
-        works: whether work is counted.
-        bad: the last number that was not finite although the state was, in words, with its time.
+        effort_limits: largest forces of the actuators, (nu,), or None. [N m, N]
+        friction: Coulomb friction at each generalized velocity, (nv,).
+        tracks_work: whether work is part of the state vector.
+        first_nonfinite: time and text of the last non-finite number in a finite state.
     """
 
     def __init__(
-        self, model: SimulationModel, drive: Drive, effort: np.ndarray | None = None, works: bool = True
+        self,
+        model: SimulationModel,
+        actuation: Actuation,
+        effort_limits: np.ndarray | None = None,
+        tracks_work: bool = True,
     ) -> None:
-        self.model, self.drive, self.effort = model, drive, effort
+        self.model, self.actuation, self.effort_limits = model, actuation, effort_limits
         self.friction = np.array(model.joint_friction.friction)
         self.passive = any(model.joint_friction.damping) or bool(self.friction.any())
-        self.works = works or self.passive
-        self.bad: tuple[float, str] | None = None
+        self.tracks_work = tracks_work or self.passive
+        self.first_nonfinite: tuple[float, str] | None = None
 
     # --- state vectors ------------------------------------------------------------------------------------------------
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and speeds of a state vector (m,) or of many (m, N)."""
+        """q and qd of a state vector (m,) or of many (m, N)."""
         nq, nv = self.model.nq, self.model.nv
         return y[:nq], y[nq : nq + nv]
 
-    def joined(self, q: np.ndarray, qd: np.ndarray, work: np.ndarray) -> np.ndarray:
+    def join(self, q: np.ndarray, qd: np.ndarray, work: np.ndarray) -> np.ndarray:
         """The state vector."""
-        return np.concatenate([q, qd, work] if self.works else [q, qd])
+        return np.concatenate([q, qd, work] if self.tracks_work else [q, qd])
 
     def work(self, y: np.ndarray) -> np.ndarray:
-        """Work of the three forces, (3,). [J]"""
-        return y[self.model.nq + self.model.nv :] if self.works else np.zeros(3)
+        """Work of the three powers, (3,). [J]"""
+        return y[self.model.nq + self.model.nv :] if self.tracks_work else np.zeros(3)
 
-    def rate(self, y: np.ndarray, motion: Motion) -> np.ndarray:
-        """Rate of a state vector."""
-        q, qd = self.split(y)
-        rates = self.model.coordinate_rates(q, qd)
-        return np.concatenate([rates, motion.qdd, motion.power] if self.works else [rates, motion.qdd])
+    def rate(self, y: np.ndarray, derivative: MotionDerivative) -> np.ndarray:
+        """ẏ."""
+        rates = self.model.coordinate_rates(*self.split(y))
+        return np.concatenate(
+            [rates, derivative.qdd, derivative.power] if self.tracks_work else [rates, derivative.qdd]
+        )
+
+    def project(self, y: np.ndarray, phase: Phase) -> np.ndarray:
+        """The state vector projected to the constraints of a phase."""
+        return self.join(*phase.project_to_constraints(*self.split(y)), self.work(y))
 
     # --- forces -------------------------------------------------------------------------------------------------------
 
-    def torque(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Forces of the drives within their limits, (nu,). [N m, N]"""
-        tau = self.drive.demand(t, q, qd)
-        return tau if self.effort is None else np.clip(tau, -self.effort, self.effort)
+    def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Forces of the actuators within their limits, (nu,). [N m, N]"""
+        tau = self.actuation.desired_tau(t, q, qd)
+        return tau if self.effort_limits is None else np.clip(tau, -self.effort_limits, self.effort_limits)
 
     def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Which drives give all they can, (nu,)."""
-        if self.effort is None:
+        """Mask of the actuators at their effort limit, (nu,)."""
+        if self.effort_limits is None:
             return np.zeros(len(self.model.actuator_names), dtype=bool)
-        size = np.abs(self.drive.demand(t, q, qd))
-        return (size >= self.effort) & (size > 0.0)
+        size = np.abs(self.actuation.desired_tau(t, q, qd))
+        return (size >= self.effort_limits) & (size > 0.0)
 
-    def motion(self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip) -> Motion:
-        """What the drives, damping and friction do, without walls; not finite where they are not."""
-        tau = self.torque(t, q, qd)
-        forces = driven = self.model.actuator_forces(q, tau)
-        lost = 0.0
+    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState) -> MotionDerivative:
+        """Motion under actuators, damping and joint friction, without contact."""
+        tau = self.tau(t, q, qd)
+        forces = active = self.model.actuator_forces(q, tau)
+        passive_power = 0.0
         if self.passive:
-            passive = self.model.damping_forces(q, qd) - self.friction * grip.way
-            forces, lost = driven + passive, float(passive @ qd)
+            passive = self.model.damping_forces(q, qd) - self.friction * joints.slip_direction
+            forces, passive_power = active + passive, float(passive @ qd)
         qdd = self.model.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
-            self._note(t, q, qd, tau, qdd)
-        elif len(grip.stuck):
-            response = self.response(q, grip.stuck)
-            qdd = qdd + response @ self._against(response, qdd, grip)
-            qdd[grip.stuck] = 0.0
-        return Motion(qdd, (float(driven @ qd), lost, 0.0))
+            self._note_nonfinite(t, q, qd, tau, qdd)
+        elif len(joints.sticking_indices):
+            columns = self.inverse_mass_columns(q, joints.sticking_indices)
+            qdd = qdd + columns @ _stopping_forces(columns, qdd, joints)
+            qdd[joints.sticking_indices] = 0.0
+        return MotionDerivative(qdd, (float(active @ qd), passive_power, 0.0))
 
-    def holding(
-        self, t: float, q: np.ndarray, qd: np.ndarray, grip: Grip, walls: np.ndarray | None = None
+    def sticking_forces(
+        self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState, contact: np.ndarray | None = None
     ) -> np.ndarray:
-        """Forces that hold the joints that stick, while walls act with these forces on the speeds (nv,). [N m, N]"""
-        qdd = self.motion(t, q, qd, Grip(np.zeros_like(grip.sticks), grip.way)).qdd
-        if walls is not None:
-            qdd = qdd + np.linalg.solve(self.model.mass_matrix(q), walls)
-        return self._against(self.response(q, grip.stuck), qdd, grip)
+        """Friction that keeps the sticking joints at rest under generalized contact forces (nv,). [N m, N]"""
+        slipping = JointFrictionState(np.zeros_like(joints.sticking), joints.slip_direction)
+        qdd = self.derivative(t, q, qd, slipping).qdd
+        if contact is not None:
+            qdd = qdd + np.linalg.solve(self.model.mass_matrix(q), contact)
+        return _stopping_forces(self.inverse_mass_columns(q, joints.sticking_indices), qdd, joints)
 
-    def response(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Accelerations (nv, k) under unit forces on these speeds: columns of M⁻¹."""
+    def inverse_mass_columns(self, q: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Columns of M⁻¹, (nv, k): accelerations under unit generalized forces."""
         M = self.model.mass_matrix(q)
-        return np.linalg.solve(M, np.eye(len(M))[:, which])
+        return np.linalg.solve(M, np.eye(len(M))[:, indices])
 
-    def _against(self, response: np.ndarray, qdd: np.ndarray, grip: Grip) -> np.ndarray:
-        """Forces on the joints that stick that take away their accelerations."""
-        return -np.linalg.solve(response[grip.stuck], qdd[grip.stuck])
-
-    def _note(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
-        """Remember the first bad number, if the state is not to blame."""
+    def _note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
         if np.isfinite(q).all() and np.isfinite(qd).all():
             name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
             first = int(np.flatnonzero(~np.isfinite(array))[0])
-            trouble = self.model.nonfinite_reason(q)
-            self.bad = (t, f"{name}[{first}] = {array[first]}{f' ({trouble})' if trouble else ''}")
+            reason = self.model.nonfinite_reason(q)
+            self.first_nonfinite = (t, f"{name}[{first}] = {array[first]}{f' ({reason})' if reason else ''}")
+
+
+def _stopping_forces(columns: np.ndarray, qdd: np.ndarray, joints: JointFrictionState) -> np.ndarray:
+    """Forces on the sticking joints that cancel their accelerations."""
+    return -np.linalg.solve(columns[joints.sticking_indices], qdd[joints.sticking_indices])

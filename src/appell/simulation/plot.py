@@ -1,4 +1,4 @@
-"""Pictures of trajectories."""
+"""Figures of trajectories."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from appell.simulation.trajectory import Trajectory
 
 
-def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[str] | None) -> Any:
-    """Coordinates, speeds, forces and energy over time; documented at `Trajectory.plot`."""
+def plot_trajectory(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[str] | None) -> Any:
+    """q, qd, tau and energy over time; documented at `Trajectory.plot`."""
     for joint in joints or ():
         if joint not in trajectory.joint_names:
             raise ArgumentError(unknown_name_message("joint", joint, trajectory.joint_names))
     q_names, qd_names = trajectory.q_names, trajectory.qd_names
     curves = [("q [rad, m]", q_names, trajectory.q), ("qd [rad/s, m/s]", qd_names, trajectory.qd)]
     if trajectory.tau.any():
-        curves.append(("drives [N m, N]", trajectory.drive_names, trajectory.tau))
+        curves.append(("tau [N m, N]", trajectory.actuator_names, trajectory.tau))
     figure = new_figure(9.0, 2.5 * (len(curves) + 1))
     panels = figure.subplots(len(curves) + 1, 1, sharex=True)
     for panel, (label, names, values) in zip(panels, curves, strict=False):
-        lines(panel, trajectory.t, _chosen(values, names, joints), label)
+        lines(panel, trajectory.t, _columns_of_joints(values, names, joints), label)
     _energy(panels[-1], trajectory)
     for panel in panels:
         mark_impacts(panel, trajectory)
@@ -37,7 +37,7 @@ def plot(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[s
 
 
 def _energy(panel: Any, trajectory: Trajectory) -> None:
-    """Energy of the robot, and the work of what changes it."""
+    """Energy of the robot, and the work of the forces that change it."""
     t, work = trajectory.t, trajectory.work
     panel.plot(t, trajectory.energy, color=COLOURS[0], linewidth=1.5, label="kinetic + potential")
     shown = [trajectory.energy]
@@ -53,9 +53,9 @@ def _energy(panel: Any, trajectory: Trajectory) -> None:
 
 def _title(trajectory: Trajectory) -> str:
     counts = {"impacts": trajectory.impacts, "contacts": trajectory.contacts, "events": trajectory.events}
-    happened = [f"{len(each)} {name if len(each) > 1 else name[:-1]}" for name, each in counts.items() if each]
-    ended = [] if trajectory.status == "finished" else [trajectory.status]
-    return ", ".join([f"{trajectory.robot_name}: {trajectory.t[-1]:g} s", *happened, *ended])
+    occurred = [f"{len(items)} {name if len(items) > 1 else name[:-1]}" for name, items in counts.items() if items]
+    status = [] if trajectory.status == "finished" else [trajectory.status]
+    return ", ".join([f"{trajectory.robot_name}: {trajectory.t[-1]:g} s", *occurred, *status])
 
 
 def mark_impacts(panel: Any, trajectory: Trajectory) -> None:
@@ -66,12 +66,12 @@ def mark_impacts(panel: Any, trajectory: Trajectory) -> None:
 
 
 def _span(energy: np.ndarray) -> tuple[float, float]:
-    """Limits of an axis for energies that does not blow up rounding: at least 1 % of the largest."""
+    """Limits of an energy axis: at least 1 % of the largest energy, so that rounding errors are not magnified."""
     low, high = float(energy.min()), float(energy.max())
     margin = max(0.05 * (high - low), 0.005 * max(abs(low), abs(high)), 1e-12)
     return low - margin, high + margin
 
 
-def _chosen(values: np.ndarray, names: Sequence[str], joints: Sequence[str] | None) -> dict[str, np.ndarray]:
-    """Columns by name, those of the chosen joints."""
+def _columns_of_joints(values: np.ndarray, names: Sequence[str], joints: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """Columns by name; all joints by default."""
     return {name: values[:, i] for i, name in enumerate(names) if joints is None or name.partition("[")[0] in joints}

@@ -1,4 +1,4 @@
-"""Keeps what a run is asked for: every step of the integrator, or given times; impacts, contacts, limits that are passed."""
+"""Records a run: samples at every step of the integrator or at given times, impacts, contact intervals, limit violations."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.simulation.excess import ExcessWatch
-from appell.simulation.record import Contact
+from appell.simulation.records import ContactInterval, LimitViolation
 
 if TYPE_CHECKING:
-    from appell.simulation.phase import Phase, Step
+    from appell.robot.simulation_model import SimulationModel
+    from appell.simulation.phase import IntegratorStep, Phase
     from appell.simulation.plant import Plant
-    from appell.simulation.record import Impact
+    from appell.simulation.records import Impact
+
+LIMIT_TOL = 1e-9
+"""Smaller violations are rounding errors of joints at their limit. [rad, m, rad/s, m/s]"""
 
 
 class Sample(NamedTuple):
-    """A state of the motion and what acts in it; `work` is that of drives, joints and walls since the beginning, (3,)."""
+    """A state of the motion with its forces; `work` is that of actuators, passive forces and contact since the start, (3,)."""
 
     t: float
     q: np.ndarray
@@ -28,7 +31,7 @@ class Sample(NamedTuple):
 
 
 class Recorder:
-    """Collects samples while a motion is computed.
+    """Collects samples during a run.
 
     Attributes:
         times: increasing times to sample at; None for every step, and both sides of every impact.
@@ -36,64 +39,95 @@ class Recorder:
 
     def __init__(self, plant: Plant, times: np.ndarray | None) -> None:
         self.plant, self.times = plant, times
-        self.excess = ExcessWatch(plant.model)
+        self.limit_monitor = LimitMonitor(plant.model)
         self.samples: list[Sample] = []
         self.impacts: list[Impact] = []
-        self.contacts: list[Contact] = []
-        self._lost = 0.0
-        self._before: Sample | None = None
+        self.contacts: list[ContactInterval] = []
+        self._impact_work = 0.0
+        self._before_impact: Sample | None = None
         self._next = 0
         self._open: dict[tuple[str, int], float] = {}
 
     def begin(self, t: float, y: np.ndarray, phase: Phase, impacts: tuple[Impact, ...]) -> None:
         """A phase begins in this state, after these impacts."""
-        if impacts and self._before is not None:
-            self.samples.append(self._before)
-        self._before = None
+        if impacts and self._before_impact is not None:
+            self.samples.append(self._before_impact)
+        self._before_impact = None
         self.impacts += impacts
-        self._lost += sum(impact.energy_after - impact.energy_before for impact in impacts)
-        self.excess.look(t, *self.plant.split(y))
+        self._impact_work += sum(impact.energy_after - impact.energy_before for impact in impacts)
+        self.limit_monitor.check(t, *self.plant.split(y))
         if self.times is None:
             self.samples.append(self._sample(t, y, phase))
-        self._touch(t, phase.contacts)
+        self._update_contacts(t, phase.contacts)
 
-    def piece(self, step: Step, until: float, phase: Phase, last: bool) -> None:
-        """The motion of a step was accepted from its start until this time, where the phase ends if it is the last."""
+    def accept(self, step: IntegratorStep, until: float, phase: Phase, last: bool) -> None:
+        """A step is accepted from its start until this time, where the phase ends if it is the last."""
         if self.times is None:
-            wanted = [] if last else [until]
+            times = [] if last else [until]
         else:
             end = int(np.searchsorted(self.times, until, side="left"))
-            wanted = self.times[self._next : end].tolist()
+            times = self.times[self._next : end].tolist()
             self._next = max(end, self._next)
-        for t in wanted:
-            self.samples.append(self._sample(t, self._tidied(step.state(t), phase), phase))
-        self.excess.look(until, *self.plant.split(step.state(until)))
+        for t in times:
+            self.samples.append(self._sample(t, self.plant.project(step.state(t), phase), phase))
+        self.limit_monitor.check(until, *self.plant.split(step.state(until)))
 
     def end(self, t: float, y: np.ndarray, phase: Phase) -> None:
-        """A phase ends in this state; it is a sample if an impact follows."""
+        """A phase ends in this state, which is a sample if an impact follows."""
         if self.times is None:
-            self._before = self._sample(t, y, phase)
+            self._before_impact = self._sample(t, y, phase)
 
     def finish(self, t: float, y: np.ndarray, phase: Phase) -> None:
-        """The motion ends in this state."""
+        """The run ends in this state."""
         missing = t > self.samples[-1].t if self.times is None else self._next < len(self.times)
         if missing:
             self.samples.append(self._sample(t, y, phase))
-        self._touch(t, ())
+        self._update_contacts(t, ())
 
     def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:
         q, qd = self.plant.split(y)
-        drives, joints, walls = self.plant.work(y)
+        actuators, passive, contact = self.plant.work(y)
         return Sample(
-            t, q, qd, phase.motion(t, q, qd).qdd, self.plant.torque(t, q, qd), self.plant.saturated(t, q, qd),
-            np.array([drives, joints, walls + self._lost]),
+            t, q, qd, phase.derivative(t, q, qd).qdd, self.plant.tau(t, q, qd), self.plant.saturated(t, q, qd),
+            np.array([actuators, passive, contact + self._impact_work]),
         )  # fmt: skip
 
-    def _tidied(self, y: np.ndarray, phase: Phase) -> np.ndarray:
-        return self.plant.joined(*phase.tidied(*self.plant.split(y)), self.plant.work(y))
-
-    def _touch(self, t: float, now: tuple[tuple[str, int], ...]) -> None:
-        for pair in [pair for pair in self._open if pair not in now]:
-            self.contacts.append(Contact(*pair, self._open.pop(pair), t))
-        for pair in now:
+    def _update_contacts(self, t: float, closed: tuple[tuple[str, int], ...]) -> None:
+        for pair in [pair for pair in self._open if pair not in closed]:
+            self.contacts.append(ContactInterval(*pair, self._open.pop(pair), t))
+        for pair in closed:
             self._open.setdefault(pair, t)
+
+
+class LimitMonitor:
+    """Reports joint limits that a motion exceeds. It does not enforce them."""
+
+    def __init__(self, model: SimulationModel) -> None:
+        self.limits, self.violations = model.limits, list[LimitViolation]()
+        self._names = (*model.q_names, *model.q_names, *model.qd_names)
+        self._sides = ("lower",) * model.nq + ("upper",) * model.nq + ("speed",) * model.nv
+        self._open: dict[int, tuple[float, float]] = {}
+        self._needed = any(np.isfinite(values).any() for values in self.limits[:3])
+
+    def check(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Compare a state of the motion with the limits."""
+        if not self._needed:
+            return
+        lower, upper, velocity, _ = self.limits
+        violation = np.concatenate([lower - q, q - upper, np.abs(qd) - velocity])
+        violated = np.flatnonzero(violation > LIMIT_TOL).tolist()
+        for i in [i for i in self._open if i not in violated]:
+            self._close(i, t)
+        for i in violated:
+            start, worst = self._open.get(i, (t, 0.0))
+            self._open[i] = (start, max(worst, float(violation[i])))
+
+    def finish(self, t: float) -> tuple[LimitViolation, ...]:
+        """All violations of a motion that ends at time t, in order of time."""
+        for i in list(self._open):
+            self._close(i, t)
+        return tuple(sorted(self.violations, key=lambda violation: violation.start))
+
+    def _close(self, i: int, t: float) -> None:
+        start, worst = self._open.pop(i)
+        self.violations.append(LimitViolation(self._names[i], self._sides[i], start, t, worst))

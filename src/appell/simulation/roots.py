@@ -1,9 +1,9 @@
-"""When does a gap first close? Times on the interpolant of one step of an integrator.
+"""Times at which gaps close, on the interpolant of one integrator step.
 
-A step is looked at in `PIECES` equal pieces. A gap closes in a piece if it is negative at its end, or if it falls at its
-beginning and rises at its end and is negative at the lowest point between. Gaps that turn more often than once in a
-piece are finer than the integrator itself resolves. A gap that is slightly negative when the step begins, because its
-contact has just opened, closes when it gets more so.
+A step is divided into `SUBDIVISIONS` equal intervals. A gap closes in an interval if it is negative at its end, or if it falls
+at its start, rises at its end and is negative at the minimum between. Gaps with more than one extremum per interval are below
+the resolution of the integrator. A gap that is slightly negative at the start of the step, because its contact has just opened,
+closes when it decreases further.
 """
 
 from __future__ import annotations
@@ -13,50 +13,46 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq
 
-PIECES = 8
-GRAZE = 1e-12
-"""A gap that gets no deeper than this only grazes the wall, which is no impact. [m]"""
-TIME = 1e-14
-"""To what the time of an impact is located on the interpolant. [s]"""
+SUBDIVISIONS = 8
+GRAZING_DEPTH = 1e-12
+"""Penetrations up to this depth are grazing, without impact. [m]"""
+TIME_TOL = 1e-14
+"""Tolerance of event times on the interpolant. [s]"""
 
 Gaps = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Gaps and their rates (N, c) at the times (N,)."""
 
 
-def first_crossing(gaps: Gaps, start: float, end: float, watched: np.ndarray) -> float | None:
-    """The first time in the step at which a watched contact closes, or None.
-
-    Args:
-        watched: mask of the contacts, (c,).
-    """
-    times = np.linspace(start, end, PIECES + 1)
+def first_crossing(gaps: Gaps, start: float, end: float, candidates: np.ndarray) -> float | None:
+    """The first time in the step at which one of the candidate contacts (mask, (c,)) closes, or None."""
+    times = np.linspace(start, end, SUBDIVISIONS + 1)
     gap, rate = gaps(times)
-    floor = np.minimum(gap[0], 0.0) - GRAZE
-    for i in range(PIECES):
+    floor = np.minimum(gap[0], 0.0) - GRAZING_DEPTH
+    for i in range(SUBDIVISIONS):
         below = gap[i + 1] < floor
-        dips = (rate[i] < 0.0) & (rate[i + 1] > 0.0) & (_lowest(gap, rate, i, times[i + 1] - times[i]) < 0.0)
-        found = [
-            _closing(gaps, c, float(floor[c]), times[i], times[i + 1], bool(below[c]))
-            for c in np.flatnonzero((below | dips) & watched).tolist()
+        dips = (rate[i] < 0.0) & (rate[i + 1] > 0.0) & (_lower_bound(gap, rate, i, times[i + 1] - times[i]) < 0.0)
+        closing = [
+            _closing_time(gaps, c, float(floor[c]), times[i], times[i + 1], bool(below[c]))
+            for c in np.flatnonzero((below | dips) & candidates).tolist()
         ]
-        closing = [time for time in found if time is not None]
-        if closing:
-            return min(closing)
+        crossings = [time for time in closing if time is not None]
+        if crossings:
+            return min(crossings)
     return None
 
 
-def _lowest(gap: np.ndarray, rate: np.ndarray, i: int, h: float) -> np.ndarray:
-    """Where the tangents at both ends of a piece meet: below every gap that falls and then rises, bending one way.
+def _lower_bound(gap: np.ndarray, rate: np.ndarray, i: int, h: float) -> np.ndarray:
+    """Intersection of the tangents at both ends of an interval: below every convex gap that falls and then rises.
 
-    Half of the height of the ends is taken off, for gaps that do not quite bend one way.
+    Half of the height of the ends is subtracted, for gaps that are not quite convex.
     """
-    turn = rate[i] - rate[i + 1]
-    when = (gap[i + 1] - gap[i] - rate[i + 1] * h) / np.where(turn == 0.0, 1.0, turn)
-    return gap[i] + rate[i] * np.clip(when, 0.0, h) - 0.5 * np.maximum(gap[i], gap[i + 1])
+    rate_change = rate[i] - rate[i + 1]
+    intersection = (gap[i + 1] - gap[i] - rate[i + 1] * h) / np.where(rate_change == 0.0, 1.0, rate_change)
+    return gap[i] + rate[i] * np.clip(intersection, 0.0, h) - 0.5 * np.maximum(gap[i], gap[i + 1])
 
 
-def _closing(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) -> float | None:
-    """The time in [a, b] at which contact c closes; one that is closed already, when it sinks to the floor."""
+def _closing_time(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) -> float | None:
+    """The time in [a, b] at which contact c closes; of one that is closed already, when it falls to the floor."""
 
     def gap(t: float) -> float:
         return float(gaps(np.array([t]))[0][0, c])
@@ -68,15 +64,15 @@ def _closing(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) 
         b = root(rate, a, b)
         if gap(b) >= floor:
             return None
-    if rate(a) > 0.0 and rate(b) < 0.0:  # it rises first: look only where it falls
+    if rate(a) > 0.0 and rate(b) < 0.0:  # it rises first: search only where it falls
         a = root(rate, a, b)
-    wanted = floor if gap(a) <= GRAZE else 0.0  # where it is closed already the rounding of zero decides nothing
-    return root(lambda t: gap(t) - wanted, a, b)
+    target = floor if gap(a) <= GRAZING_DEPTH else 0.0  # closed already: zero is within rounding errors
+    return root(lambda t: gap(t) - target, a, b)
 
 
 def root(function: Callable[[float], float], a: float, b: float) -> float:
-    """Where a function is zero between two times; the time nearest to it if rounding has taken the change of sign."""
+    """A zero of a function in [a, b]; the end nearest to zero if rounding hides the change of sign."""
     at_a, at_b = function(a), function(b)
     if at_a * at_b > 0.0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(function, a, b, xtol=TIME))  # type: ignore[arg-type]
+    return float(brentq(function, a, b, xtol=TIME_TOL))  # type: ignore[arg-type]

@@ -3,158 +3,190 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.checks import require_integer, require_positive
+from appell.checks import require_positive, require_real_array, require_vector
+from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError
 from appell.progress import Progress
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
-from appell.simulation.arguments import effort_of, options_of, sample_times, start_of, surfaces_of
-from appell.simulation.contact.contacts import Contacts
-from appell.simulation.contact.points import Points, chosen_points
+from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of, controller_effort_limits
+from appell.simulation.contact.environment import ContactEnvironment
+from appell.simulation.contact.pairs import contact_pairs
 from appell.simulation.contact.surfaces import Surface
-from appell.simulation.contact.surfaces.surface import check_restitution
-from appell.simulation.contact.walls import Walls
-from appell.simulation.drive import Controller, Torque, drive_of
-from appell.simulation.events import EventFunction, Watch
-from appell.simulation.loop import Loop
-from appell.simulation.methods import method_named
-from appell.simulation.phase import Environment, Free
+from appell.simulation.events import EventDetector, EventFunction
+from appell.simulation.loop import CONSTRAINT_TOL, SimulationLoop
+from appell.simulation.options import ContactOptions, Integration
+from appell.simulation.phase import Environment, NoContactEnvironment
 from appell.simulation.plant import Plant
 from appell.simulation.recorder import Recorder
-from appell.simulation.trajectory import Trajectory, Work
+from appell.simulation.records import Work
+from appell.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.robot.robot import Robot
 
+INITIAL_CONSTRAINT_TOL = 1e-6
+"""Largest distance of an initial state to the constraints; it is projected to them."""
 
+
+@renamed_arguments(walls="surfaces", control="controller", limits="effort_limits", sample="t_eval")
+@grouped_arguments(
+    "contact", ContactOptions,
+    points="points", restitution="restitution", simultaneous="simultaneity_gap", max_impacts="max_impacts",
+)  # fmt: skip
+@grouped_arguments(
+    "method", Integration, rtol="rtol", atol="atol", max_step="max_step", dt="dt", progress="progress"
+)  # fmt: skip
 def simulate(
     robot: Robot,
     q0: ArrayLike,
     qd0: ArrayLike,
     duration: float,
     *,
-    tau: ArrayLike | Torque | None = None,
-    control: Controller | None = None,
-    limits: ArrayLike | str | None = None,
-    walls: Surface | Sequence[Surface] | None = (),
-    restitution: float | None = None,
-    points: Sequence[str] | None = None,
-    simultaneous: float | None = None,
-    max_impacts: int = 100_000,
+    tau: ArrayLike | TauFunction | None = None,
+    controller: ControllerProtocol | None = None,
+    effort_limits: ArrayLike | str | None = None,
+    surfaces: Surface | Sequence[Surface] | None = (),
+    contact: ContactOptions | None = None,
     events: EventFunction | Sequence[EventFunction] | None = (),
-    method: str = "DOP853",
-    rtol: float = 1e-9,
-    atol: float | None = None,
-    max_step: float = math.inf,
-    dt: float | None = None,
-    sample: float | ArrayLike | None = None,
-    progress: bool | None = None,
+    method: str | Integration = "DOP853",
+    t_eval: float | ArrayLike | None = None,
 ) -> Trajectory:
-    """The motion of a robot from a state, with its drives and with the impacts of its points on walls.
+    """Simulate a robot from an initial state, with its actuators and with impacts and contact on surfaces.
 
-    Between events the equations of motion are integrated; `docs/howto/simulate.md` shows how to use it, and
-    `docs/theory/shafei2018.md` says what happens at walls. No point is ever behind a wall by more than 1e-9 m. Equal
-    arguments give equal bits.
+    The equations of motion are integrated between events; see `docs/howto/simulate.md` for its use and
+    `docs/theory/shafei2018.md` for impacts and contact. No point penetrates a surface by more than 1e-9 m. Equal arguments
+    give equal bits.
 
     Args:
-        robot: a `Robot`, also a compiled one, or anything with a `simulation_model()` (`appell.robot.simulation_model`).
-        q0, qd0: coordinates (nq,) and speeds (nv,) at t = 0. Where points touch a wall already, their impact or contact
-            comes first; a point that is behind a wall is an error.
+        robot: a `Robot`, also a compiled one, or any object with `simulation_model()` (`appell.robot.simulation_model`).
+        q0, qd0: configuration (nq,) and generalized velocities (nv,) at t = 0. Impacts and contacts of points that touch a
+            surface already are resolved first; a point behind a surface is an error.
         duration: [s]
-        tau: forces of the drives (nu,), of a tree one for each speed: constant, or a function of (t, q, qd) that returns
-            them; none by default. Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb
-            friction stick and slide. [N m, N]
-        control: a controller instead: an object with `period` [s], `start(t, q, qd)` and `step(t, q, qd, memory)`, as
-            `appell.control` makes them. With a period it is asked exactly at its multiples, and its forces are held in
-            between; with the period None it acts continuously.
-        limits: greatest forces of the drives, a number or (nu,), or `"robot"` for the effort limits of the joints; by
-            default those of the controller, if it has `limits`. Forces are cut off there, and `Trajectory.saturated` says
-            when. [N m, N]
-        walls: surfaces such as `appell.Circle(radius=2.5)`, or one of them.
-        restitution: Newton's coefficient, from 0 to 1, of the walls that have none of their own; 1 by default.
-        points: names of the frames that can touch walls; joint origins and tips by default.
-        simultaneous: gap up to which approaching points are taken to touch when another point does, unless they need
-            longer than this gap takes at 0.1 m/s. The default follows the accuracy of the integration: 100 rtol times 1 m,
-            at least 1e-9. [m]
-        max_impacts: after so many the run stops with the status `"too many impacts"`.
-        events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. With an attribute
-            `terminal = True` the run stops at the zero; `direction = 1` or `-1` looks at rising or falling ones alone.
-        method: adaptive, SciPy's: `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; of fixed step:
-            `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order).
-        rtol, atol: relative and absolute tolerance of the adaptive ones; atol = rtol by default, at least 1e-20.
-        max_step: their longest step. [s]
-        dt: step of the fixed ones, 1e-3 by default. [s]
-        sample: period [s], or increasing times, of the samples; without it every step of the integrator is one, and both
-            sides of every impact. The last state of a run that ends early is one in any case.
-        progress: whether to show how far a long run is; by default where stderr is a terminal.
+        tau: forces of the actuators (nu,), for a tree one per generalized velocity: constant, or a function of (t, q, qd);
+            zero by default. Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb
+            friction stick and slip. [N m, N]
+        controller: a controller instead: an object with `period` [s], `initial_memory(t, q, qd)` and
+            `step(t, q, qd, memory)`, such as those of `appell.control`. It is sampled at multiples of its period
+            (zero-order hold), or acts continuously if its period is None.
+        effort_limits: largest forces of the actuators, a number or (nu,), or `"robot"` for the effort limits of the joints;
+            by default `controller.effort_limits` if it has them. Forces are clipped to them, and `Trajectory.saturated`
+            marks where. [N m, N]
+        surfaces: contact surfaces such as `appell.Circle(radius=2.5)`, or one of them.
+        contact: contact points, restitution and further options of contact.
+        events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. The run stops at a zero of
+            a function with the attribute `terminal = True`; `direction = 1` or `-1` selects rising or falling zeros.
+        method: name of an integrator, or an `Integration` with tolerances or step, such as
+            `appell.Integration("rk4", dt=1e-3)`.
+        t_eval: sample period [s] or increasing sample times; by default every step of the integrator, and both sides of
+            every impact. The last state of a run that ends early is always a sample.
 
     Raises:
-        SimulationError: a point starts behind a wall, or the motion diverges: the error has `time`, `state` and
-            `quantity`, the first bad number. A motion diverges where a number is no longer finite, or where speeds above
-            1e4 rad/s or m/s grow so that more than 1e6 steps would be left.
+        SimulationError: a point starts behind a surface, or the motion diverges: a number is no longer finite, or
+            velocities above 1e4 rad/s or m/s grow so that more than 1e6 steps would be left. The error has `time`, `state`
+            and `quantity`, the first bad number.
 
     Example:
         >>> import appell
         >>> tree = appell.load("shafei_tree")
-        >>> motion = appell.simulate(tree, *tree.initial_state, duration=0.6, walls=[appell.Circle(radius=2.5)])
+        >>> motion = appell.simulate(tree, *tree.initial_state, duration=0.6, surfaces=[appell.Circle(radius=2.5)])
         >>> [(round(impact.time, 6), impact.points) for impact in motion.impacts]
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
     model = simulation_model_of(robot)
-    q, qd = start_of(model, q0, qd0)
-    end, how, surfaces = require_positive("duration", duration), method_named(method), surfaces_of(walls)
-    options, most = options_of(how, rtol, atol, max_step, dt), require_integer("max_impacts", max_impacts)
-    default = 1.0 if restitution is None else check_restitution(restitution, "restitution")
-    works = tau is not None or control is not None or any(wall.friction for wall in surfaces)
-    effort = effort_of(model, getattr(control, "limits", None) if limits is None else limits)
-    plant = Plant(model, drive_of(len(model.actuator_names), tau, control, q, qd), effort, works)
-    around: Environment = Free(plant)
-    if surfaces:
-        pairs = _contacts(model, q, surfaces, default, points)
-        window = 100.0 * options.rtol if simultaneous is None else require_positive("simultaneous", simultaneous)
-        around = Walls(plant, pairs, window)
-    recorder, watch = Recorder(plant, sample_times(sample, end)), Watch(plant, events)
-    line = Progress(model.name, end, progress)
+    q, qd = _initial_state(model, q0, qd0)
+    end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
+    integration = method if isinstance(method, Integration) else Integration(method)
+    contact = ContactOptions() if contact is None else contact
+    tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
+    limits = controller_effort_limits(controller) if effort_limits is None else effort_limits
+    actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
+    plant = Plant(model, actuation, _effort_limits(model, limits), tracks_work)
+    environment: Environment = NoContactEnvironment(plant)
+    if all_surfaces:
+        gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
+        environment = ContactEnvironment(plant, contact_pairs(model, q, all_surfaces, contact), gap)
+    recorder, detector = Recorder(plant, _sample_times(t_eval, end)), EventDetector(plant, events)
+    progress = Progress(model.name, end, integration.progress)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found and named
-            status = Loop(plant, around, how, options, recorder, watch, line).run(q, qd, end, most)
+        with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
+            loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
+            status = loop.run(q, qd, end, contact.max_impacts)
     finally:
-        line.finish()
-    return _trajectory(plant, recorder, watch, status)
+        progress.finish()
+    return _trajectory(model, recorder, detector, status)
 
 
-def _contacts(
-    model: SimulationModel,
-    q: np.ndarray,
-    walls: tuple[Surface, ...],
-    restitution: float,
-    points: Sequence[str] | None,
-) -> Contacts:
-    robot = model.contact_tree
-    if robot is None:
-        raise ArgumentError(f"{model.name!r} has closed loops: only trees can touch walls.")
-    names = chosen_points(robot, points)
-    if not names:
-        raise ArgumentError(f"robot {robot.name!r} has no moving points to touch the walls. Name some as `points`.")
-    e = tuple(restitution if wall.restitution is None else wall.restitution for wall in walls)
-    contacts = Contacts(Points(robot, names), walls, e)
-    contacts.verify(q)
-    return contacts
+def _initial_state(model: SimulationModel, q0: ArrayLike, qd0: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The initial state, projected to the constraints."""
+    q, qd = require_vector("q0", q0, model.nq), require_vector("qd0", qd0, model.nv)
+    error = model.constraint_error(q, qd)
+    if error > INITIAL_CONSTRAINT_TOL:
+        raise ArgumentError(
+            f"q0, qd0 miss the constraints of {model.name!r} (unit quaternions, closed loops) by {error:.3g}, "
+            f"expected at most {INITIAL_CONSTRAINT_TOL:g}."
+        )
+    return model.project_to_constraints(q, qd) if error > CONSTRAINT_TOL else (q, qd)
 
 
-def _trajectory(plant: Plant, recorder: Recorder, watch: Watch, status: str) -> Trajectory:
-    model = plant.model
+def _effort_limits(model: SimulationModel, limits: ArrayLike | str | None) -> np.ndarray | None:
+    """Largest forces of the actuators, None if all are infinite."""
+    if limits is None:
+        return None
+    if isinstance(limits, str):
+        if limits != "robot":
+            raise ArgumentError(
+                f"effort_limits is {limits!r}, expected numbers, or 'robot' for the effort limits of the joints."
+            )
+        effort = model.limits.effort
+    else:
+        size = len(model.actuator_names)
+        effort = require_real_array("effort_limits", np.full(size, limits) if np.ndim(limits) == 0 else limits, (size,))
+    if not (effort >= 0.0).all():
+        raise ArgumentError(f"effort_limits are {effort.tolist()}, expected numbers >= 0.")
+    return effort if np.isfinite(effort).any() else None
+
+
+def _surfaces(surfaces: Surface | Sequence[Surface] | None) -> tuple[Surface, ...]:
+    if surfaces is None or isinstance(surfaces, Surface):
+        return () if surfaces is None else (surfaces,)
+    items = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
+    for item in items:
+        if not isinstance(item, Surface):
+            raise ArgumentError(
+                f"surfaces has a {type(item).__name__}, expected surfaces such as appell.Circle(radius=2.5)."
+            )
+    return items
+
+
+def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | None:
+    """Times of the samples; a period gives 0, period, 2 period, ... and the end if it is a multiple of the period."""
+    if t_eval is None:
+        return None
+    if np.ndim(t_eval) == 0:
+        period = require_positive("t_eval", t_eval)
+        if period > end * (1.0 + 1e-12):
+            raise ArgumentError(f"t_eval is {period:g} s, expected at most the duration of {end:g} s.")
+        count = math.floor(end / period * (1.0 + 1e-12))
+        return np.minimum(period * np.arange(count + 1), end)
+    times = require_real_array("t_eval", t_eval)
+    if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not 0.0 <= times[0] <= times[-1] <= end:
+        raise ArgumentError(f"t_eval must be a period or increasing times from 0 to the duration of {end:g} s.")
+    return times
+
+
+def _trajectory(model: SimulationModel, recorder: Recorder, detector: EventDetector, status: str) -> Trajectory:
     t, q, qd, qdd, tau, saturated, work = (np.array(column) for column in zip(*recorder.samples, strict=True))
     return Trajectory(
         t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=model.energy(q, qd), work=Work(*work.T), saturated=saturated,
-        impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(watch.found),
-        excesses=recorder.excess.finish(float(t[-1])), status=status,
+        impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(detector.events),
+        limit_violations=recorder.limit_monitor.finish(float(t[-1])), status=status,
         robot_name=model.name, joint_names=model.joint_names,
-        q_names=model.q_names, qd_names=model.qd_names, drive_names=model.actuator_names,
+        q_names=model.q_names, qd_names=model.qd_names, actuator_names=model.actuator_names,
     )  # fmt: skip

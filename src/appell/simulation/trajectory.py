@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from appell.simulation.record import Contact, Impact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from appell.simulation.events import Event
-    from appell.simulation.excess import Excess
-
-
-class Work(NamedTuple):
-    """Work done on the robot since the beginning, each (N,). [J]
-
-    Attributes:
-        drives: by their forces.
-        joints: by damping and friction in the joints, never positive.
-        walls: by impacts and by friction on walls, never positive.
-    """
-
-    drives: np.ndarray
-    joints: np.ndarray
-    walls: np.ndarray
-
-    @property
-    def total(self) -> np.ndarray:
-        """Of all of them."""
-        return self.drives + self.joints + self.walls
+from appell.deprecation import renamed_attribute
+from appell.simulation import files
+from appell.simulation.plot import plot_trajectory
+from appell.simulation.records import ContactInterval, Event, Impact, LimitViolation, Work
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """A motion, sampled at N times.
 
-    Where the samples are the steps of the integrator, an impact is two samples at one time: before and after it.
+    Where the samples are the steps of the integrator, an impact gives two samples at one time: before and after it.
 
     Attributes:
         t: times, (N,). [s]
-        q, qd, qdd: coordinates (N, nq), speeds and accelerations (N, nv).
-        tau: forces of the drives, within their limits, (N, nu). [N m, N]
+        q, qd, qdd: configurations (N, nq), generalized velocities and accelerations (N, nv).
+        tau: forces of the actuators, within their limits, (N, nu). [N m, N]
         energy: kinetic plus potential, (N,). [J]
-        work: of drives, joints and walls since the beginning, integrated along with the motion.
-        saturated: where drives give all they can, (N, nu).
+        work: of actuators, passive forces and contact since the start, integrated along with the motion.
+        saturated: where actuators are at their effort limit, (N, nu).
         impacts: in order of time.
-        contacts: stretches of time in which points stay on walls.
+        contacts: time intervals in which points stay on surfaces.
         events: zeros of the event functions.
-        excesses: stretches of time in which limits of joints are passed.
+        limit_violations: time intervals in which joint limits are exceeded.
         status: `"finished"`, `"stopped by <event>"`, `"too many impacts"` or `"no progress"`; all but the first end before
             the duration is over.
-        joint_names, q_names, qd_names, drive_names: of joints, coordinates, speeds and drives.
+        joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
 
     Example:
         >>> import appell
         >>> arm = appell.load("planar2r")
-        >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, sample=0.25)
+        >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, t_eval=0.25)
         >>> motion.t.tolist(), motion.q.shape, motion.status
         ([0.0, 0.25, 0.5, 0.75, 1.0], (5, 2), 'finished')
         >>> bool(abs(motion.energy - motion.energy[0]).max() < 1e-7)
@@ -76,15 +55,18 @@ class Trajectory:
     work: Work
     saturated: np.ndarray
     impacts: tuple[Impact, ...]
-    contacts: tuple[Contact, ...]
+    contacts: tuple[ContactInterval, ...]
     events: tuple[Event, ...]
-    excesses: tuple[Excess, ...]
+    limit_violations: tuple[LimitViolation, ...]
     status: str
     robot_name: str
     joint_names: tuple[str, ...]
     q_names: tuple[str, ...]
     qd_names: tuple[str, ...]
-    drive_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+
+    excesses = renamed_attribute("excesses", "limit_violations")
+    drive_names = renamed_attribute("drive_names", "actuator_names")
 
     def __len__(self) -> int:
         return len(self.t)
@@ -97,19 +79,19 @@ class Trajectory:
 
     @property
     def balance(self) -> np.ndarray:
-        """Energy that no force accounts for, (N,): what the integrator got wrong. [J]
+        """Change of the energy minus all work, (N,): the error of the integrator. [J]
 
         Example:
             >>> import appell
             >>> arm = appell.load("planar2r")
             >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, tau=[3.0, 1.0])
-            >>> bool(abs(motion.balance).max() < 1e-7 < abs(motion.work.drives).max())
+            >>> bool(abs(motion.balance).max() < 1e-7 < abs(motion.work.actuators).max())
             True
         """
         return self.energy - self.energy[0] - self.work.total + self.work.total[0]
 
     def save(self, path: str | PathLike) -> None:
-        """Write everything to an .npz file; `Trajectory.load` gives it back.
+        """Write everything to an .npz file, which `Trajectory.load` reads.
 
         Example:
             >>> import appell, tempfile, pathlib
@@ -120,46 +102,34 @@ class Trajectory:
             >>> bool((appell.Trajectory.load(path).q == motion.q).all())
             True
         """
-        from appell.simulation.archive import save
-
-        save(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike) -> Trajectory:
-        """The trajectory that `save` wrote.
+        """Read a file of `save`.
 
         Raises:
             FileNotFoundError: there is no such file.
             ArgumentError: it is something else.
         """
-        from appell.simulation.archive import load
-
-        return load(path)
+        return cls(**files.load_fields(path))
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with the time as index and a column for every number, named as in `q.joint1`. Needs pandas."""
-        from appell.simulation.columns import to_pandas
-
-        return to_pandas(self)
+        """A `pandas.DataFrame` with the time as index and a column per quantity, named as in `q.joint1`. Needs pandas."""
+        return files.to_pandas(self)
 
     def to_csv(self, path: str | PathLike) -> None:
-        """Write the same columns as text, separated by commas, the time first."""
-        from appell.simulation.columns import to_csv
-
-        to_csv(self, path)
+        """Write the same columns as comma-separated text, the time first."""
+        files.to_csv(self, path)
 
     def plot(self, path: str | PathLike | None = None, joints: Sequence[str] | None = None) -> Any:
-        """A picture of coordinates, speeds, forces of drives if there are any, and energy over time, impacts marked.
-
-        Needs matplotlib.
+        """A figure of q, qd, tau (if not zero) and energy over time, impacts marked. Needs matplotlib.
 
         Args:
-            path: file to write the picture to, its kind taken from the name.
+            path: file to write the figure to, its format taken from the name.
             joints: names of the joints to show, all by default.
 
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        from appell.simulation.plot import plot
-
-        return plot(self, path, joints)
+        return plot_trajectory(self, path, joints)

@@ -19,9 +19,9 @@ from appell.view.scene import LAYERS
 from appell.view.sliders import Slider
 from appell.view.state_tables import energy_table, force_table, matrix_table
 from appell.view.subject import Subject, hidden_layers
+from appell.view.surfaces import surface_shapes
 from appell.view.timeline import MotionState, Timeline
 from appell.view.viser_scene import ViserScene
-from appell.view.walls import wall_shapes
 
 MAX_VELOCITY = 5.0
 """Range of the velocity sliders. [rad/s, m/s]"""
@@ -35,7 +35,7 @@ class Page:
         player: plays the motion; None without a motion.
     """
 
-    def __init__(self, server: Any, subject: Subject, timeline: Timeline | None, walls: Sequence[Surface]) -> None:
+    def __init__(self, server: Any, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Surface]) -> None:
         self.server, self.subject = server, subject
         self.q = subject.start
         self._n = len(subject.sliders)
@@ -44,7 +44,7 @@ class Page:
         server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
         server.gui.set_panel_label(subject.name)
         impacts = timeline.impact_marks() if timeline else ()
-        self._scene = ViserScene(server, subject, wall_shapes(walls, subject.size), impacts)
+        self._scene = ViserScene(server, subject, surface_shapes(surfaces, subject.size), impacts)
         with server.gui.add_folder("Energy and centre of mass"):
             self._state = server.gui.add_html("")
         with server.gui.add_folder("Joints"):

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.deprecation import renamed_arguments
 from appell.plotting import new_figure, save_figure
 from appell.view.scene import WORLD, Shape, fit_camera
 from appell.view.subject import Subject, hidden_layers
 from appell.view.subjects import subject_of
+from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
-from appell.view.walls import wall_shapes
 
 if TYPE_CHECKING:
     from appell.simulation.contact.surfaces import Surface
@@ -28,13 +29,14 @@ MIN_OPACITY = 0.12
 PATH_COLOUR = "#882255"
 
 
+@renamed_arguments(walls="surfaces")
 def draw(
     robot: Any,
     path: str | PathLike | None = None,
     q: Sequence[float] | np.ndarray | None = None,
     *,
     motion: Trajectory | None = None,
-    walls: Sequence[Surface] = (),
+    surfaces: Sequence[Surface] = (),
     folder: str | Path | None = None,
 ) -> Any:
     """Draw a robot in one configuration, or several states of a motion, later ones more opaque. Needs matplotlib.
@@ -42,7 +44,7 @@ def draw(
     Args:
         path: file to write; its extension selects the format.
         q: configuration; by default the initial one, or those of `motion`.
-        walls, folder: as for `appell.show`.
+        surfaces, folder: as for `appell.show`.
 
     Returns:
         The `matplotlib.figure.Figure`.
@@ -62,7 +64,7 @@ def draw(
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     panel = figure.add_subplot(projection="3d", proj_type="ortho")
-    triangles, colours = _triangles(subject, configurations, wall_shapes(walls, subject.size))
+    triangles, colours = _triangles(subject, configurations, surface_shapes(surfaces, subject.size))
     if triangles:  # in one collection, so that they are sorted by depth
         panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
     if tip_path is not None:
@@ -77,7 +79,7 @@ def draw(
 
 
 def _triangles(
-    subject: Subject, configurations: Sequence[np.ndarray], walls: Sequence[Shape]
+    subject: Subject, configurations: Sequence[np.ndarray], surfaces: Sequence[Shape]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
     hidden = {*hidden_layers(subject), *(("inertia",) if len(configurations) > 1 else ())}
@@ -92,7 +94,7 @@ def _triangles(
             if shape.layer not in hidden:
                 pose = np.eye(4) if shape.frame == WORLD else np.asarray(poses[shape.frame])
                 _shade(shape, pose, fade, triangles, colours)
-    for shape in walls:
+    for shape in surfaces:
         _shade(shape, np.eye(4), 1.0, triangles, colours)
     return triangles, colours
 

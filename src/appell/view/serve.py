@@ -9,6 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from appell.deprecation import renamed_arguments
 from appell.errors import AppellError, ArgumentError
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ LOCAL = "127.0.0.1"
 PORT = 8080
 
 
+@renamed_arguments(walls="surfaces")
 def show(
     robot: Any,
     motion: Trajectory | None = None,
     *,
-    walls: Sequence[Surface] = (),
+    surfaces: Sequence[Surface] = (),
     host: str = LOCAL,
     port: int = PORT,
     folder: str | Path | None = None,
@@ -36,7 +38,7 @@ def show(
 
     Args:
         robot: any robot, or an object like `appell.view.subject.Subject`.
-        walls: those of `appell.simulate`.
+        surfaces: contact surfaces, as for `appell.simulate`.
         host: address to listen on; only this computer can reach the default one.
         port: if it is in use, the next free one; `result.server.get_port()` returns it.
         folder: that of the robot description, for mesh files.
@@ -61,7 +63,7 @@ def show(
     timeline = None if motion is None else Timeline(subject, motion)
     with redirect_stdout(StringIO()):  # viser prints a greeting
         server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
-    return Page(server, subject, timeline, walls)
+    return Page(server, subject, timeline, surfaces)
 
 
 def require_local_address(host: str, port: int) -> None:

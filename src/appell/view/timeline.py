@@ -96,7 +96,7 @@ class Timeline:
         titled: dict[str, Mapping[str, np.ndarray]] = {
             "t": {"t": motion.t[keep]},
             "coordinates [rad, m]": _by_name(motion.q_names, motion.q[keep]),
-            "actuators [N m, N]": _by_name(motion.drive_names, tau) if np.any(tau) else {},
+            "actuators [N m, N]": _by_name(motion.actuator_names, tau) if np.any(tau) else {},
             "energy [J]": {"kinetic + potential": motion.energy[keep]},
         }
         return {title: curves for title, curves in titled.items() if curves}

@@ -8,6 +8,7 @@ import numpy as np
 
 from appell.control import ComputedTorque
 from appell.kinematics.inverse import BRANCHES
+from appell.simulation.options import Integration
 from appell.simulation.simulate import simulate
 from appell.table import Table
 from appell_lab.bench.timing import Contender, race
@@ -114,7 +115,7 @@ def controlled_error() -> float:
     controller = ComputedTorque(case.robot, case.line, kp=400.0, kd=40.0, period=1e-3)
     q, qd, _ = case.reference
     motion = simulate(
-        case.robot, q[0], qd[0], case.line.duration, control=controller, method="rk4", dt=1e-3, sample=INTERVAL
+        case.robot, q[0], qd[0], case.line.duration, controller=controller, method=Integration("rk4", dt=1e-3), t_eval=INTERVAL
     )  # fmt: skip
     return float(np.abs(motion.q - case.line(motion.t).q).max())
 

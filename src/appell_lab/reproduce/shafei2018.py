@@ -14,6 +14,7 @@ from appell.loading.catalogue.shafei_tree import shafei_tree, start
 from appell.model.body import Body
 from appell.robot.robot import Robot
 from appell.simulation.contact.surfaces import Circle
+from appell.simulation.options import ContactOptions, Integration
 from appell.simulation.simulate import simulate
 from appell.simulation.trajectory import Trajectory
 from appell.table import Table
@@ -104,7 +105,14 @@ def table_3(motion: Trajectory, seconds: float) -> Table:
 def timed_motion() -> tuple[Trajectory, float]:
     """The paper's simulation, dense enough for its figures, and the time it took. [s]"""
     begun = time.perf_counter()
-    motion = simulate(shafei_tree(), *start(), DURATION, walls=[WALL], restitution=1.0, rtol=1e-12, max_step=0.01)
+    motion = simulate(
+        shafei_tree(),
+        *start(),
+        DURATION,
+        surfaces=[WALL],
+        contact=ContactOptions(restitution=1.0),
+        method=Integration(rtol=1e-12, max_step=0.01),
+    )
     return motion, time.perf_counter() - begun
 
 

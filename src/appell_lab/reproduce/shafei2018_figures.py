@@ -10,7 +10,7 @@ import numpy as np
 from appell.loading.catalogue.shafei_tree import PARENTS, TIPS
 from appell.plotting import COLOURS, lines, new_figure, tidy
 from appell.robot.robot import Robot
-from appell.simulation.contact.points import Points
+from appell.simulation.contact.points import ContactPoints
 from appell.simulation.plot import mark_impacts
 from appell.simulation.trajectory import Trajectory
 from appell_lab.reproduce.reproduction import Figure
@@ -23,7 +23,7 @@ STROBE = 0.02
 
 def figures(robot: Robot, motion: Trajectory, radius: float) -> tuple[Figure, ...]:
     """The figures of a motion of the tree inside a circle."""
-    p, v = Points(robot, NAMES).paths(motion.q, motion.qd)
+    p, v = ContactPoints(robot, NAMES).positions_and_velocities(motion.q, motion.qd)
     curves = (
         ("figure14_positions_X1", p[..., 0], "position along X1 [m]"),
         ("figure15_velocities_X1", v[..., 0], "velocity along X1 [m/s]"),
@@ -54,7 +54,7 @@ def draw_configurations(robot: Robot, motion: Trajectory, radius: float, path: P
     hits = [(impact.time, impact.points) for impact in motion.impacts]
     moments = [(motion.t[0], ()), *hits, (0.5 * (hits[-1][0] + motion.t[-1]), ()), (motion.t[-1], ())]
     figure = new_figure(11.0, 6.0)
-    points = Points(robot, NAMES)
+    points = ContactPoints(robot, NAMES)
     for panel, (t, struck) in zip(figure.subplots(2, 4).ravel(), moments, strict=True):
         panel.add_patch(_circle(radius))
         for k in range(STROBES if t > 0.0 else 0, 0, -1):
@@ -92,10 +92,10 @@ def draw_energy(robot: Robot, motion: Trajectory, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _positions(points: Points, motion: Trajectory, t: float) -> np.ndarray:
+def _positions(points: ContactPoints, motion: Trajectory, t: float) -> np.ndarray:
     """Positions (11, 2) at a time, from the samples before it: coordinates do not jump."""
     q = np.array([np.interp(t, motion.t, column) for column in motion.q.T])
-    return points.paths(q[None], np.zeros((1, points.nv)))[0][0, :, :2]
+    return points.positions_and_velocities(q[None], np.zeros((1, points.nv)))[0][0, :, :2]
 
 
 def _circle(radius: float) -> Any:

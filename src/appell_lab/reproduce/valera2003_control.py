@@ -11,6 +11,7 @@ import numpy as np
 from appell.control import ComputedTorque, ComputedTorqueIntegral, PointToPoint
 from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
 from appell.plotting import COLOURS, new_figure, tidy
+from appell.simulation.options import Integration
 from appell.simulation.simulate import simulate
 from appell.table import Table
 from appell_lab.bench.timing import Contender, race
@@ -64,7 +65,8 @@ def _controlled(reference: JointReference) -> Trajectory:
     controller = ComputedTorque(robot, reference, kp=KP, kd=KD, period=PERIOD)
     rest = np.zeros(robot.nv)
     return simulate(
-        robot, reference(0.0).q, rest, reference.duration, control=controller, method="rk4", dt=PERIOD, sample=0.02
+        robot, reference(0.0).q, rest, reference.duration, controller=controller,
+        method=Integration("rk4", dt=PERIOD), t_eval=0.02,
     )  # fmt: skip
 
 

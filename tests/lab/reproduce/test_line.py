@@ -61,7 +61,8 @@ def test_replay_equals_a_simulation_with_the_same_torques():
     got = mata2002_simulation.outcome()
     q, qd, _ = CASE.reference
     motion = appell.simulate(
-        PUMA, q[0], qd[0], 2.0, tau=lambda t, q, qd: CASE.straight(t), rtol=1e-11, max_step=0.05, sample=0.1
+        PUMA, q[0], qd[0], 2.0, tau=lambda t, q, qd: CASE.straight(t),
+        method=appell.Integration(rtol=1e-11, max_step=0.05), t_eval=0.1,
     )  # fmt: skip
     apart = np.abs(motion.q - got.q[:21]).max(axis=1)
     assert apart.max() < 1e-6
@@ -109,7 +110,8 @@ def test_disturbed_start_grows_by_the_amplification():
 
     def final(dq: np.ndarray) -> np.ndarray:
         motion = appell.simulate(
-            PUMA, q[0] + dq, qd[0], end, tau=lambda t, q, qd: CASE.exact(t), rtol=1e-10, sample=[end], method="DOP853"
+            PUMA, q[0] + dq, qd[0], end, tau=lambda t, q, qd: CASE.exact(t),
+            method=appell.Integration("DOP853", rtol=1e-10), t_eval=[end],
         )  # fmt: skip
         return np.concatenate([motion.q[-1], motion.qd[-1]])
 

@@ -22,7 +22,7 @@ def bounce_times(height: float, e: float, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("e", [0.5, 0.8, 1.0])
 def test_bouncing_ball_has_its_closed_form_times(e):
-    motion = appell.simulate(ball(), [1.0], [0.0], 1.3, walls=[FLOOR], restitution=e)
+    motion = appell.simulate(ball(), [1.0], [0.0], 1.3, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=e))
     times = np.array([impact.time for impact in motion.impacts])
     assert_close(times, bounce_times(1.0, e, len(times)), tolerance=1e-12, scale=1.0)
     assert_close(
@@ -36,7 +36,9 @@ def test_bouncing_ball_has_its_closed_form_times(e):
 def test_ball_comes_to_rest_at_the_end_of_its_bounces(e):
     """The bounces end at t = √(2h/g) (1 + e)/(1 - e): the last ones are too small to be told from rest."""
     end = np.sqrt(2 / G) * (1 + e) / (1 - e)
-    motion = appell.simulate(ball(), [1.0], [0.0], end + 0.5, walls=[FLOOR], restitution=e)
+    motion = appell.simulate(
+        ball(), [1.0], [0.0], end + 0.5, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=e)
+    )
     assert motion.status == "finished"
     (contact,) = motion.contacts
     assert contact.point == "ball"
@@ -51,41 +53,48 @@ def test_ball_comes_to_rest_at_the_end_of_its_bounces(e):
 def test_each_wall_has_its_own_restitution():
     ceiling = appell.Plane((0, 0, -1), point=(0, 0, 1), restitution=1.0)
     motion = appell.simulate(
-        ball(), [0.5], [5.0], 0.5, walls=[ceiling, appell.Plane(restitution=0.5)], restitution=0.25
+        ball(),
+        [0.5],
+        [5.0],
+        0.5,
+        surfaces=[ceiling, appell.Plane(restitution=0.5)],
+        contact=appell.ContactOptions(restitution=0.25),
     )
     first, second = motion.impacts[:2]
-    assert (first.walls, second.walls) == ((0,), (1,))
+    assert (first.surfaces, second.surfaces) == ((0,), (1,))
     assert first.qd_after == pytest.approx(-first.qd_before)
     assert second.qd_after == pytest.approx(-0.5 * second.qd_before)
 
 
 def test_ball_at_rest_on_the_floor_stays():
-    motion = appell.simulate(ball(), [0.0], [0.0], 1.0, walls=[FLOOR], sample=0.1)
+    motion = appell.simulate(ball(), [0.0], [0.0], 1.0, surfaces=[FLOOR], t_eval=0.1)
     assert not motion.impacts
     assert not motion.q.any()
     assert motion.contacts[0].start == 0.0
 
 
 def test_an_impact_at_the_start():
-    motion = appell.simulate(ball(), [0.0], [-2.0], 0.1, walls=[FLOOR], restitution=0.5)
+    motion = appell.simulate(
+        ball(), [0.0], [-2.0], 0.1, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=0.5)
+    )
     assert motion.impacts[0].time == 0.0
     assert motion.qd[0].item() == 1.0
 
 
 def test_a_start_behind_the_wall_is_an_error_that_says_where():
     with pytest.raises(
-        appell.SimulationError, match=r"point 'ball' is 0.1 m behind the wall Plane.* at the start"
+        appell.SimulationError, match=r"point 'ball' is 0.1 m behind the surface Plane.* at the start"
     ) as caught:
-        appell.simulate(ball(), [-0.1], [0.0], 1.0, walls=[FLOOR])
+        appell.simulate(ball(), [-0.1], [0.0], 1.0, surfaces=[FLOOR])
     assert caught.value.time == 0.0
     assert_close(caught.value.state, np.array([-0.1, 0.0]))
     assert caught.value.quantity == "gap of ball"
-    assert appell.simulate(ball(), [-5e-10], [0.0], 0.1, walls=[FLOOR]).q[-1].item() == 0.0
+    assert appell.simulate(ball(), [-5e-10], [0.0], 0.1, surfaces=[FLOOR]).q[-1].item() == 0.0
 
 
 def test_lifted_by_its_drive_the_ball_leaves():
     """The floor's force is what the drive leaves of the weight; the ball leaves when the drive carries all of it."""
-    motion = appell.simulate(ball(), [0.0], [0.0], 1.0, tau=lambda t, q, qd: [2.0 * G * 2 * t], walls=[FLOOR])
+    motion = appell.simulate(ball(), [0.0], [0.0], 1.0, tau=lambda t, q, qd: [2.0 * G * 2 * t], surfaces=[FLOOR])
     (contact,) = motion.contacts
     assert contact.end == pytest.approx(0.5, abs=1e-9)
     assert motion.q[-1].item() == pytest.approx(2 * G * 0.5**3 / 6, rel=1e-6)
@@ -97,7 +106,9 @@ def test_a_particle_slides_off_a_round_hill_at_two_thirds_of_its_height(rtol):
     hill = appell.Circle(1.0, axis=(0, 1, 0), side="outside")
     tilt = 0.05
     q0, direction = np.array([np.sin(tilt), np.cos(tilt)]), np.array([np.cos(tilt), -np.sin(tilt)])
-    motion = appell.simulate(particle(), q0, 0.1 * direction, 1.2, walls=[hill], rtol=rtol)
+    motion = appell.simulate(
+        particle(), q0, 0.1 * direction, 1.2, surfaces=[hill], method=appell.Integration(rtol=rtol)
+    )
     (contact,) = motion.contacts
     left = motion.q[np.searchsorted(motion.t, contact.end)]
     assert left[1] == pytest.approx(2 / 3 * (q0[1] + 0.1**2 / (2 * G)), abs=30 * rtol)
@@ -108,11 +119,25 @@ def test_a_particle_slides_off_a_round_hill_at_two_thirds_of_its_height(rtol):
 def test_a_particle_runs_through_a_loop_or_falls_from_it():
     """In a loop of radius R a particle stays at the top for v² >= 5 g R at the bottom."""
     loop = appell.Circle(1.0, axis=(0, 1, 0))
-    fast = appell.simulate(particle(), [0.0, -1.0], [np.sqrt(5.01 * G), 0.0], 2.0, walls=[loop], restitution=0.0)
+    fast = appell.simulate(
+        particle(),
+        [0.0, -1.0],
+        [np.sqrt(5.01 * G), 0.0],
+        2.0,
+        surfaces=[loop],
+        contact=appell.ContactOptions(restitution=0.0),
+    )
     assert [contact.end for contact in fast.contacts] == [2.0]
     assert not fast.impacts
     assert np.abs(fast.energy - fast.energy[0]).max() < 1e-6
-    slow = appell.simulate(particle(), [0.0, -1.0], [np.sqrt(4.0 * G), 0.0], 2.0, walls=[loop], restitution=0.0)
+    slow = appell.simulate(
+        particle(),
+        [0.0, -1.0],
+        [np.sqrt(4.0 * G), 0.0],
+        2.0,
+        surfaces=[loop],
+        contact=appell.ContactOptions(restitution=0.0),
+    )
     left = slow.q[np.searchsorted(slow.t, slow.contacts[0].end)]
     assert left[1] == pytest.approx((4.0 - 2.0) / 3.0, abs=1e-7)  # cos of the angle from the top, (v²/gR - 2)/3
     assert slow.impacts
@@ -127,7 +152,15 @@ def test_a_particle_slides_in_an_ellipse_and_along_any_function():
     ellipse = appell.Ellipse((a, b), axis=(0, 1, 0))
     ends = []
     for wall in (ellipse, implicit):
-        motion = appell.simulate(particle(), [0.0, -1.0], [3.0, 0.0], 1.0, walls=[wall], restitution=0.0, rtol=1e-10)
+        motion = appell.simulate(
+            particle(),
+            [0.0, -1.0],
+            [3.0, 0.0],
+            1.0,
+            surfaces=[wall],
+            contact=appell.ContactOptions(restitution=0.0),
+            method=appell.Integration(rtol=1e-10),
+        )
         assert not motion.impacts
         assert np.abs(motion.energy - motion.energy[0]).max() < 1e-7
         assert smallest_gap(particle(), motion, [ellipse]) > -1e-9
@@ -140,7 +173,7 @@ def test_a_particle_slides_in_an_ellipse_and_along_any_function():
 
 def test_a_sliding_particle_stops_where_coulomb_says():
     mu, v = 0.3, 2.0
-    motion = appell.simulate(particle(), [0.0, 0.0], [v, 0.0], 1.0, walls=[appell.Plane(friction=mu)], sample=0.01)
+    motion = appell.simulate(particle(), [0.0, 0.0], [v, 0.0], 1.0, surfaces=[appell.Plane(friction=mu)], t_eval=0.01)
     assert motion.q[-1, 0] == pytest.approx(v**2 / (2 * mu * G), abs=1e-9)
     stopped = motion.t > v / (mu * G) + 1e-6
     assert not motion.qd[stopped].any()
@@ -150,7 +183,7 @@ def test_a_sliding_particle_stops_where_coulomb_says():
 @pytest.mark.parametrize(("angle", "mu"), [(0.2, 0.3), (0.4, 0.3), (0.29, 0.3)])
 def test_on_a_slope_a_particle_sticks_up_to_the_angle_of_friction(angle, mu):
     slope = appell.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
-    motion = appell.simulate(particle(), [0.0, 0.0], [0.0, 0.0], 1.0, walls=[slope])
+    motion = appell.simulate(particle(), [0.0, 0.0], [0.0, 0.0], 1.0, surfaces=[slope])
     travelled = 0.5 * max(G * (np.sin(angle) - mu * np.cos(angle)), 0.0)
     assert np.linalg.norm(motion.q[-1]) == pytest.approx(travelled, abs=1e-9)
 
@@ -159,7 +192,9 @@ def test_up_a_slope_and_down_again():
     angle, mu, v, duration = 0.4, 0.3, 2.0, 1.5
     up = np.array([-np.cos(angle), np.sin(angle)])
     slope = appell.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
-    motion = appell.simulate(particle(), [0.0, 0.0], v * up, duration, walls=[slope], rtol=1e-11)
+    motion = appell.simulate(
+        particle(), [0.0, 0.0], v * up, duration, surfaces=[slope], method=appell.Integration(rtol=1e-11)
+    )
     rise, fall = (G * (np.sin(angle) + sign * mu * np.cos(angle)) for sign in (1, -1))
     top = v / rise
     assert motion.q[-1] @ up == pytest.approx(v * top / 2 - fall * (duration - top) ** 2 / 2, abs=1e-9)
@@ -169,7 +204,14 @@ def test_a_tumbling_rod_with_friction_comes_to_rest():
     robot, wall = rod(3), appell.Plane(friction=0.5)
     q0 = np.array([0.0, 0.0, 0.6, *quaternion_about_y(0.3)])
     points = ("P0", "P1", "P2")
-    motion = appell.simulate(robot, q0, [1.0, 0, 0, 0, 0, 0.5], 2.0, walls=[wall], restitution=0.3, points=points)
+    motion = appell.simulate(
+        robot,
+        q0,
+        [1.0, 0, 0, 0, 0, 0.5],
+        2.0,
+        surfaces=[wall],
+        contact=appell.ContactOptions(restitution=0.3, points=points),
+    )
     assert {contact.point for contact in motion.contacts if contact.end == 2.0} == set(points)
     assert np.abs(motion.qd[-1]).max() < 1e-9
     assert smallest_gap(robot, motion, [wall], points) > -1e-9
@@ -184,7 +226,12 @@ def test_points_in_a_row_share_the_impulse():
     robot = rod(5)
     q0 = np.array([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
     motion = appell.simulate(
-        robot, q0, np.zeros(6), 1.0, walls=[FLOOR], restitution=0.5, points=[f"P{i}" for i in range(5)]
+        robot,
+        q0,
+        np.zeros(6),
+        1.0,
+        surfaces=[FLOOR],
+        contact=appell.ContactOptions(restitution=0.5, points=[f"P{i}" for i in range(5)]),
     )
     first = motion.impacts[0]
     assert first.points == ("P0", "P1", "P2", "P3", "P4")
@@ -197,7 +244,9 @@ def test_points_in_a_row_share_the_impulse():
 def test_a_slanted_rod_rocks_to_rest(e):
     robot = rod(2)
     q0 = np.array([0.0, 0.0, 0.6, *quaternion_about_y(0.2)])
-    motion = appell.simulate(robot, q0, np.zeros(6), 3.0, walls=[FLOOR], restitution=e, points=["P0", "P1"])
+    motion = appell.simulate(
+        robot, q0, np.zeros(6), 3.0, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=e, points=["P0", "P1"])
+    )
     assert motion.status == "finished"
     assert {contact.point for contact in motion.contacts if contact.end == 3.0} == {"P0", "P1"}
     assert motion.energy[-1] == pytest.approx(0.0, abs=1e-9)
@@ -206,7 +255,9 @@ def test_a_slanted_rod_rocks_to_rest(e):
 
 
 def test_too_many_impacts_is_a_status():
-    motion = appell.simulate(ball(), [1.0], [0.0], 100.0, walls=[FLOOR], restitution=1.0, max_impacts=7)
+    motion = appell.simulate(
+        ball(), [1.0], [0.0], 100.0, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=1.0, max_impacts=7)
+    )
     assert motion.status == "too many impacts"
     assert len(motion.impacts) == 8
     assert motion.t[-1] == motion.impacts[-1].time
@@ -215,7 +266,9 @@ def test_too_many_impacts_is_a_status():
 def test_between_two_walls_without_room_impacts_lose_their_rebound():
     """The ball is between floor and ceiling that touch: at e = 1 impacts would follow each other without end."""
     ceiling = appell.Plane((0, 0, -1))
-    motion = appell.simulate(ball(), [0.0], [1.0], 0.1, walls=[FLOOR, ceiling], restitution=1.0)
+    motion = appell.simulate(
+        ball(), [0.0], [1.0], 0.1, surfaces=[FLOOR, ceiling], contact=appell.ContactOptions(restitution=1.0)
+    )
     assert 100 < len(motion.impacts) < 110
     assert {impact.time for impact in motion.impacts} == {0.0}
     assert np.abs(motion.qd).max() < 1e-12
@@ -230,9 +283,16 @@ def test_strong_friction_without_forces_never_drives_a_rod(angle, velocity):
     qd = np.array(
         [along * np.cos(angle), 0.0, -along * np.sin(angle), spin * np.cos(angle), 0.0, -spin * np.sin(angle)]
     )
-    motion = appell.simulate(rod(), q, qd, 0.15, walls=[appell.Plane((0, 0, 1), friction=2.0)], restitution=0.0)
+    motion = appell.simulate(
+        rod(),
+        q,
+        qd,
+        0.15,
+        surfaces=[appell.Plane((0, 0, 1), friction=2.0)],
+        contact=appell.ContactOptions(restitution=0.0),
+    )
     assert (motion.status, len(motion.contacts)) == ("finished", 1)
-    assert np.diff(motion.work.walls).max() < 1e-10
+    assert np.diff(motion.work.contact).max() < 1e-10
     assert np.diff(motion.energy).max() < 1e-8
 
 
@@ -244,9 +304,17 @@ def test_a_quadruped_dropped_on_a_floor_only_loses_energy():
     robot = appell.load(path, base="floating")
     q = np.array([0, 0, 0.6, 0, 0, 0, 1, *np.tile([0, 0.8, -1.5], 4)])
     floor = appell.Plane((0, 0, 1), friction=0.5)
-    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.526, walls=[floor], restitution=0.3, rtol=1e-8)
+    motion = appell.simulate(
+        robot,
+        q,
+        np.zeros(robot.nv),
+        0.526,
+        surfaces=[floor],
+        contact=appell.ContactOptions(restitution=0.3),
+        method=appell.Integration(rtol=1e-8),
+    )
     assert motion.status == "finished"
-    assert max(np.diff(motion.energy).max(), np.diff(motion.work.walls).max()) < 1e-7
+    assert max(np.diff(motion.energy).max(), np.diff(motion.work.contact).max()) < 1e-7
     assert abs(motion.balance).max() < 1e-6
 
 
@@ -258,5 +326,7 @@ def test_a_point_that_is_near_but_slow_takes_no_part_in_the_impact_of_another(sp
             f"z{name}", parent="base", child=name, axis="z"
         )
     robot = quietly_built(builder)
-    motion = appell.simulate(robot, [0.0, 5e-8], [-1.0, -speed], 1e-8, walls=[FLOOR], points=["a", "b"])
+    motion = appell.simulate(
+        robot, [0.0, 5e-8], [-1.0, -speed], 1e-8, surfaces=[FLOOR], contact=appell.ContactOptions(points=["a", "b"])
+    )
     assert motion.impacts[0].points == (("a", "b") if together else ("a",))

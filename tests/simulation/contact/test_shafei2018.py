@@ -13,7 +13,7 @@ from helpers.shared_data import reference
 
 import appell
 from appell.loading.load import with_floating_base
-from appell.simulation.contact.points import Points
+from appell.simulation.contact.points import ContactPoints
 
 WALL = appell.Circle(radius=2.5)
 PAIRS = [("O1", "O5"), ("O2", "O4"), ("O8", "O11"), ("O3",), ("O1", "O5")]
@@ -26,8 +26,16 @@ def tree() -> appell.Robot:
 
 
 @cache
-def motion(rtol: float = 1e-12, **options) -> appell.Trajectory:
-    return appell.simulate(tree(), *tree().initial_state, 1.5, walls=[WALL], restitution=1.0, rtol=rtol, **options)
+def motion(rtol: float = 1e-12, method: str = "DOP853", **options) -> appell.Trajectory:
+    return appell.simulate(
+        tree(),
+        *tree().initial_state,
+        1.5,
+        surfaces=[WALL],
+        contact=appell.ContactOptions(restitution=1.0),
+        method=appell.Integration(method, rtol=rtol),
+        **options,
+    )
 
 
 def test_initial_state_is_the_papers():
@@ -81,8 +89,8 @@ def test_energy_is_constant_to_1e_9_joule():
 
 
 def test_mirror_symmetry_is_kept():
-    p, v = Points(tree(), tuple(MIRROR)).paths(motion().q, motion().qd)
-    p_other, v_other = Points(tree(), tuple(MIRROR.values())).paths(motion().q, motion().qd)
+    p, v = ContactPoints(tree(), tuple(MIRROR)).positions_and_velocities(motion().q, motion().qd)
+    p_other, v_other = ContactPoints(tree(), tuple(MIRROR.values())).positions_and_velocities(motion().q, motion().qd)
     mirror = np.array([-1.0, 1.0, 1.0])
     assert np.abs(p * mirror - p_other).max() < 1e-9
     assert np.abs(v * mirror - v_other).max() < 1e-7
@@ -92,7 +100,7 @@ def test_mirror_symmetry_is_kept():
 
 def test_no_point_leaves_the_wall():
     assert smallest_gap(tree(), motion(), [WALL]) > -1e-11
-    assert smallest_gap(tree(), motion(sample=1e-3), [WALL]) > -1e-11
+    assert smallest_gap(tree(), motion(t_eval=1e-3), [WALL]) > -1e-11
 
 
 def test_momentum_balance():
@@ -109,30 +117,45 @@ def test_lower_accuracy_finds_the_same_impacts_in_order_and_pairing(rtol):
 
 @pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
 def test_other_integrators_find_the_same_impacts(method):
-    assert [impact.points for impact in motion(1e-7, method=method).impacts] == PAIRS
+    assert [impact.points for impact in motion(1e-7, method).impacts] == PAIRS
 
 
 def test_the_printed_start_is_not_symmetric():
     """With X1 = X2 = -1.366 O5 hits 9.1e-6 s before O1, and what follows is another motion; a wide window mends it."""
     q, qd = (np.array(each) for each in tree().initial_state)
     q[10:] = -1.366
-    lone = appell.simulate(tree(), q, qd, 0.39, walls=[WALL], rtol=1e-12)
+    lone = appell.simulate(tree(), q, qd, 0.39, surfaces=[WALL], method=appell.Integration(rtol=1e-12))
     assert [impact.points for impact in lone.impacts][:2] == [("O5",), ("O1",)]
     assert lone.impacts[1].time - lone.impacts[0].time == pytest.approx(9.1e-6, rel=0.1)
-    merged = appell.simulate(tree(), q, qd, 1.5, walls=[WALL], rtol=1e-12, simultaneous=1e-3)
+    merged = appell.simulate(
+        tree(),
+        q,
+        qd,
+        1.5,
+        surfaces=[WALL],
+        method=appell.Integration(rtol=1e-12),
+        contact=appell.ContactOptions(simultaneity_gap=1e-3),
+    )
     assert [impact.points for impact in merged.impacts] == PAIRS
 
 
 def test_a_run_takes_less_than_3_seconds_of_one_core():
     """Of processor time, because other work may share the machine; the paper needed 40 hours."""
-    appell.simulate(tree(), *tree().initial_state, 0.5, walls=[WALL])  # compiled and traced
+    appell.simulate(tree(), *tree().initial_state, 0.5, surfaces=[WALL])  # compiled and traced
     start = time.process_time()
-    appell.simulate(tree(), *tree().initial_state, 1.5, walls=[WALL], rtol=1e-12)
+    appell.simulate(tree(), *tree().initial_state, 1.5, surfaces=[WALL], method=appell.Integration(rtol=1e-12))
     assert time.process_time() - start < 3.0
 
 
 def test_half_restitution_loses_energy_at_every_impact():
-    damped = appell.simulate(tree(), *tree().initial_state, 1.5, walls=[WALL], restitution=0.5, rtol=1e-10)
+    damped = appell.simulate(
+        tree(),
+        *tree().initial_state,
+        1.5,
+        surfaces=[WALL],
+        contact=appell.ContactOptions(restitution=0.5),
+        method=appell.Integration(rtol=1e-10),
+    )
     assert damped.status == "finished"
     assert len(damped.impacts) > 5
     for impact in damped.impacts:

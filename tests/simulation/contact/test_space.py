@@ -11,7 +11,7 @@ from helpers.contact_robots import momentum_error, rod, smallest_gap, stacked_ro
 
 import appell
 from appell.loading.load import with_floating_base
-from appell.simulation.contact.points import default_points
+from appell.simulation.contact.points import default_contact_points
 
 SHELL = appell.Sphere(1.0)
 
@@ -28,7 +28,7 @@ def test_a_rod_in_a_sphere_keeps_energy_and_angular_momentum():
     """Walls of a smooth sphere push through its centre, so the moment about it is kept as well."""
     robot = rod(2).with_gravity((0, 0, 0))
     q0, qd0 = np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0]), np.array([1.0, 2.0, 0.5, 3.0, -4.0, 5.0])
-    motion = appell.simulate(robot, q0, qd0, 3.0, walls=[SHELL], rtol=1e-11, sample=0.05)
+    motion = appell.simulate(robot, q0, qd0, 3.0, surfaces=[SHELL], method=appell.Integration(rtol=1e-11), t_eval=0.05)
     assert len(motion.impacts) >= 5
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-7
     expected = angular_momentum(robot, q0, qd0)
@@ -43,8 +43,24 @@ def test_a_floating_joint_and_six_single_joints_give_the_same_impacts():
     """The rod's linear velocity is along its own axes in one, along the world's in the other; q = 0 in both."""
     free, stack = rod(2).with_gravity((0, 0, 0)), stacked_rod()
     qd0 = 3.0 * np.array([0.4, 1.0, 0.5, 0.3, -2.0, 1.0])
-    first = appell.simulate(free, [0, 0, 0, 0, 0, 0, 1.0], qd0, 2.0, walls=[SHELL], restitution=0.7, rtol=1e-11)
-    second = appell.simulate(stack, np.zeros(6), qd0, 2.0, walls=[SHELL], restitution=0.7, rtol=1e-11)
+    first = appell.simulate(
+        free,
+        [0, 0, 0, 0, 0, 0, 1.0],
+        qd0,
+        2.0,
+        surfaces=[SHELL],
+        contact=appell.ContactOptions(restitution=0.7),
+        method=appell.Integration(rtol=1e-11),
+    )
+    second = appell.simulate(
+        stack,
+        np.zeros(6),
+        qd0,
+        2.0,
+        surfaces=[SHELL],
+        contact=appell.ContactOptions(restitution=0.7),
+        method=appell.Integration(rtol=1e-11),
+    )
     assert len(first.impacts) == len(second.impacts) >= 3
     for a, b in zip(first.impacts, second.impacts, strict=True):
         assert a.points == b.points
@@ -64,11 +80,19 @@ def flying_tree() -> appell.Robot:
 @pytest.mark.parametrize(("e", "friction"), [(1.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
 def test_a_tree_in_a_sphere(e, friction):
     robot, shell = flying_tree(), appell.Sphere(2.0, friction=friction)
-    points = default_points(robot)
+    points = default_contact_points(robot)
     assert len(points) >= 6
     q0 = robot.neutral_configuration()
     qd0 = np.concatenate([[2.0, 1.0, 0.5, 1.0, -1.0, 2.0], np.linspace(-2, 2, 6)])
-    motion = appell.simulate(robot, q0, qd0, 1.0, walls=[shell], restitution=e, rtol=1e-9)
+    motion = appell.simulate(
+        robot,
+        q0,
+        qd0,
+        1.0,
+        surfaces=[shell],
+        contact=appell.ContactOptions(restitution=e),
+        method=appell.Integration(rtol=1e-9),
+    )
     assert motion.status == "finished"
     assert len(motion.impacts) >= 3
     assert smallest_gap(robot, motion, [shell]) > -1e-9

@@ -1,1 +1,1 @@
-"""Walls, and what happens when points of a robot hit them or rest on them."""
+"""Impacts and contact between points of a robot and surfaces."""

@@ -1,7 +1,4 @@
-"""Points of a robot that can touch walls: which ones, where they are and how they move.
-
-One graph answers for all points of a robot at once.
-"""
+"""Contact points of a robot: their selection and their kinematics, in one graph for all points."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
 
-class PointMotion(NamedTuple):
-    """Positions p, velocities v = J qd, Jacobians J, and the accelerations a = J̇ qd at qdd = 0, of k points."""
+class PointKinematics(NamedTuple):
+    """Positions p, velocities v = J qd, Jacobians J, and acceleration biases a = J̇ qd of k points."""
 
     p: np.ndarray
     v: np.ndarray
@@ -29,36 +26,31 @@ class PointMotion(NamedTuple):
     a: np.ndarray
 
 
-class Points:
-    """Named points of one robot.
-
-    Attributes:
-        names: frames whose origins they are.
-        nv: number of speeds of the robot.
-    """
+class ContactPoints:
+    """Origins of named frames of one robot."""
 
     def __init__(self, robot: Robot, names: Sequence[str]) -> None:
         self.names, self.nv = tuple(names), robot.nv
         self._graph, motion = _graphs(robot, self.names)
-        self._motion = Evaluation(motion)
-        self._paths: dict[int, Evaluation] = {}
+        self._motion = BufferedFunction(motion)
+        self._paths: dict[int, BufferedFunction] = {}
 
-    def paths(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def positions_and_velocities(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (N, k, 3) in the states q (N, nq), qd (N, nv). [m, m/s]"""
         count = len(q)
         if count not in self._paths:
-            self._paths[count] = Evaluation(self._graph.map(count) if count > 1 else self._graph)
+            self._paths[count] = BufferedFunction(self._graph.map(count) if count > 1 else self._graph)
         p, v = self._paths[count](q, qd)
         return p.reshape(count, -1, 3), v.reshape(count, -1, 3)
 
-    def motion(self, q: np.ndarray, qd: np.ndarray) -> PointMotion:
-        """Everything about the points in one state: p, v, a (k, 3) and J (k, 3, nv)."""
+    def kinematics(self, q: np.ndarray, qd: np.ndarray) -> PointKinematics:
+        """p, v, a (k, 3) and J (k, 3, nv) in one state."""
         p, v, J, a = self._motion(q, qd)
-        return PointMotion(p.reshape(-1, 3), v.reshape(-1, 3), J.reshape(-1, 3, self.nv), a.reshape(-1, 3))
+        return PointKinematics(p.reshape(-1, 3), v.reshape(-1, 3), J.reshape(-1, 3, self.nv), a.reshape(-1, 3))
 
 
-class Evaluation:
-    """A graph with memory of its own, so that a call costs little more than its arithmetic. Not for two threads."""
+class BufferedFunction:
+    """A CasADi function with its own buffers, for a low cost per call. Not thread-safe."""
 
     def __init__(self, graph: Any) -> None:
         self._buffer, self._run = graph.buffer()
@@ -70,16 +62,16 @@ class Evaluation:
             self._buffer.set_res(i, memoryview(array.data))
 
     def __call__(self, *inputs: np.ndarray) -> list[np.ndarray]:
-        """Entries of all results, column after column."""
-        for mine, given in zip(self._inputs, inputs, strict=True):
-            mine[:] = given.ravel()
+        """All results, flattened column by column."""
+        for buffer, values in zip(self._inputs, inputs, strict=True):
+            buffer[:] = values.ravel()
         self._run()
         return [array.copy() for array in self._outputs]
 
 
 @lru_cache(maxsize=64)
 def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
-    """Functions (q, qd) -> (p, v) and (q, qd) -> (p, v, J, a); every result is one column, entries by rows."""
+    """Functions (q, qd) -> (p, v) and (q, qd) -> (p, v, J, a); every result is one column, flattened by rows."""
     import casadi
 
     tree = robot.tree
@@ -96,7 +88,7 @@ def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
     return paths, casadi.Function("motion", [q, qd], casadi.cse(results))
 
 
-def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequence[Scalar]) -> PointMotion:
+def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequence[Scalar]) -> PointKinematics:
     """Motion of a frame's origin p. The joint's unit twist (e, u) at p_i moves it by u + e x (p - p_i)."""
     p, v = _origin(tree, motions, frame)
     J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
@@ -109,7 +101,7 @@ def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequenc
             a = a + (turning + e.cross(v - motion.v)) * (link.multiplier * speeds[k])
             for row, entry in zip(J, column, strict=True):
                 row[k] = row[k] + entry * link.multiplier
-    return PointMotion(p, v, J, a)  # type: ignore[arg-type]
+    return PointKinematics(p, v, J, a)  # type: ignore[arg-type]
 
 
 def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3, Vec3]:
@@ -119,12 +111,10 @@ def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3,
     return link.p + arm, link.v + link.omega.cross(arm)
 
 
-def chosen_points(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The frames that were asked for, or the default ones; unknown names are answered with the valid ones."""
+def contact_point_names(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Validated names of frames; the default ones if None."""
     if names is None:
-        return default_points(robot)
-    if isinstance(names, str):
-        raise ArgumentError(f"points is the text {names!r}, expected a sequence of frame names, as in [{names!r}].")
+        return default_contact_points(robot)
     for name in names:
         if name not in robot.body_names:
             raise ArgumentError(unknown_name_message("frame", name, robot.body_names))
@@ -132,36 +122,36 @@ def chosen_points(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def default_points(robot: Robot) -> tuple[str, ...]:
-    """Joint origins and tips: the origin of every moving link that has mass, and every body that carries no other.
+def default_contact_points(robot: Robot) -> tuple[str, ...]:
+    """Joint origins and tips: the origin of every moving link with mass, and every leaf body.
 
-    Points that always coincide count once, under the name of a frame that was made to name them (a fixed body without
-    mass) if there is one. Points that never move are left out.
+    Points that always coincide count once, under the name of a marker frame (a fixed body without mass) if there is one.
+    Points that never move are left out.
 
     Example:
         >>> import appell
-        >>> from appell.simulation.contact.points import default_points
-        >>> default_points(appell.load("shafei_tree"))
+        >>> from appell.simulation.contact.points import default_contact_points
+        >>> default_contact_points(appell.load("shafei_tree"))
         ('O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7', 'O8', 'O9', 'O10', 'O11')
     """
-    carried = {joint.child: joint for joint in robot.joints}
+    parent_joint = {joint.child: joint for joint in robot.joints}
     parents = {joint.parent for joint in robot.joints}
     massive = {link.body for link in robot.tree.links if link.inertia.mass}
-    wanted = [name for name in robot.body_names if name in massive or name not in parents]
+    candidates = [name for name in robot.body_names if name in massive or name not in parents]
     tree = robot.tree
     poses = [world_motion(tree, robot.random_configuration(seed).tolist()) for seed in (1, 2)]
-    place = {
+    positions = {
         name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
     }
 
-    def marks_a_point(name: str) -> bool:
-        joint = carried.get(name)
+    def is_marker(name: str) -> bool:
+        joint = parent_joint.get(name)
         return joint is not None and joint.kind == "fixed" and not robot.body(name).mass
 
-    names = sorted(robot.body_names, key=lambda name: not marks_a_point(name))
-    found = {}
-    for point in wanted:
-        name = next(name for name in names if np.abs(place[name] - place[point]).max() < 1e-9)
-        if np.abs(place[name][0] - place[name][1]).max() > 1e-9:
-            found[name] = None
-    return tuple(name for name in robot.body_names if name in found)
+    names = sorted(robot.body_names, key=lambda name: not is_marker(name))
+    selected = set()
+    for point in candidates:
+        name = next(name for name in names if np.abs(positions[name] - positions[point]).max() < 1e-9)
+        if np.abs(positions[name][0] - positions[name][1]).max() > 1e-9:
+            selected.add(name)
+    return tuple(name for name in robot.body_names if name in selected)

@@ -160,7 +160,7 @@ def test_out_of_memory_is_a_clear_error(pair):
 def test_rollouts_agree_with_the_cpu(pair, law, integrator):
     gpu, cpu = pair()
     start = state(70)
-    options = {"law": law, "steps": 40, "dt": 1e-3, "integrator": integrator, "every": 20}
+    options = {"law": law, "steps": 40, "dt": 1e-3, "options": appell.RolloutOptions(integrator), "save_every": 20}
     if law != "torque":
         options["gains"] = dict.fromkeys(LAWS[law].gains, 20.0)
     expected = appell.rollout(cpu, start["q"], start["qd"], **options)
@@ -179,7 +179,13 @@ def test_rollouts_of_joints_that_turn_freely_agree_with_the_cpu(folder, dtype, i
     q0, qd0, _ = free_state(gpu, 70)
     given = [q0, 0.3 * qd0, np.random.default_rng(1).normal(size=(70, 4, gpu.robot.nv))]
     given = [np.ascontiguousarray(x.T) for x in given] if layout == "columns" else given
-    options = {"steps": 20, "dt": 1e-3, "integrator": integrator, "every": 10, "hold": 5}
+    options = {
+        "steps": 20,
+        "dt": 1e-3,
+        "options": appell.RolloutOptions(integrator),
+        "save_every": 10,
+        "control_every": 5,
+    }
     expected = appell.rollout(cpu, *given, **options)
     result = appell.rollout(gpu, *map(cp.asarray, given), **options)
     assert worst(cp.asnumpy(result.q), expected.q) < TOLERANCE[dtype]
@@ -214,7 +220,7 @@ def test_run_time_parameters_of_every_state(pair):
     parameters = cpu.parameters * np.linspace(0.5, 1.5, 50)[:, None]
     result = gpu.inverse_dynamics(*map(cp.asarray, given), parameters=cp.asarray(parameters))
     assert worst(cp.asnumpy(result), cpu.inverse_dynamics(*given, parameters=parameters)) < 1e-12
-    options = {"steps": 10, "dt": 1e-3, "every": 5}
+    options = {"steps": 10, "dt": 1e-3, "save_every": 5}
     expected = appell.rollout(cpu, *given[:2], parameters=parameters, **options)
     path = appell.rollout(gpu, *map(cp.asarray, given[:2]), parameters=cp.asarray(parameters), **options)
     assert worst(cp.asnumpy(path.q), expected.q) < 1e-12

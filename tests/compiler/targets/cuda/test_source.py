@@ -21,7 +21,7 @@ from appell.compiler.forms import choose
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.plan import make_plan
+from appell.rollouts.plan import RolloutOptions, RolloutSteps, make_plan
 
 ROBOTS = {
     "puma560": appell.load("puma560"),
@@ -62,7 +62,7 @@ def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
     dyn = appell.compile(robot, dtype="float32")
     gains = dict.fromkeys(LAWS[law].gains, 1.0)
     q0, qd0, _ = random_states(robot, 1)
-    plan = make_plan(dyn, q0, qd0, None, law, gains, 8, 1e-3, "rk4", None, 1, True)
+    plan = make_plan(dyn, (q0, qd0), None, law, gains, RolloutSteps(8, 1e-3), None, RolloutOptions())
     assert nvcc(rollout_source(dyn, plan, INTEGRATORS["rk4"]), tmp_path) == ""
 
 
@@ -98,8 +98,8 @@ def test_a_thread_rolls_out_what_the_cpu_rolls_out(tmp_path, law, integrator):
     dyn = appell.compile(robot)
     q0, qd0, tau = random_states(robot, 5)
     gains = {} if law == "torque" else {"kp": 50.0, "kd": 8.0, "ki": 20.0}
-    options = (law, gains, 6, 1e-3, integrator, None, 3, True)
-    plan = make_plan(dyn, q0, qd0, {"tau" if law == "torque" else "qdd": tau}, *options)
+    controls, steps = {"tau" if law == "torque" else "qdd": tau}, RolloutSteps(6, 1e-3, save_every=3)
+    plan = make_plan(dyn, (q0, qd0), controls, law, gains, steps, None, RolloutOptions(integrator))
     n, width = robot.nv, robot.nq + robot.nv
     signals = np.concatenate([np.broadcast_to(x, (5, n)) for x in plan.signals.values()], axis=1)[:, None]
     kept = np.concatenate([np.zeros(0), *plan.gains.values()])[None]
@@ -109,8 +109,9 @@ def test_a_thread_rolls_out_what_the_cpu_rolls_out(tmp_path, law, integrator):
     code = library(rollout_source(dyn, plan, INTEGRATORS[integrator]), tmp_path)
     launch(code, "appell_rollout", BLOCK, 5, [*arrays, *whole])
     expected = appell.rollout(
-        dyn, q0, qd0, plan.signals, law=law, gains=gains, steps=6, dt=1e-3, integrator=integrator, every=3
-    )
+        dyn, q0, qd0, plan.signals, law=law, gains=gains, steps=6, dt=1e-3, save_every=3,
+        options=RolloutOptions(integrator),
+    )  # fmt: skip
     assert_close(out[..., : robot.nq], expected.q, tolerance=1e-12)
     assert_close(out[..., robot.nq :], expected.qd, tolerance=1e-12)
 

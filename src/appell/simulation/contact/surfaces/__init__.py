@@ -1,4 +1,4 @@
-"""Walls, one shape a file. To add one: write a subclass of `Surface` in a file of its own and list it here."""
+"""Contact surfaces, one shape per file. To add one: write a subclass of `Surface` in its own file and list it here."""
 
 from appell.simulation.contact.surfaces.circle import Circle
 from appell.simulation.contact.surfaces.cylinder import Cylinder

@@ -1,4 +1,4 @@
-"""A circular wall around, or inside, a planar motion."""
+"""A circle in the plane of motion."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from appell.simulation.contact.surfaces.cylinder import Cylinder
 
 @dataclass(frozen=True)
 class Circle(Cylinder):
-    """A circle in the plane of motion, F = ρ - R with ρ the distance to its centre in that plane.
+    """A circle in the plane of motion, F = ρ - R with the distance ρ to its centre in that plane.
 
     Attributes:
         radius: R. [m]
-        center: where it is; the part along the axis does not matter. [m]
+        center: its position; the component along the axis has no effect. [m]
         axis: normal of its plane, z by default.
-        side: `"inside"` (the motion is within the circle, default) or `"outside"`.
+        side: allowed side, `"inside"` (default) or `"outside"`.
 
     Example:
         >>> import appell

@@ -1,4 +1,4 @@
-"""An elliptic wall around, or inside, a planar motion."""
+"""An ellipse in the plane of motion."""
 
 from __future__ import annotations
 
@@ -6,29 +6,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.checks import require_positive
 from appell.errors import ArgumentError
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.cylinder import norm_and_gradient, second_of_norm
-from appell.simulation.contact.surfaces.surface import Surface, adopt, direction, positive, side_sign, vector
+from appell.simulation.contact.surfaces.surface import (
+    SidedSurface,
+    radial_second_derivative,
+    radial_value_and_gradient,
+    set_fields,
+    triple,
+    unit_vector,
+)
 
 
 @dataclass(frozen=True)
-class Ellipse(Surface):
+class Ellipse(SidedSurface):
     """An ellipse in the plane of motion, F = √(x²/a² + y²/b²) - 1 with x and y along its semi-axes a and b.
 
-    In space it is an endless elliptic cylinder. |∇F| is not 1: `gap` is the distance to first order.
+    In space it is an infinite elliptic cylinder. |∇F| is not 1: `gap` is the distance to first order.
 
     Attributes:
         semi_axes: a, b. [m]
-        center: where it is. [m]
+        center: its position. [m]
         major: direction of the semi-axis a, along x by default.
         axis: normal of its plane, z by default.
-        side: `"inside"` (default) or `"outside"`.
+        side: allowed side, `"inside"` (default) or `"outside"`.
 
     Example:
         >>> import appell
-        >>> wall = appell.Ellipse((3.0, 1.0))
-        >>> wall.gap([2.5, 0.0, 0.0]).round(3).item(), wall.normal_at([0.0, -1.0, 0.0])[1].item()
+        >>> ellipse = appell.Ellipse((3.0, 1.0))
+        >>> ellipse.gap([2.5, 0.0, 0.0]).round(3).item(), ellipse.normal_at([0.0, -1.0, 0.0])[1].item()
         (0.5, 1.0)
     """
 
@@ -42,28 +49,23 @@ class Ellipse(Surface):
         super().__post_init__()
         if len(self.semi_axes) != 2:
             raise ArgumentError(f"semi_axes of Ellipse are {self.semi_axes!r}, expected two lengths.")
-        a, b = (positive(length, "a semi-axis of Ellipse") for length in self.semi_axes)
-        axis, major = direction(self.axis, "axis of Ellipse"), direction(self.major, "major of Ellipse")
+        a, b = (require_positive("a semi-axis of Ellipse", length) for length in self.semi_axes)
+        axis, major = unit_vector("axis of Ellipse", self.axis), unit_vector("major of Ellipse", self.major)
         if abs(np.dot(axis, major)) > 1e-12:
             raise ArgumentError(
                 f"major of Ellipse is {self.major!r}, expected a direction at right angles to its axis."
             )
-        adopt(self, semi_axes=(a, b), center=vector(self.center, "center of Ellipse"), axis=axis, major=major)
-        side_sign(self.side)
+        set_fields(self, semi_axes=(a, b), center=triple("center of Ellipse", self.center), axis=axis, major=major)
+
+    def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, gradient = radial_value_and_gradient((p - self.center) @ self._scaling.T, 1.0)
+        return value, gradient @ self._scaling
+
+    def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return radial_second_derivative((p - self.center) @ self._scaling.T, v @ self._scaling.T)
 
     @property
-    def sign(self) -> float:
-        return side_sign(self.side)
-
-    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        level, slope = norm_and_gradient((p - self.center) @ self._scaled.T, 1.0)
-        return level, slope @ self._scaled
-
-    def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return second_of_norm((p - self.center) @ self._scaled.T, v @ self._scaled.T)
-
-    @property
-    def _scaled(self) -> np.ndarray:
-        """Rows that turn a vector into (x/a, y/b)."""
+    def _scaling(self) -> np.ndarray:
+        """Matrix (2, 3) from a vector to (x/a, y/b)."""
         a, b = self.semi_axes
         return np.array([self.major, np.cross(self.axis, self.major)]) / np.array([[a], [b]])

@@ -1,4 +1,4 @@
-"""A flat wall."""
+"""A plane."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import Surface, adopt, direction, vector
+from appell.simulation.contact.surfaces.surface import Surface, set_fields, triple, unit_vector
 
 
 @dataclass(frozen=True)
 class Plane(Surface):
-    """A plane, F = n · (p - p0). Points may be on the side to which the normal shows.
+    """A plane, F = n · (p - p0). Its allowed side is that of the normal.
 
     Attributes:
         normal: n, of any length; up by default.
@@ -30,19 +30,16 @@ class Plane(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        adopt(
-            self,
-            normal=direction(self.normal, "normal of Plane"),
-            point=vector(self.point, "point of Plane"),
-        )
+        normal, point = unit_vector("normal of Plane", self.normal), triple("point of Plane", self.point)
+        set_fields(self, normal=normal, point=point)
 
     @property
     def sign(self) -> float:
         return 1.0
 
-    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         normal = np.array(self.normal)
         return (p - self.point) @ normal, np.broadcast_to(normal, p.shape)
 
-    def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.zeros(p.shape[:-1])

@@ -1,4 +1,4 @@
-"""A ball, hollow or solid."""
+"""A sphere."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.cylinder import norm_and_gradient, second_of_norm
-from appell.simulation.contact.surfaces.surface import Surface, adopt, positive, side_sign, vector
+from appell.simulation.contact.surfaces.surface import (
+    SidedSurface,
+    radial_second_derivative,
+    radial_value_and_gradient,
+    set_fields,
+    triple,
+)
 
 
 @dataclass(frozen=True)
-class Sphere(Surface):
+class Sphere(SidedSurface):
     """A sphere, F = |p - c| - R.
 
     Attributes:
         radius: R. [m]
         center: c. [m]
-        side: `"inside"` (default) or `"outside"`.
+        side: allowed side, `"inside"` (default) or `"outside"`.
 
     Example:
         >>> import appell
@@ -32,15 +38,11 @@ class Sphere(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        adopt(self, radius=positive(self.radius, "radius of Sphere"), center=vector(self.center, "center of Sphere"))
-        side_sign(self.side)
+        radius, center = require_positive("radius of Sphere", self.radius), triple("center of Sphere", self.center)
+        set_fields(self, radius=radius, center=center)
 
-    @property
-    def sign(self) -> float:
-        return side_sign(self.side)
+    def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return radial_value_and_gradient(p - self.center, self.radius)
 
-    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return norm_and_gradient(p - self.center, self.radius)
-
-    def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return second_of_norm(p - self.center, v)
+    def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return radial_second_derivative(p - self.center, v)

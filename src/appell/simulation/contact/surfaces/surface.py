@@ -1,11 +1,11 @@
-"""What every wall answers.
+"""Interface of contact surfaces.
 
-A wall is the set F(p) = 0 of a function that is negative inside and positive outside. Points must stay on one side of
-it; seen from that side,
+A surface is the set F(p) = 0 of a function that is negative inside and positive outside. Points must stay on one side of it;
+seen from that side,
 
-    gap     g(p) = ± F / |∇F|    distance to the wall, to first order, and exactly where |∇F| = 1    [m]
-    normal  n(p) = ± ∇F / |∇F|   unit vector towards the allowed side
-    bend    ± v^T ∇²F v / |∇F|   part of g̈ that a point of velocity v has without any acceleration   [m/s²]
+    gap                     g(p) = ± F / |∇F|    distance to first order, exact where |∇F| = 1    [m]
+    normal                  n(p) = ± ∇F / |∇F|   unit vector towards the allowed side
+    curvature acceleration  ± v^T ∇²F v / |∇F|   g̈ of a point of velocity v without acceleration   [m/s²]
 """
 
 from __future__ import annotations
@@ -16,34 +16,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.checks import as_real
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_in_range, require_vector
+from appell.errors import ArgumentError
 from appell.model.pose import Triple
 
 SIDES = {"inside": -1.0, "outside": 1.0}
-"""Sign of F on the side where points may be."""
+"""Sign of F on the allowed side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surface(ABC):
-    """A wall, fixed in the world.
-
-    All functions take positions (..., 3) and are evaluated for each of them.
+    """A contact surface, fixed in the world. Positions (..., 3) may have batch dimensions.
 
     Attributes:
-        restitution: Newton's coefficient e in [0, 1]; None leaves it to `appell.simulate`.
-        friction: Coulomb's coefficient of the wall, 0 for a smooth one.
+        restitution: Newton's coefficient e in [0, 1]; None for that of `appell.ContactOptions`.
+        friction: Coulomb's coefficient, 0 without friction.
     """
 
     restitution: float | None = None
     friction: float = 0.0
 
     def __post_init__(self) -> None:
+        name = type(self).__name__
         if self.restitution is not None:
-            adopt(self, restitution=check_restitution(self.restitution, f"restitution of {type(self).__name__}"))
-        if not 0.0 <= as_real(self.friction) < np.inf:
-            raise ArgumentError(f"friction of {type(self).__name__} is {self.friction!r}, expected a number from 0 up.")
-        adopt(self, friction=as_real(self.friction))
+            set_fields(self, restitution=require_restitution(f"restitution of {name}", self.restitution))
+        set_fields(self, friction=require_in_range(f"friction of {name}", self.friction))
 
     @property
     @abstractmethod
@@ -51,25 +48,28 @@ class Surface(ABC):
         """Sign of F on the allowed side."""
 
     @abstractmethod
-    def level(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """F (...) and ∇F (..., 3)."""
 
     @abstractmethod
-    def curvature(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v^T ∇²F v, (...)."""
 
-    def gap_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances g (...), negative behind the wall [m], and normals n (..., 3); n = 0 where ∇F = 0."""
-        level, slope = self.level(p)
-        length = length_or_one(slope)
-        return self.sign * level / length, self.sign * slope / length[..., None]
+    def require_consistent(self, p: np.ndarray) -> None:  # noqa: B027
+        """Raise where F and its derivatives disagree at positions (k, 3); nothing to check by default."""
 
-    def bend(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def gap_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps g (...), negative behind the surface [m], and normals n (..., 3); n = 0 where ∇F = 0."""
+        value, gradient = self.value_and_gradient(p)
+        length = norm_or_one(gradient)
+        return self.sign * value / length, self.sign * gradient / length[..., None]
+
+    def curvature_acceleration(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """± v^T ∇²F v / |∇F|, (...). [m/s²]"""
-        return self.sign * self.curvature(p, v) / length_or_one(self.level(p)[1])
+        return self.sign * self.second_derivative(p, v) / norm_or_one(self.value_and_gradient(p)[1])
 
     def gap(self, p) -> np.ndarray:
-        """Distances (...) of positions (..., 3) to the wall, negative behind it. [m]
+        """Distances (...) of positions (..., 3) to the surface, negative behind it. [m]
 
         Example:
             >>> import appell
@@ -89,53 +89,61 @@ class Surface(ABC):
         return self.gap_and_normal(np.asarray(p, dtype=float))[1]
 
 
-def length_or_one(v: np.ndarray) -> np.ndarray:
-    """|v| of vectors (..., 3), 1 where they are zero: what to divide by."""
-    length = np.sqrt(np.einsum("...i,...i->...", v, v))
-    return np.where(length > 0.0, length, 1.0)
+class SidedSurface(Surface):
+    """A surface whose allowed side is chosen by name."""
+
+    side: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice("side", self.side, SIDES)
+
+    @property
+    def sign(self) -> float:
+        return SIDES[self.side]
 
 
-def check_restitution(value: float, label: str) -> float:
-    """The coefficient, if it is one."""
-    if not 0.0 <= as_real(value) <= 1.0:
-        raise ArgumentError(f"{label} is {value!r}, expected a number from 0 (no rebound) to 1 (no loss).")
-    return as_real(value)
+def set_fields(surface: Surface, **fields: object) -> None:
+    """Set fields of a frozen surface during its construction."""
+    for name, value in fields.items():
+        object.__setattr__(surface, name, value)
 
 
-def side_sign(side: str) -> float:
-    """Sign of F on a side given by name."""
-    if side not in SIDES:
-        raise ArgumentError(unknown_name_message("side", side, SIDES))
-    return SIDES[side]
+def require_restitution(name: str, value: float) -> float:
+    """Newton's coefficient of restitution."""
+    return require_in_range(name, value, 0.0, 1.0, note=" (0: no rebound, 1: no loss)")
 
 
-def positive(value: float, label: str) -> float:
-    """A finite number above 0."""
-    if not 0.0 < as_real(value) < np.inf:
-        raise ArgumentError(f"{label} is {value!r}, expected a positive number.")
-    return as_real(value)
-
-
-def vector(values: Sequence[float], label: str) -> Triple:
+def triple(name: str, values: Sequence[float]) -> Triple:
     """Three finite numbers."""
-    array = np.asarray(values, dtype=float)
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise ArgumentError(f"{label} is {values!r}, expected three finite numbers.")
-    x, y, z = array.tolist()
+    x, y, z = require_vector(name, values, 3).tolist()
     return x, y, z
 
 
-def direction(values: Sequence[float], label: str) -> Triple:
-    """A vector brought to length 1."""
-    array = np.array(vector(values, label))
+def unit_vector(name: str, values: Sequence[float]) -> Triple:
+    """A direction, normalized."""
+    array = np.array(triple(name, values))
     length = float(np.linalg.norm(array))
     if length == 0.0:
-        raise ArgumentError(f"{label} has length 0, expected a direction.")
+        raise ArgumentError(f"{name} has length 0, expected a direction.")
     x, y, z = (array / length).tolist()
     return x, y, z
 
 
-def adopt(surface: Surface, **fields: object) -> None:
-    """Set fields of a frozen surface while it is made."""
-    for name, value in fields.items():
-        object.__setattr__(surface, name, value)
+def norm_or_one(v: np.ndarray) -> np.ndarray:
+    """|v| of vectors (..., 3), 1 where they are zero, for divisions."""
+    length = np.sqrt(np.einsum("...i,...i->...", v, v))
+    return np.where(length > 0.0, length, 1.0)
+
+
+def radial_value_and_gradient(r: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """|r| - R and its gradient r/|r|, zero where r is."""
+    length = np.sqrt(np.einsum("...i,...i->...", r, r))
+    return length - radius, r / np.where(length > 0.0, length, 1.0)[..., None]
+
+
+def radial_second_derivative(r: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """v^T ∇²|r| v = (v² - (v · r/|r|)²) / |r|."""
+    length = norm_or_one(r)
+    radial = np.einsum("...i,...i->...", v, r) / length
+    return (np.einsum("...i,...i->...", v, v) - radial**2) / length

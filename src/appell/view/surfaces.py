@@ -1,4 +1,4 @@
-"""Walls as shapes: a function for each kind of wall, registered with `drawn`."""
+"""Contact surfaces as meshes: one function per type of surface, registered with `surface_mesh`."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from appell.view.solids import Mesh, box, frame_along, lathe, ring, sphere
 COLOUR: Rgb = (0.80, 0.47, 0.65)
 OPACITY = 0.3
 RAYS = 96
-FURTHEST = 1e3
-"""How far out a wall is looked for. [m]"""
+MAX_DISTANCE = 1e3
+"""Largest distance of an outline from the origin. [m]"""
 
 
-def wall_shapes(walls: Sequence[Surface], size: float) -> tuple[Shape, ...]:
-    """Shapes of walls around a robot whose reach is about `size`. [m]
+def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...]:
+    """Shapes of surfaces around a robot whose reach is about `size`. [m]
 
     Example:
         >>> import appell
-        >>> [shape.name for shape in wall_shapes([appell.Circle(radius=2.5)], size=2.0)]
-        ['wall0']
+        >>> [shape.name for shape in surface_shapes([appell.Circle(radius=2.5)], size=2.0)]
+        ['surface0']
     """
     return tuple(
-        Shape(f"wall{number}", WORLD, drawn(wall, size), COLOUR, OPACITY, "surfaces")
-        for number, wall in enumerate(walls)
+        Shape(f"surface{number}", WORLD, surface_mesh(surface, size), COLOUR, OPACITY, "surfaces")
+        for number, surface in enumerate(surfaces)
     )
 
 
 @singledispatch
-def drawn(wall: Surface, size: float) -> Mesh:
-    """The mesh of a wall; of one without a rule of its own, where rays in its plane of motion meet it."""
-    return _belt(_outline(wall.gap), 0.02 * size)
+def surface_mesh(surface: Surface, size: float) -> Mesh:
+    """The mesh of a surface; by default a belt along its outline in the plane z = 0."""
+    return _belt(_outline(surface.gap), 0.02 * size)
 
 
-@drawn.register
-def _(wall: Plane, size: float) -> Mesh:
-    return _placed(box((4 * size, 4 * size, 0.004 * size)), wall.point, wall.normal)
+@surface_mesh.register
+def _(surface: Plane, size: float) -> Mesh:
+    return _placed(box((4 * size, 4 * size, 0.004 * size)), surface.point, surface.normal)
 
 
-@drawn.register
-def _(wall: Circle, size: float) -> Mesh:
-    return _placed(ring(wall.radius, 0.02 * size), wall.center, wall.axis)
+@surface_mesh.register
+def _(surface: Circle, size: float) -> Mesh:
+    return _placed(ring(surface.radius, 0.02 * size), surface.center, surface.axis)
 
 
-@drawn.register
-def _(wall: Cylinder, size: float) -> Mesh:
+@surface_mesh.register
+def _(surface: Cylinder, size: float) -> Mesh:
     half = 2.0 * size
-    return _placed(lathe([(wall.radius, -half), (wall.radius, half)], segments=96), wall.center, wall.axis)
+    return _placed(lathe([(surface.radius, -half), (surface.radius, half)], segments=96), surface.center, surface.axis)
 
 
-@drawn.register
-def _(wall: Sphere, size: float) -> Mesh:
-    return _placed(sphere(wall.radius), wall.center, (0.0, 0.0, 1.0))
+@surface_mesh.register
+def _(surface: Sphere, size: float) -> Mesh:
+    return _placed(sphere(surface.radius), surface.center, (0.0, 0.0, 1.0))
 
 
 def _placed(mesh: Mesh, center, axis) -> Mesh:
@@ -67,10 +67,10 @@ def _placed(mesh: Mesh, center, axis) -> Mesh:
 
 
 def _outline(gap: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Points (R, 3) where rays from the origin in the plane z = 0 first meet a wall; rays that never do are left out."""
+    """Points (R, 3) where rays from the origin in the plane z = 0 first meet the surface; rays that never do are left out."""
     angles = np.linspace(0.0, 2 * np.pi, RAYS, endpoint=False)
     rays = np.stack([np.cos(angles), np.sin(angles), np.zeros(RAYS)], axis=-1)
-    steps = np.concatenate([np.linspace(0.0, 10.0, 400), np.geomspace(10.1, FURTHEST, 100)])
+    steps = np.concatenate([np.linspace(0.0, 10.0, 400), np.geomspace(10.1, MAX_DISTANCE, 100)])
     signs = np.sign(gap(rays[:, None] * steps[:, None]))
     changes = (signs[:, 1:] != signs[:, :-1]) & (signs[:, :-1] != 0)
     met = changes.any(axis=1)

@@ -1,0 +1,28 @@
+"""The classical Runge-Kutta method of order four, over NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import add
+from typing import Any
+
+
+def rk4_step(
+    rate: Callable[[float, Any], Any], y: Any, h: float, integrate: Callable[[Any, Any], Any] = add, k1: Any = None
+) -> Any:
+    """The state one step of h after y.
+
+    Args:
+        rate: ẏ from the fraction of the step, 0, 0.5 or 1, and the state.
+        integrate: the state after an increment; a sum by default.
+        k1: rate at y, if it is known.
+
+    Example:
+        >>> round(rk4_step(lambda c, y: y, 1.0, 1.0), 4)  # 1 + 1 + 1/2 + 1/6 + 1/24
+        2.7083
+    """
+    k1 = rate(0.0, y) if k1 is None else k1
+    k2 = rate(0.5, integrate(y, h / 2 * k1))
+    k3 = rate(0.5, integrate(y, h / 2 * k2))
+    k4 = rate(1.0, integrate(y, h * k3))
+    return integrate(y, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))

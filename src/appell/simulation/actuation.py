@@ -1,0 +1,157 @@
+"""Forces of the actuators during one run: constant, a function of the state, or those of a controller.
+
+A controller is any object with
+    period                              time between its samples, None if it acts continuously    [s]
+    initial_memory(t, q, qd) -> memory  its state at the start
+    step(t, q, qd, memory) -> (tau, memory)
+A sampled controller is evaluated at multiples of its period, and its forces are held in between (zero-order hold).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from appell.checks import require_positive, require_real_array
+from appell.deprecation import warn_renamed
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+TauFunction = Callable[[float, np.ndarray, np.ndarray], "ArrayLike"]
+"""Forces of the actuators as a function of (t, q, qd)."""
+
+
+@runtime_checkable
+class ControllerProtocol(Protocol):
+    """A controller for `appell.simulate(..., controller=...)`."""
+
+    @property
+    def period(self) -> float | None: ...
+    def initial_memory(self, t: float, q: np.ndarray, qd: np.ndarray) -> Any: ...
+    def step(self, t: float, q: np.ndarray, qd: np.ndarray, memory: Any) -> tuple[Any, Any]: ...
+
+
+class Actuation(Protocol):
+    """Forces of the actuators of one run."""
+
+    @property
+    def next_sample(self) -> float:
+        """Time of the next sample, infinite if there is none. [s]"""
+        ...
+
+    def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Take the sample that is due at time t."""
+        ...
+
+    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Forces before any effort limit, (nu,). [N m, N]"""
+        ...
+
+
+class ContinuousActuation:
+    """Forces as a function of time and state."""
+
+    next_sample = math.inf
+
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
+        self.function = function
+
+    def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """There are no samples."""
+
+    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.function(t, q, qd)
+
+
+class SampledActuation:
+    """A controller with zero-order hold; its first sample is at t = 0."""
+
+    def __init__(self, controller: ControllerProtocol, period: float, size: int) -> None:
+        self.controller, self.period, self.size = controller, period, size
+        self.count, self.memory, self.tau = 0, None, np.zeros(size)
+
+    @property
+    def next_sample(self) -> float:
+        return self.count * self.period
+
+    def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        if not self.count:
+            self.memory = self.controller.initial_memory(t, q, qd)
+        self.tau, self.memory = _controller_step(self.controller, t, q, qd, self.memory, self.size)
+        self.count += 1
+
+    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.tau
+
+
+class _FormerController:
+    """A controller whose `initial_memory` has its former name `start`."""
+
+    def __init__(self, controller: Any) -> None:
+        warn_renamed(f"{type(controller).__name__}.start", "initial_memory")
+        self.period, self.initial_memory, self.step = controller.period, controller.start, controller.step
+
+
+def actuation_of(
+    size: int, tau: ArrayLike | TauFunction | None, controller: ControllerProtocol | None, q: np.ndarray, qd: np.ndarray
+) -> Actuation:
+    """The actuation for arguments of `appell.simulate` and an initial state."""
+    if controller is not None:
+        if tau is not None:
+            raise ArgumentError("both tau and controller are given. Give one of them.")
+        return _controlled(size, controller, q, qd)
+    if callable(tau):
+        require_state_function("tau", tau)
+        return ContinuousActuation(lambda t, q, qd: require_real_array("the result of tau", tau(t, q, qd), (size,)))
+    constant = np.zeros(size) if tau is None else require_real_array("tau", tau, (size,))
+    return ContinuousActuation(lambda t, q, qd: constant)
+
+
+def _controlled(size: int, controller: Any, q: np.ndarray, qd: np.ndarray) -> Actuation:
+    if not hasattr(controller, "initial_memory") and hasattr(controller, "start") and hasattr(controller, "step"):
+        controller = _FormerController(controller)
+    if not isinstance(controller, ControllerProtocol):
+        raise ArgumentError(
+            f"controller is a {type(controller).__name__}, expected an object with period, initial_memory(t, q, qd) and "
+            "step(t, q, qd, memory). Give a function of (t, q, qd) as tau."
+        )
+    if controller.period is not None:
+        period = require_positive("the controller's period", controller.period, "s", note=" or None")
+        return SampledActuation(controller, period, size)
+    memory = controller.initial_memory(0.0, q, qd)
+    if memory is not None and not (hasattr(memory, "__len__") and not len(memory)):
+        raise ArgumentError("the controller has memory and no period. Give it the period of its samples.")
+    return ContinuousActuation(lambda t, q, qd: _controller_step(controller, t, q, qd, memory, size)[0])
+
+
+def _controller_step(
+    controller: ControllerProtocol, t: float, q: np.ndarray, qd: np.ndarray, memory: Any, size: int
+) -> tuple[np.ndarray, Any]:
+    result = controller.step(t, q, qd, memory)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ArgumentError("the controller's step must return the pair (tau, memory).")
+    return require_real_array("tau of the controller", result[0], (size,)), result[1]
+
+
+def controller_effort_limits(controller: Any) -> Any:
+    """`controller.effort_limits`, or None without them."""
+    former = None if hasattr(controller, "effort_limits") else getattr(controller, "limits", None)
+    return getattr(controller, "effort_limits", former)
+
+
+def require_state_function(name: str, function: Callable) -> None:
+    """A function that can be called with (t, q, qd), as far as its signature can be inspected."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(0.0, None, None)
+    except TypeError:
+        raise ArgumentError(f"{name} is a function of {signature}, expected one of (t, q, qd).") from None

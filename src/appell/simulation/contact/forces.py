@@ -1,0 +1,182 @@
+"""Contact forces during lasting contact, from the same equations as impulses.
+
+With accelerations in the place of velocities, and zero normal acceleration prescribed,
+
+    M qdd = M qdd_free + Σ J_j^T (n_j f_j + t_j),     f_j >= 0,   g̈_j >= 0,   f_j g̈_j = 0,   |t_j| <= μ_j f_j.
+
+`unilateral_forces` solves this, which determines the contacts that stay closed. `bilateral_forces` are the forces of contacts
+known to stay closed, which stick or slip in a known direction; there f_j may have any sign and the equations are linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from appell.simulation.contact.complementarity import minimum_norm
+from appell.simulation.contact.friction import Delassus, solve_with_friction
+from appell.simulation.contact.impact_law import jacobian_rows, tangents
+from appell.simulation.contact.pairs import ContactState
+
+NORMAL_VELOCITY_TOL = 1e-9
+"""Normal velocities below this count as zero. [m/s]"""
+SLIP_TOL = 1e-6
+"""Points that slip more slowly may come to stick, and slip, if at all, in the direction of their acceleration. [m/s]"""
+FORCE_TOL = 1e-9
+"""Normal accelerations and forces below this part of the largest (or of 1 m/s², 1 N) count as zero."""
+SLIP_ACC_TOL = 1e-6
+"""Tangential accelerations below this part of the largest (or of 1 m/s²) count as zero: the point sticks."""
+PYRAMID_EDGES = 8
+"""Edges of a pyramid inside a friction cone."""
+
+
+@dataclass(frozen=True)
+class ContactMode:
+    """Contacts that stay closed.
+
+    Attributes:
+        index: their numbers, (m,).
+        sticking: mask of those that do not slip, (m,).
+        starts_at_rest: mask of those that do not slip at the start of the mode, (m,).
+        slip_direction: at the start; for contacts at rest the direction of their acceleration, (m, 3).
+        mu: coefficients of friction, (m,).
+        obeys_coulomb: whether Coulomb's law has a solution; for slipping points it may have none (Painlevé's paradox).
+    """
+
+    index: np.ndarray
+    sticking: np.ndarray
+    starts_at_rest: np.ndarray
+    slip_direction: np.ndarray
+    mu: np.ndarray
+    obeys_coulomb: bool = True
+
+
+_EMPTY = np.zeros(0, dtype=bool)
+NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _EMPTY, _EMPTY, np.zeros((0, 3)), np.zeros(0))
+
+
+class ContactForces(NamedTuple):
+    """Contact forces and the motion under them.
+
+    Attributes:
+        qdd: accelerations, (nv,).
+        normal, friction: forces on the points, (m,) and (m, 3). [N]
+        gap_acceleration, slip_acceleration: g̈ (m,), and tangential accelerations of the points (m, 3). [m/s²]
+        obeys_coulomb: whether the forces obey Coulomb's law.
+    """
+
+    qdd: np.ndarray
+    normal: np.ndarray
+    friction: np.ndarray
+    gap_acceleration: np.ndarray
+    slip_acceleration: np.ndarray
+    obeys_coulomb: bool
+
+
+def unilateral_forces(M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mu: np.ndarray) -> ContactForces:
+    """Forces of unilateral contacts without normal velocity; qdd are the accelerations without them."""
+    axes = tangents(contacts.normal)
+    J_n, J_t = contacts.J_n, jacobian_rows(axes, contacts.J)
+    a_n = J_n @ qdd + contacts.gap_acceleration_bias
+    a_t = (J_t @ qdd).reshape(-1, 2) + np.einsum("cti,ci->ct", axes, contacts.acceleration_bias)
+    direction = np.einsum("cti,ci->ct", axes, slip_direction(contacts, np.full((len(a_n), 3), np.nan)))
+    forces = solve_with_friction(Delassus.of(J_n, J_t, M), a_n, a_t, mu, direction)
+    qdd = qdd + np.linalg.solve(M, J_n.T @ forces.normal + J_t.T @ forces.tangential.ravel())
+    friction = np.einsum("ct,cti->ci", forces.tangential, axes)
+    return _contact_forces(qdd, forces.normal, friction, contacts, forces.obeys_coulomb)
+
+
+def bilateral_forces(M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mode: ContactMode) -> ContactForces:
+    """Forces that keep the contacts of a mode closed, and its sticking contacts at rest."""
+    J_n, sticking = contacts.J_n, mode.sticking
+    direction = mode_slip_direction(contacts, mode)
+    mu = np.where(sticking, 0.0, mode.mu)
+    J_f = J_n - mu[:, None] * np.einsum("ci,cij->cj", direction, contacts.J)  # normal force with its friction
+    axes = tangents(contacts.normal[sticking])
+    J_s = jacobian_rows(axes, contacts.J[sticking])
+    rows, columns = np.concatenate([J_n, J_s]), np.concatenate([J_f, J_s])
+    bias = np.einsum("cti,ci->ct", axes, contacts.acceleration_bias[sticking]).ravel()
+    response = np.linalg.solve(M, columns.T)
+    f = minimum_norm(rows @ response, -(rows @ qdd) - np.concatenate([contacts.gap_acceleration_bias, bias]))
+    m = len(J_n)
+    friction = -(mu * f[:m])[:, None] * direction
+    friction[sticking] = np.einsum("ct,cti->ci", f[m:].reshape(-1, 2), axes)
+    return _contact_forces(qdd + response @ f, f[:m], friction, contacts)
+
+
+def _contact_forces(
+    qdd: np.ndarray, normal: np.ndarray, friction: np.ndarray, contacts: ContactState, obeys_coulomb: bool = True
+) -> ContactForces:
+    acceleration = contacts.J @ qdd + contacts.acceleration_bias
+    a_n = np.sum(acceleration * contacts.normal, axis=-1)
+    a_t = acceleration - a_n[:, None] * contacts.normal
+    return ContactForces(qdd, normal, friction, a_n + contacts.curvature_acceleration, a_t, obeys_coulomb)
+
+
+def generalized_contact_forces(forces: ContactForces, contacts: ContactState) -> np.ndarray:
+    """J^T (n f + t), (nv,). [N m, N]"""
+    return np.einsum("ci,cij->j", forces.normal[:, None] * contacts.normal + forces.friction, contacts.J)
+
+
+def next_mode(forces: ContactForces, contacts: ContactState, mu: np.ndarray) -> ContactMode:
+    """The contacts that do not separate, and whether they stick or slip.
+
+    Accelerations of dependent contacts are less accurate; a contact with positive normal force is kept.
+    """
+    scale = max(1.0, float(np.abs(contacts.gap_acceleration_bias).max(initial=0.0)))
+    active = forces.normal > FORCE_TOL * max(1.0, float(forces.normal.max(initial=0.0)))
+    closed = forces.gap_acceleration <= np.where(active, SLIP_ACC_TOL, FORCE_TOL) * scale
+    contacts, mu, slip_acceleration = contacts.select(closed), mu[closed], forces.slip_acceleration[closed]
+    size = np.linalg.norm(slip_acceleration, axis=-1)
+    at_rest = np.linalg.norm(contacts.slip_velocity, axis=-1) <= SLIP_TOL
+    sticking = (mu > 0.0) & at_rest & (size <= SLIP_ACC_TOL * scale)
+    direction = slip_direction(contacts, slip_acceleration / np.where(size > 0.0, size, 1.0)[:, None])
+    return ContactMode(contacts.index, sticking, at_rest, direction, mu, forces.obeys_coulomb)
+
+
+def mode_has_ended(M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mode: ContactMode) -> bool:
+    """Whether a contact of the mode would need a negative normal force, or more friction than it has.
+
+    For dependent contacts this may hold for the forces of smallest norm and not for others: then `unilateral_forces` decides,
+    whose accelerations are unique. The mode has also ended where it finds no forces.
+    """
+    forces, mu = bilateral_forces(M, qdd, contacts, mode), mode.mu
+    tol = FORCE_TOL * max(1.0, float(np.abs(forces.normal).max(initial=0.0)))
+    friction = np.linalg.norm(forces.friction[mode.sticking], axis=-1)
+    if forces.normal.min(initial=0.0) >= -tol and (friction <= (mu * forces.normal)[mode.sticking] + tol).all():
+        return False
+    if _equivalent_forces_exist(forces, contacts, mode):
+        return False
+    kept = next_mode(unilateral_forces(M, qdd, contacts, mu), contacts, mu)
+    return not kept.obeys_coulomb or len(kept.index) < len(mode.index) or bool((kept.sticking != mode.sticking).any())
+
+
+def _equivalent_forces_exist(forces: ContactForces, contacts: ContactState, mode: ContactMode) -> bool:
+    """Whether admissible forces (non-negative, within the friction cones) give the same generalized forces.
+
+    Forces of sticking contacts are taken from a pyramid of `PYRAMID_EDGES` edges inside the friction cone.
+    """
+    direction, mu, sticking = mode_slip_direction(contacts, mode), mode.mu, mode.sticking
+    edges = np.where(sticking[:, None], 0.0, -mu[:, None] * direction)[:, None] + contacts.normal[:, None]
+    edges = np.repeat(edges, PYRAMID_EDGES, axis=1)
+    angles = 2.0 * np.pi / PYRAMID_EDGES * np.arange(PYRAMID_EDGES)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    edges[sticking] += mu[sticking, None, None] * np.einsum("ta,cti->cai", circle, tangents(contacts.normal[sticking]))
+    columns = np.einsum("cai,cij->jca", edges, contacts.J).reshape(contacts.J.shape[-1], -1)
+    target = generalized_contact_forces(forces, contacts)
+    return bool(nnls(columns, target)[1] <= FORCE_TOL * max(1.0, float(np.linalg.norm(target))))
+
+
+def mode_slip_direction(contacts: ContactState, mode: ContactMode) -> np.ndarray:
+    """Unit vectors (m, 3) of slip in a mode; contacts that started at rest keep their first direction until they move."""
+    return slip_direction(contacts, mode.slip_direction, np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL))
+
+
+def slip_direction(contacts: ContactState, at_rest: np.ndarray, tol: float | np.ndarray = SLIP_TOL) -> np.ndarray:
+    """Unit vectors (m, 3) of slip; `at_rest` for points that slip more slowly than the tolerance."""
+    speed = np.linalg.norm(contacts.slip_velocity, axis=-1)
+    moves = speed > tol
+    return np.where(moves[:, None], contacts.slip_velocity / np.where(moves, speed, 1.0)[:, None], at_rest)

@@ -1,0 +1,135 @@
+"""Trajectories as files: .npz archives (arrays, and one JSON text with the rest), CSV, and tables for pandas."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from dataclasses import asdict, fields
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.errors import AppellError, ArgumentError
+from appell.simulation.records import ContactInterval, Event, Impact, LimitViolation, Work
+
+if TYPE_CHECKING:
+    from appell.simulation.trajectory import Trajectory
+
+FORMAT, VERSION = "appell trajectory", 2
+ARRAYS = ("t", "q", "qd", "qdd", "tau", "energy", "saturated")
+NAMES = ("joint_names", "q_names", "qd_names", "actuator_names")
+IMPACT_ARRAYS = ("impulses", "friction_impulses", "normal_velocity_change", "incidence", "q", "qd_before", "qd_after")
+"""Fields of an impact that are arrays; those of all impacts are concatenated."""
+FORMER_KEYS = {
+    "drive_names": "actuator_names", "excesses": "limit_violations", "walls": "surfaces", "wall": "surface", "most": "worst",
+}  # fmt: skip
+"""Keys of files written by version 0.1, with their names now."""
+
+
+def save(trajectory: Trajectory, path: str | PathLike) -> None:
+    """Write an .npz file; documented at `Trajectory.save`."""
+    impacts = trajectory.impacts
+    rest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "status": trajectory.status,
+        "robot_name": trajectory.robot_name,
+        **{name: getattr(trajectory, name) for name in NAMES},
+        "impacts": [
+            {f.name: getattr(impact, f.name) for f in fields(Impact) if f.name not in IMPACT_ARRAYS}
+            for impact in impacts
+        ],
+        "contacts": [asdict(interval) for interval in trajectory.contacts],
+        "limit_violations": [asdict(violation) for violation in trajectory.limit_violations],
+        "events": [{"name": event.name, "number": event.number, "time": event.time} for event in trajectory.events],
+    }
+    arrays = {name: getattr(trajectory, name) for name in ARRAYS} | {"work": np.stack(trajectory.work)}
+    if trajectory.events:
+        arrays |= {f"event_{name}": np.stack([getattr(e, name) for e in trajectory.events]) for name in ("q", "qd")}
+    if impacts:
+        arrays |= {f"impact_{name}": np.concatenate([getattr(i, name) for i in impacts]) for name in IMPACT_ARRAYS}
+    with open(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, rest=np.array(json.dumps(rest)), **arrays)
+
+
+def load_fields(path: str | PathLike) -> dict[str, Any]:
+    """The fields of the trajectory in an .npz file; documented at `Trajectory.load`."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            data = dict(file)
+        rest = json.loads(str(data["rest"]), object_pairs_hook=_with_current_keys)
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        raise ArgumentError(f"{path} is not a trajectory that appell wrote.") from None
+    if rest.get("format") != FORMAT or rest.get("version") != VERSION:
+        raise ArgumentError(
+            f"{path} is {rest.get('format')!r} version {rest.get('version')!r}, expected {FORMAT!r} {VERSION}."
+        )
+    return {
+        **{name: data[name] for name in ARRAYS},
+        **{name: tuple(rest[name]) for name in NAMES},
+        "work": Work(*data["work"]),
+        "impacts": _impacts(rest["impacts"], data),
+        "contacts": tuple(ContactInterval(**entry) for entry in rest["contacts"]),
+        "limit_violations": tuple(LimitViolation(**entry) for entry in rest["limit_violations"]),
+        "events": tuple(
+            Event(**entry, q=data["event_q"][i], qd=data["event_qd"][i]) for i, entry in enumerate(rest["events"])
+        ),
+        "status": rest["status"],
+        "robot_name": rest["robot_name"],
+    }
+
+
+def _with_current_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {FORMER_KEYS.get(key, key): value for key, value in pairs}
+
+
+def _impacts(entries: list[dict[str, Any]], data: dict[str, np.ndarray]) -> tuple[Impact, ...]:
+    if not entries:
+        return ()
+    counts = np.array([len(entry["points"]) for entry in entries])
+    parts = {}
+    for name in IMPACT_ARRAYS:
+        array = data[f"impact_{name}"]
+        per_state = name in ("q", "qd_before", "qd_after")
+        sizes = np.full(len(entries), len(array) // len(entries)) if per_state else counts
+        parts[name] = np.split(array, np.cumsum(sizes)[:-1])
+    return tuple(
+        Impact(
+            **{**entry, "points": tuple(entry["points"]), "surfaces": tuple(entry["surfaces"])},
+            **{name: arrays[i] for name, arrays in parts.items()},
+        )
+        for i, entry in enumerate(entries)
+    )
+
+
+def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Every quantity of a trajectory but the time by name, (N,) each."""
+    blocks = (
+        ("q", trajectory.q_names, trajectory.q), ("qd", trajectory.qd_names, trajectory.qd),
+        ("qdd", trajectory.qd_names, trajectory.qdd), ("tau", trajectory.actuator_names, trajectory.tau),
+        ("saturated", trajectory.actuator_names, trajectory.saturated),
+    )  # fmt: skip
+    named = {f"{label}.{name}": values[:, i] for label, names, values in blocks for i, name in enumerate(names)}
+    work = {f"work.{name}": values for name, values in trajectory.work._asdict().items()}
+    return {**named, "energy": trajectory.energy, **work, "balance": trajectory.balance}
+
+
+def to_pandas(trajectory: Trajectory) -> Any:
+    """The columns as a table; documented at `Trajectory.to_pandas`."""
+    try:
+        import pandas
+    except ImportError:
+        raise AppellError("to_pandas needs pandas. Install it, for instance with: pip install appell[pandas]") from None
+    return pandas.DataFrame(columns(trajectory), index=pandas.Index(trajectory.t, name="t"))
+
+
+def to_csv(trajectory: Trajectory, path: str | PathLike) -> None:
+    """The columns as text; documented at `Trajectory.to_csv`."""
+    table = {"t": trajectory.t, **columns(trajectory)}
+    lists = [(column.astype(int) if column.dtype == bool else column).tolist() for column in table.values()]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*lists, strict=True))

@@ -1,0 +1,200 @@
+"""Integrators by name: SciPy's adaptive ones, and those of fixed step. To add one, list it in `METHODS`.
+
+A fixed-step rule computes one step. It works on robots: configurations with quaternions are integrated on their manifold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
+from scipy.interpolate import CubicHermiteSpline
+
+from appell.algorithms.runge_kutta import rk4_step
+from appell.errors import AppellError, ArgumentError, unknown_name_message
+
+if TYPE_CHECKING:
+    from appell.simulation.options import Integration
+    from appell.simulation.phase import Phase
+    from appell.simulation.plant import Plant
+
+MAX_MIDPOINT_ITERATIONS = 60
+MIDPOINT_TOL = 1e-13
+"""Change of v, relative to its size, at which the iteration of an implicit step ends."""
+
+
+class Solver(Protocol):
+    """A running integrator: the interface of `scipy.integrate.OdeSolver`."""
+
+    t: float
+    t_old: float | None
+    y: np.ndarray
+    status: str
+
+    def step(self) -> str | None:
+        """Make a step; returns the reason if it failed."""
+        ...
+
+    def dense_output(self) -> Any:
+        """A function from times (N,) within the last step to state vectors (m, N)."""
+        ...
+
+
+class PhaseEquations:
+    """The differential equation of one phase, ẏ = rate(t, y)."""
+
+    def __init__(self, plant: Plant, phase: Phase) -> None:
+        self.plant, self.derivative = plant, phase.derivative
+
+    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        return self.plant.rate(y, self.derivative(t, *self.plant.split(y)))
+
+
+@dataclass(frozen=True)
+class IntegrationMethod:
+    """An integrator.
+
+    Attributes:
+        order: the global error decreases as the step to this power; None for methods of variable order.
+        fixed: whether its step is fixed.
+        start: a solver for (equations, t, y, end, options, first step or None).
+    """
+
+    name: str
+    order: int | None
+    fixed: bool
+    start: Callable[[PhaseEquations, float, np.ndarray, float, Integration, float | None], Solver]
+
+
+StepRule = Callable[[PhaseEquations, float, np.ndarray, float], np.ndarray]
+"""The state vector one step of h later: rule(equations, t, y, h)."""
+
+
+def semi_implicit_euler(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+    """qd⁺ = qd + h qdd(q, qd),  q⁺ = q ⊕ h qd⁺."""
+    plant = equations.plant
+    q, qd = plant.split(y)
+    qdd, power = equations.derivative(t, q, qd)
+    qd_next = qd + h * qdd
+    return plant.join(plant.model.integrate(q, h * qd_next), qd_next, plant.work(y) + h * np.array(power))
+
+
+def rk4(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+    """The classical Runge-Kutta method."""
+    return rk4_step(lambda c, y: equations.rate(t + c * h, y), y, h)
+
+
+def midpoint(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+    """The variational midpoint rule: the implicit midpoint rule of Hamilton's equations for q and p = M qd.
+
+        q_m = q ⊕ h v/2,   M(q_m) v = p + h/2 ṗ(q_m, v),   q⁺ = q ⊕ h v,   p⁺ = p + h ṗ
+
+    with ṗ = M qdd + Ṁ v and Ṁ = C + C^T. Without actuators and losses it is symplectic where qd = q̇: the energy error stays
+    bounded for all times. With quasi-velocities it is symmetric in time.
+    """
+    plant, model = equations.plant, equations.plant.model
+    q, qd = plant.split(y)
+    p, v = model.mass_matrix(q) @ qd, qd
+    for _ in range(MAX_MIDPOINT_ITERATIONS):
+        previous = v
+        q_m = model.integrate(q, h / 2 * v)
+        M, C = model.mass_matrix(q_m), model.coriolis_matrix(q_m, v)
+        qdd, power = equations.derivative(t + h / 2, q_m, v)
+        p_rate = M @ qdd + (C + C.T) @ v
+        v = np.linalg.solve(M, p + h / 2 * p_rate)
+        change, size = float(np.abs(v - previous).max(initial=0.0)), float(np.abs(v).max(initial=0.0))
+        if change <= MIDPOINT_TOL * size or not np.isfinite(change):
+            q_next = model.integrate(q, h * v)
+            qd_next = np.linalg.solve(model.mass_matrix(q_next), p + h * p_rate)
+            return plant.join(q_next, qd_next, plant.work(y) + h * np.array(power))
+    raise NotConverged(f"the implicit step of {h:g} s does not converge, take a smaller dt")
+
+
+class NotConverged(AppellError):
+    """The iteration of an implicit step found no solution."""
+
+
+class FixedStepSolver:
+    """A `Solver` that steps from one multiple of dt to the next, and to the end.
+
+    Within a step the state is the cubic with the values and rates of its ends.
+    """
+
+    def __init__(
+        self, rule: StepRule, equations: PhaseEquations, t: float, y: np.ndarray, end: float, dt: float
+    ) -> None:
+        self.rule, self.equations, self.end, self.dt = rule, equations, end, dt
+        self.t, self.y, self.status = t, y, "running"
+        self.t_old: float | None = None
+        self._y_old = y
+
+    def step(self) -> str | None:
+        t_next = (math.floor(self.t / self.dt + 1e-6) + 1) * self.dt
+        if t_next > self.end - 1e-6 * self.dt:
+            t_next, self.status = self.end, "finished"
+        try:
+            y = self.rule(self.equations, self.t, self.y, t_next - self.t)
+        except NotConverged as reason:
+            self.status = "failed"
+            return str(reason)
+        if not np.isfinite(y).all():
+            self.status = "failed"
+            return "the state is no longer finite"
+        self.t_old, self.t, self._y_old, self.y = self.t, t_next, self.y, y
+        return None
+
+    def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
+        rate, (a, b) = self.equations.rate, (float(self.t_old or 0.0), self.t)
+        rates = np.stack([rate(a, self._y_old), rate(b, self.y)])
+        cubic = CubicHermiteSpline([a, b], np.stack([self._y_old, self.y]), rates)
+        return lambda t: cubic(t).T
+
+
+def _adaptive(solver: Any, order: int | None) -> IntegrationMethod:
+    def start(
+        equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
+    ) -> Solver:
+        step = None if first is None else min(first, end - t)
+        return solver(
+            equations.rate,
+            t,
+            y,
+            end,
+            rtol=options.rtol,
+            atol=options.absolute_tolerance,
+            max_step=options.max_step,
+            first_step=step,
+        )
+
+    return IntegrationMethod(solver.__name__, order, False, start)
+
+
+def _fixed(rule: StepRule, order: int) -> IntegrationMethod:
+    def start(
+        equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
+    ) -> Solver:
+        return FixedStepSolver(rule, equations, t, y, end, options.fixed_step)
+
+    return IntegrationMethod(rule.__name__, order, True, start)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        _adaptive(DOP853, 8), _adaptive(RK45, 5), _adaptive(RK23, 3),
+        _adaptive(Radau, 5), _adaptive(BDF, None), _adaptive(LSODA, None),
+        _fixed(semi_implicit_euler, 1), _fixed(rk4, 4), _fixed(midpoint, 2),
+    )
+}  # fmt: skip
+
+
+def method_named(name: str) -> IntegrationMethod:
+    """The integrator of this name, in upper or lower case."""
+    for method in METHODS.values():
+        if method.name.lower() == str(name).lower():
+            return method
+    raise ArgumentError(unknown_name_message("method", name, METHODS))
