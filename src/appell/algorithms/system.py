@@ -195,6 +195,10 @@ class TreeSystem(System):
         return tree_sizes(self.tree.nq, self.tree.nv, parameter_count(self.tree))
 
     @property
+    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
+        return self.tree.parameter_bodies
+
+    @property
     def fingerprint_data(self) -> object:
         tree = self.tree
         return tree.links, tree.gravity, tree.base, tree.nq, tree.nv
