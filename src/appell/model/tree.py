@@ -1,6 +1,6 @@
-"""The robot as the recursions see it: moving links in parents-first order, with frames on their joint axes.
+"""The input of the recursions: moving links, parents first, with frames on their joint axes.
 
-How a description becomes a tree is in `appell.model.tree_builder`.
+`appell.model.tree_builder` makes a tree of a description.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from appell.errors import ArgumentError
 from appell.model.joints import JointModel
 
 BASE = -1
-"""Parent index of links that hang on the base."""
+"""Parent index of links whose joint is fixed to the base."""
 
 
 class Placement(NamedTuple):
@@ -27,19 +27,19 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True)
 class Link:
-    """One moving link and the joint that carries it.
+    """One moving link and its joint.
 
-    At q = 0 its frame stands in its parent's at position `s0` with rotation `Rz(turn) Rx(tilt) Rz(offset)`.
+    At q = 0 its frame has the position `origin` and the rotation `Rz(azimuth) Rx(tilt) Rz(offset)` in its parent's frame.
 
     Attributes:
-        name, body: of its joint, and of the body that the joint carries.
-        parent: index of the link it hangs on, BASE for the base.
-        kind: what its joint does.
-        q, v: first coordinate and first speed of its joint.
-        multiplier, shift: the joint's coordinate is multiplier q + shift (1 and 0 unless it mimics another joint).
-        leads: whether the coordinate is the joint's own (False for a joint that mimics another).
+        name, body: of its joint, and of the joint's child body.
+        parent: index of the parent link, or BASE.
+        kind: its joint model.
+        idx_q, idx_v: index of the joint's first entry in q and in qd.
+        multiplier, mimic_offset: the joint's coordinate is multiplier q + mimic_offset (1 and 0 unless it is a mimic joint).
+        is_independent: whether the coordinate is the joint's own (False for a mimic joint).
         inertia: mass properties of all its bodies, in its frame.
-        armature: rotor inertia felt at the joint.
+        armature: reflected rotor inertia.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Link:
     armature: Scalar
 
     def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """The joint's own coordinates out of q."""
+        """The joint's coordinates out of q."""
         own = q[self.idx_q : self.idx_q + self.kind.nq]
         return list(own) if self.is_independent else [x * self.multiplier + self.mimic_offset for x in own]
 
     def velocities(self, qd: Sequence[Scalar]) -> list[Scalar]:
-        """The joint's own speeds (or accelerations) out of qd."""
+        """The joint's velocities (or accelerations) out of qd (or qdd)."""
         own = qd[self.idx_v : self.idx_v + self.kind.nv]
         return list(own) if self.is_independent else [x * self.multiplier for x in own]
 
     def placement(self, q: Sequence[Scalar]) -> Placement:
-        """Where the link stands in its parent."""
+        """Rotation and origin of the link in its parent."""
         before = Rotation(
             AxisRotation(2, self.azimuth.cos, self.azimuth.sin), AxisRotation(0, self.tilt.cos, self.tilt.sin)
         )
@@ -79,7 +79,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Frame:
-    """A named frame of the description, fixed in a link (or in the base): x_link = p + R x_frame."""
+    """A named frame of the description, fixed in a link or in the base: x_link = p + R x_frame."""
 
     link: int
     R: Mat3
@@ -88,7 +88,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Tree:
-    """All links, parents first, with everything that the recursions need and nothing else."""
+    """All links, parents first, frames, gravity, and external wrenches."""
 
     links: tuple[Link, ...]
     frames: dict[str, Frame]
@@ -98,7 +98,7 @@ class Tree:
     base: Mat3
     """Rotation of the base frame of the recursions in the world frame."""
     external: Mapping[int, Wrench] = field(default_factory=dict)
-    """Forces from outside on links, each at the link's origin in the link's frame."""
+    """External wrenches on links, each at the link's origin in the link's frame."""
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -106,11 +106,11 @@ class Tree:
         for i, link in enumerate(self.links):
             if link.parent != BASE:
                 below[link.parent].append(i)
-        return tuple(tuple(each) for each in below)
+        return tuple(map(tuple, below))
 
     @cached_property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
-        """The joints that have a unit quaternion among their coordinates, each with the place in q where it begins."""
+        """Names of the joints with a unit quaternion, each with the index of its first entry in q."""
         return tuple(
             (link.name, link.idx_q + link.kind.quaternion) for link in self.links if link.kind.quaternion is not None
         )

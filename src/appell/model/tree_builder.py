@@ -1,10 +1,10 @@
-"""From a description to a tree: where the frames of the recursions stand.
+"""From a description to a tree: merging of fixed bodies and placement of the link frames.
 
-Bodies joined by fixed joints become one link. Each link gets a frame of its own, placed as in the modified
-Denavit-Hartenberg notation of the papers: z along the joint's axis, origin on the axis, and the turn about z chosen so
-that the way to the heaviest branch is one turn about x followed by the joint's own turn about z. A rotation then costs 8
-products and 4 sums for every robot, not only for those that were described by DH tables (`docs/decisions/0001`). Joints
-whose speeds are along the axes of their child, such as a floating base, keep the frame of that body.
+Bodies connected by fixed joints become one link. Each link has a frame of its own, placed as in the modified
+Denavit-Hartenberg notation of the papers: z along the joint's axis, origin on the axis, and the rotation about z chosen so
+that the transformation to the largest branch is one rotation about x followed by the joint's rotation about z. A rotation
+then costs 8 products and 4 sums for every robot, not only for those described by DH tables (`docs/decisions/0001`). Joints
+with quasi-velocities along the axes of their child, such as a floating base, keep the frame of that body.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def build_tree(robot: Description) -> Tree:
 
 
 class LinkSpec(NamedTuple):
-    """One link to be: a joint, or one of the joints that it is made of, with its place among the joint's coordinates."""
+    """One link before its frame is placed: a joint, or one part of it, with the index of its first coordinate in the joint."""
 
     joint: Joint
     kind: JointModel
@@ -45,12 +45,12 @@ class _Builder:
 
     def __init__(self, robot: Description) -> None:
         self.robot = robot
-        self.carrier: dict[str, tuple[int, np.ndarray, np.ndarray]] = {}  # body: link it is part of, rotation, position
+        self.carrier: dict[str, tuple[int, np.ndarray, np.ndarray]] = {}  # body: its link, rotation, position
         self.parts: list[LinkSpec] = []  # parents first
         self._place_bodies()
 
     def _place_bodies(self) -> None:
-        """Walk down from the root: every body gets its pose in the frame of the link that carries it."""
+        """Pose of every body in the frame of its link, from the root to the tips."""
         below: dict[str, list[Joint]] = {body.name: [] for body in self.robot.bodies}
         children = {joint.child for joint in self.robot.joints}
         for joint in self.robot.joints:
@@ -65,7 +65,7 @@ class _Builder:
             waiting.extend(joint.child for joint in reversed(below[body]))
 
     def _place_joint(self, joint: Joint, link: int, R: np.ndarray, p: np.ndarray):
-        """The link that carries the joint's child, and the child in it."""
+        """The link of the joint's child, and the child's pose in it."""
         R, p = R @ joint.origin.rotation, p + R @ np.array(joint.origin.xyz)
         first = 0
         for kind, axis in KINDS[joint.kind].parts(joint):
@@ -76,7 +76,7 @@ class _Builder:
 
     def tree(self) -> Tree:
         zxz = [_zxz(part.R, part.p) for part in self.parts]
-        own = self._turns(zxz)
+        own = self._azimuths(zxz)
         base = _about_z(-own[BASE])
         inertias = [NO_MASS] * len(self.parts)
         frames = {}
@@ -86,7 +86,7 @@ class _Builder:
             R, p = _cleaned(spin @ R), spin @ p
             frames[body.name] = Frame(link, Mat3(*R.ravel().tolist()), Vec3(*p.tolist()))
             if link != BASE:
-                inertias[link] = inertias[link] + _moved(body, R, p)
+                inertias[link] = inertias[link] + _transformed(body, R, p)
         return Tree(
             links=tuple(self._link(i, zxz[i], own, inertias[i]) for i in range(len(self.parts))),
             frames=frames,
@@ -96,26 +96,24 @@ class _Builder:
             base=Mat3(*base.T.ravel().tolist()),
         )
 
-    def _turns(self, zxz: list[tuple[float, float, float]]) -> dict[int, float]:
-        """The turn of each frame about its own z that makes the way to its heaviest branch one turn about x."""
+    def _azimuths(self, zxz: list[tuple[float, float, float]]) -> dict[int, float]:
+        """The rotation of each frame about its z that leaves one rotation about x to its largest branch."""
         size = [1] * len(self.parts)
-        heaviest: dict[int, int] = {}
+        largest: dict[int, int] = {}
         for i in reversed(range(len(self.parts))):
             parent = self.parts[i].parent
             if parent != BASE:
                 size[parent] += size[i]
-            if parent not in heaviest or size[i] >= size[heaviest[parent]]:
-                heaviest[parent] = i
+            if parent not in largest or size[i] >= size[largest[parent]]:
+                largest[parent] = i
         free = [BASE, *(i for i, part in enumerate(self.parts) if part.kind.symmetric)]
-        return dict.fromkeys(range(BASE, len(self.parts)), 0.0) | {
-            i: zxz[heaviest[i]][0] for i in free if i in heaviest
-        }
+        return dict.fromkeys(range(BASE, len(self.parts)), 0.0) | {i: zxz[largest[i]][0] for i in free if i in largest}
 
     def _link(self, i: int, zxz: tuple[float, float, float], own: dict[int, float], inertia: Inertia) -> Link:
         joint, kind, parent, first, _, p = self.parts[i]
-        leader, multiplier, shift = joint, 1.0, 0.0
+        leader, multiplier, offset = joint, 1.0, 0.0
         while self.robot.coupled and leader.mimic is not None:
-            multiplier, shift = multiplier * leader.mimic.multiplier, multiplier * leader.mimic.offset + shift
+            multiplier, offset = multiplier * leader.mimic.multiplier, multiplier * leader.mimic.offset + offset
             leader = self.robot.joint(leader.mimic.joint)
         q, v = self.robot.first_coordinates[leader.name]
         return Link(
@@ -126,7 +124,7 @@ class _Builder:
             idx_q=q + first,
             idx_v=v + first,
             multiplier=multiplier,
-            mimic_offset=shift,
+            mimic_offset=offset,
             is_independent=leader is joint,
             azimuth=Angle.of(_wrapped(zxz[0] - own[parent])),
             tilt=Angle.of(zxz[1]),
@@ -170,12 +168,12 @@ def _wrapped(angle: float) -> float:
 
 
 def _cleaned(R: np.ndarray) -> np.ndarray:
-    """Direction cosines that are zero or one up to rounding become exactly so."""
+    """Direction cosines of 0 and ±1 up to rounding become exact."""
     R = np.where(np.abs(R) < 1e-15, 0.0, R)
     return np.where(np.abs(np.abs(R) - 1.0) < 1e-15, np.sign(R), R)
 
 
-def _moved(body, R: np.ndarray, p: np.ndarray) -> Inertia:
+def _transformed(body, R: np.ndarray, p: np.ndarray) -> Inertia:
     """A body's mass properties in the frame of its link."""
     Ixx, Ixy, Ixz, Iyy, Iyz, Izz = body.inertia
     I_link = R @ np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]]) @ R.T

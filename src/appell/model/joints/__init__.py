@@ -1,4 +1,4 @@
-"""Joint kinds, one file each. To add one: write the file, list the class here (CONTRIBUTING, "Add a joint")."""
+"""Joint models, one file each. To add one: write the file, list the class here (CONTRIBUTING, "Add a joint")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No motion. Bodies joined this way are one link to the dynamics."""
+"""No motion. Bodies connected by fixed joints are one link in the dynamics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from appell.model.joints.joint_model import JointModel
 
 
 class Fixed(JointModel):
-    """No coordinate."""
+    """No coordinates."""
 
     name = "fixed"
     nq = nv = 0

@@ -1,4 +1,4 @@
-"""Free motion in space: a body that flies."""
+"""Free motion in space with six degrees of freedom."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Floating(JointModel):
         return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """The velocity turned to the axes before the joint, then the quaternion's rate."""
+        """The velocity along the axes of the parent, then the quaternion rate."""
         return (*(rotation_from_quaternion(*q[3:]) @ Vec3(*v[:3])), *quaternion_rate(q[3:], Vec3(*v[3:])))
 
     def neutral(self) -> np.ndarray:
@@ -36,13 +36,13 @@ class Floating(JointModel):
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         v, w = dv[..., :3], dv[..., 3:]
-        turned = unit.normalised(unit.product(q[..., 3:], unit.exponential(w)))
-        return np.concatenate([q[..., :3] + unit.rotate(q[..., 3:], _screw(w, v)), turned], axis=-1)
+        orientation = unit.normalised(unit.product(q[..., 3:], unit.exponential(w)))
+        return np.concatenate([q[..., :3] + unit.rotate(q[..., 3:], _screw(w, v)), orientation], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        back = unit.conjugate(q0[..., 3:])
-        w = unit.logarithm(unit.product(back, q1[..., 3:]))
-        return np.concatenate([_unscrew(w, unit.rotate(back, q1[..., :3] - q0[..., :3])), w], axis=-1)
+        inverse = unit.conjugate(q0[..., 3:])
+        w = unit.logarithm(unit.product(inverse, q1[..., 3:]))
+        return np.concatenate([_unscrew(w, unit.rotate(inverse, q1[..., :3] - q0[..., :3])), w], axis=-1)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
         return np.concatenate([rng.uniform(-1.0, 1.0, 3), unit.random(rng)])

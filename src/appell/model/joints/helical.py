@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Helical(JointModel):
-    """q is an angle [rad]; the child moves `pitch` metres along the axis for every radian."""
+    """q is an angle [rad]; the child moves `pitch` metres along the axis per radian."""
 
     pitch: float = 0.0
 

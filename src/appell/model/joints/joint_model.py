@@ -1,4 +1,4 @@
-"""What every kind of joint answers."""
+"""Interface of joint models."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class JointModel(ABC):
-    """The motion a joint allows, in the child's frame, whose z axis is the joint's axis.
+    """The motion of a joint, in the child's frame, whose z axis is the joint's axis.
 
-    A kind is two functions. `placement` says where the child is; `subspace` lists, per degree of freedom, the twist of
-    the child relative to the parent that a unit of that generalised speed gives. Everything else follows; a kind whose
-    speeds are quasi-velocities adds `rate`, and how its configurations are stepped.
+    A joint model defines two functions: `placement`, the pose of the child, and `motion_subspace`, the unit twists of the
+    child relative to the parent, one per degree of freedom. Everything else follows; a model with quasi-velocities adds
+    `rate`, `integrate` and `difference`.
     """
 
     name: ClassVar[str]
     nq: ClassVar[int]
     nv: ClassVar[int]
-    limited: ClassVar[bool] = True  # whether a position range makes sense
-    axial: ClassVar[bool] = True  # whether the joint has an axis, which becomes z of the child's frame
-    symmetric: ClassVar[bool] = True  # whether turning the child's frame about z leaves the meaning of the speeds
-    quaternion: ClassVar[int | None] = None  # where a unit quaternion begins among the coordinates
+    limited: ClassVar[bool] = True  # whether it has a position range
+    axial: ClassVar[bool] = True  # whether it has an axis, the z axis of the child's frame
+    symmetric: ClassVar[bool] = True  # whether rotating the child's frame about z leaves qd the same
+    quaternion: ClassVar[int | None] = None  # index of the first entry of a unit quaternion
 
     def __eq__(self, other: object) -> bool:
-        """Kinds are equal that move alike; one with numbers of its own compares them too."""
+        """Whether two joint models are the same; one with parameters compares them as well."""
         return type(self) is type(other)
 
     def __hash__(self) -> int:
@@ -42,22 +42,22 @@ class JointModel(ABC):
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
         """Rotation of the child and position of its origin in the frame before the joint.
 
-        `offset` is a constant turn about z, before the joint's own motion.
+        `offset` is a constant rotation about z, before the joint's own motion.
         """
 
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
-        """The kinds of joint that it is made of, one after the other, each with its axis: usually itself alone."""
+        """The joint models in series that it consists of, each with its axis: usually itself alone."""
         return ((self, joint.axis),) if self.nv else ()
 
     @abstractmethod
     def motion_subspace(self) -> tuple[Twist, ...]:
-        """One twist per generalised speed."""
+        """Unit twists S of the child relative to the parent, one per degree of freedom (Featherstone's S)."""
 
-    def twist(self, speeds: Sequence[Scalar]) -> Twist:
-        """Twist of the child relative to the parent: the subspace times the speeds."""
+    def twist(self, v: Sequence[Scalar]) -> Twist:
+        """Twist of the child relative to the parent, S v."""
         angular = linear = ZERO
-        for unit, speed in zip(self.motion_subspace(), speeds, strict=True):
-            angular, linear = angular + unit.angular * speed, linear + unit.linear * speed
+        for unit, rate in zip(self.motion_subspace(), v, strict=True):
+            angular, linear = angular + unit.angular * rate, linear + unit.linear * rate
         return Twist(angular, linear)
 
     def is_rotational(self, joint: Joint) -> tuple[bool, ...]:
@@ -73,38 +73,38 @@ class JointModel(ABC):
         return tuple(any(float(x) != 0.0 for x in twist.angular) for twist in twists)
 
     def project(self, moment: Vec3, force: Vec3) -> tuple[Scalar, ...]:
-        """Generalised forces of a force at the child's origin and a moment, both in the child's frame."""
+        """Generalised forces S^T (moment, force) of a wrench at the child's origin, in the child's frame."""
         return tuple(unit.angular @ moment + unit.linear @ force for unit in self.motion_subspace())
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Rates of the coordinates at the speeds v, q̇ = N(q) v: the speeds themselves, unless they are quasi-velocities."""
+        """Coordinate rates q̇ = N(q) v; N is the identity unless v are quasi-velocities."""
         return tuple(v)
 
     @property
     def has_quasi_velocities(self) -> bool:
-        """Whether the coordinates do not simply change at the speeds."""
+        """Whether q̇ = N(q) v with N not the identity."""
         return type(self).rate is not JointModel.rate
 
     def lumpable_inertia(self, inertia: Inertia) -> Inertia:
-        """The part of the child's mass properties that the joint does not move: it may as well belong to the parent."""
+        """The part of the child's inertia with no effect on the joint; it can be lumped into the parent."""
         return NO_MASS
 
     # --- configurations, over arrays (..., nq) and (..., nv) ---------------------------------------------------------------
 
     def neutral(self) -> np.ndarray:
-        """The coordinates at which the child stands in the joint's frame."""
+        """The coordinates at which the child's frame is the joint's frame."""
         return np.zeros(self.nq)
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
-        """The coordinates after moving at the constant speeds dv for one second."""
+        """The coordinates after one second at the constant velocity dv."""
         return q + dv
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The constant speeds that lead from q0 to q1 in one second."""
+        """The constant velocity from q0 to q1 in one second."""
         return q1 - q0
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
-        """Coordinates drawn evenly between the limits; unlimited ones from [-π, π]."""
+        """Coordinates drawn uniformly between the limits; unlimited ones from [-π, π]."""
         low = lower if np.isfinite(lower) else min(-np.pi, upper - 2 * np.pi)
         high = upper if np.isfinite(upper) else max(np.pi, low + 2 * np.pi)
         return rng.uniform(low, high, self.nq)

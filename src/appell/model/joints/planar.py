@@ -1,4 +1,4 @@
-"""Motion in the plane at right angles to the axis."""
+"""Motion in the plane normal to the axis."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Planar(JointModel):
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(Z, ZERO)
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """The velocity turned to the axes before the joint, then the angle's rate."""
-        turned = Rotation(rotation_about_z(q[2], ZERO_ANGLE)) @ Vec3(v[0], v[1], 0.0)
-        return turned.x, turned.y, v[2]
+        """The velocity along the axes of the parent, then the angle's rate."""
+        velocity = Rotation(rotation_about_z(q[2], ZERO_ANGLE)) @ Vec3(v[0], v[1], 0.0)
+        return velocity.x, velocity.y, v[2]
 
     def lumpable_inertia(self, inertia: Inertia) -> Inertia:
         """The second moment along the axis."""
@@ -42,20 +42,20 @@ class Planar(JointModel):
         return np.stack([q[..., 0] + c * x - s * y, q[..., 1] + s * x + c * y, q[..., 2] + dv[..., 2]], axis=-1)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        turn = q1[..., 2] - q0[..., 2]
-        turn = turn - 2 * np.pi * np.round(turn / (2 * np.pi))  # the shorter way round
+        angle = q1[..., 2] - q0[..., 2]
+        angle = angle - 2 * np.pi * np.round(angle / (2 * np.pi))  # in [-π, π]
         c, s = np.cos(q0[..., 2]), np.sin(q0[..., 2])
         dx, dy = q1[..., 0] - q0[..., 0], q1[..., 1] - q0[..., 1]
         x, y = c * dx + s * dy, c * dy - s * dx
-        a, b = _arc(turn)
+        a, b = _arc(angle)
         size = a * a + b * b
-        return np.stack([(a * x + b * y) / size, (a * y - b * x) / size, turn], axis=-1)
+        return np.stack([(a * x + b * y) / size, (a * y - b * x) / size, angle], axis=-1)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
         return np.array([*rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi)])
 
 
-def _arc(turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _arc(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """sin θ/θ and (1 - cos θ)/θ."""
-    half = 0.5 * turn
-    return np.sinc(turn / np.pi), half * np.sinc(half / np.pi) ** 2
+    half = 0.5 * angle
+    return np.sinc(angle / np.pi), half * np.sinc(half / np.pi) ** 2

@@ -21,5 +21,5 @@ class Prismatic(JointModel):
         return (Twist(ZERO, Z),)
 
     def lumpable_inertia(self, inertia: Inertia) -> Inertia:
-        """The second moment: a translation does not turn the child."""
+        """The second moment: a translation does not rotate the child."""
         return Inertia(0.0, ZERO, inertia.J)

@@ -8,7 +8,7 @@ IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The rotation b followed by a, seen from the fixed frame: R(a b) = R(a) R(b)."""
+    """R(a b) = R(a) R(b)."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + np.cross(va, vb)
     return np.concatenate([vector, wa * wb - np.sum(va * vb, axis=-1, keepdims=True)], axis=-1)
@@ -53,18 +53,18 @@ def of_roll_pitch_yaw(angles: np.ndarray) -> np.ndarray:
 
 
 def roll_pitch_yaw(a: np.ndarray) -> np.ndarray:
-    """Angles (..., 3) of the rotation, |pitch| <= π/2. With the x axis upright, yaw is taken as 0."""
+    """Angles (..., 3) of the rotation, |pitch| <= π/2. At |pitch| = π/2 the yaw is 0."""
     x, y, z, w = np.moveaxis(a, -1, 0)
-    front, left = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)  # the turned x axis, along x and y
+    front, left = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)  # the rotated x axis, along x and y
     level = np.hypot(front, left)
     yaw = np.where(level > 1e-12, np.arctan2(left, front), 0.0)
     pitch = np.arctan2(2.0 * (w * y - x * z), level)
-    c, s = np.cos(yaw), np.sin(yaw)  # the turned y axis after undoing the yaw: errors of yaw and roll cancel
+    c, s = np.cos(yaw), np.sin(yaw)  # the rotated y axis after undoing the yaw: errors of yaw and roll cancel
     across = c * (1.0 - 2.0 * (x * x + z * z)) - s * 2.0 * (x * y - w * z)
     roll = np.arctan2(s * 2.0 * (x * z + w * y) - c * 2.0 * (y * z - w * x), across)
     return np.stack([roll, pitch, yaw], axis=-1)
 
 
 def random(rng: np.random.Generator) -> np.ndarray:
-    """A rotation drawn evenly from all rotations."""
+    """A uniformly distributed random rotation."""
     return normalised(rng.normal(size=4))

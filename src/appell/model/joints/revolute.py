@@ -27,7 +27,7 @@ class Revolute(JointModel):
 
 
 def rotation_about_z(angle: Scalar, offset: Angle) -> AxisRotation:
-    """Turn by angle + offset. Right angles of a known offset cost nothing: they exchange sine and cosine."""
+    """Rotation by angle + offset. Multiples of a right angle in a constant offset cost nothing: sine and cosine swap."""
     if isinstance(offset.radians, float) and (offset.cos == 0 or offset.sin == 0):
         c, s = cos(angle), sin(angle)
         c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[nearest_quarters(offset.radians) % 4]

@@ -25,7 +25,7 @@ class Translation(JointModel):
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(ZERO, Z)
 
     def lumpable_inertia(self, inertia: Inertia) -> Inertia:
-        """The second moment: a translation does not turn the child."""
+        """The second moment: a translation does not rotate the child."""
         return Inertia(0.0, ZERO, inertia.J)
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:

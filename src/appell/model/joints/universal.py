@@ -1,4 +1,4 @@
-"""Two rotations about axes at right angles: a Cardan joint."""
+"""Two rotations about perpendicular axes: a Cardan joint."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ REVOLUTE = Revolute()
 
 
 class Universal(JointModel):
-    """q is the angle about the joint frame's x axis, then the angle about the turned y axis [rad]; qd are their rates.
+    """q is the angle about the joint frame's x axis, then the angle about the rotated y axis [rad]; qd are their rates.
 
-    To the dynamics it is two revolute joints with a link of no mass between them.
+    In the dynamics it is two revolute joints with a massless link between them.
     """
 
     name = "universal"
@@ -30,7 +30,7 @@ class Universal(JointModel):
         return (REVOLUTE, (1.0, 0.0, 0.0)), (REVOLUTE, (0.0, 1.0, 0.0))
 
     def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        raise TypeError("a universal joint is made of two revolute joints; ask its parts")
+        raise TypeError("a universal joint consists of two revolute joints; use its `parts`")
 
     def motion_subspace(self) -> tuple[Twist, ...]:
-        raise TypeError("a universal joint is made of two revolute joints; ask its parts")
+        raise TypeError("a universal joint consists of two revolute joints; use its `parts`")
