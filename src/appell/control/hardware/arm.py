@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from appell.algorithms.runge_kutta import rk4_step
 from appell.checks import require_choice
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Commands, Readings, input_codes
@@ -137,15 +138,8 @@ class SimulatedArm:
 
     def next_state(self, h: float) -> tuple[np.ndarray, np.ndarray]:
         """The state after a step of the classical Runge-Kutta method."""
-        q, v1 = self.q, self.qd
-        a1 = self.acceleration(q, v1)
-        v2 = v1 + h / 2 * a1
-        a2 = self.acceleration(q + h / 2 * v1, v2)
-        v3 = v1 + h / 2 * a2
-        a3 = self.acceleration(q + h / 2 * v2, v3)
-        v4 = v1 + h * a3
-        a4 = self.acceleration(q + h * v3, v4)
-        return q + h / 6 * (v1 + 2 * v2 + 2 * v3 + v4), v1 + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        q, qd = rk4_step(lambda c, y: np.stack([y[1], self.acceleration(*y)]), np.stack([self.q, self.qd]), h)
+        return q, qd
 
     def acceleration(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = self.axes.torques(np.array(self.commands.codes))

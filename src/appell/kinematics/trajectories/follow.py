@@ -10,11 +10,13 @@ every time, and continuous.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from appell.algorithms.runge_kutta import rk4_step
 from appell.errors import TrajectoryError
 from appell.kinematics.inverse import BRANCHES, inverse_kinematics, why_not_closed_form
 from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
@@ -169,12 +171,9 @@ def integrate_path(motion: FrameMotion, path: Path, q: np.ndarray, times: np.nda
     twist = twist[:, : motion.dimension]
     configurations, velocities = [q], [motion.velocities(q, twist[0])]
     for k in range(len(times) - 1):
-        h = times[k + 1] - times[k]
-        k1 = velocities[-1]
-        k2 = motion.velocities(motion.integrate(q, 0.5 * h * k1), twist[2 * k + 1])
-        k3 = motion.velocities(motion.integrate(q, 0.5 * h * k2), twist[2 * k + 1])
-        k4 = motion.velocities(motion.integrate(q, h * k3), twist[2 * k + 2])
-        predicted = motion.integrate(q, h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        twists, h = twist[2 * k : 2 * k + 3], times[k + 1] - times[k]
+        rate = partial(_stage_velocities, motion, twists)
+        predicted = rk4_step(rate, q, h, motion.integrate, velocities[-1])
         corrected, residual = motion.newton(predicted[None], pose[2 * k + 2][None])
         if not np.abs(residual).max() < POSE_TOL:
             raise _unreachable(motion, path, q, times[k], times[k + 1], branch)
@@ -183,6 +182,11 @@ def integrate_path(motion: FrameMotion, path: Path, q: np.ndarray, times: np.nda
         configurations.append(q)
         velocities.append(motion.velocities(q, twist[2 * k + 2]))
     return Knots(times, np.array(configurations), np.array(velocities))
+
+
+def _stage_velocities(motion: FrameMotion, twists: np.ndarray, c: float, q: np.ndarray) -> np.ndarray:
+    """Velocities at the fraction c = 0, 0.5 or 1 of a step."""
+    return motion.velocities(q, twists[round(2 * c)])
 
 
 def hermite(motion: FrameMotion, knots: Knots, t: np.ndarray) -> np.ndarray:
