@@ -33,3 +33,5 @@ def test_former_arguments():
     violation = appell.trajectories.limit_violations(move, ARM, velocity=1.5)[0]
     with pytest.warns(DeprecationWarning, match="start"):
         assert violation.time == violation.start
+    with pytest.warns(DeprecationWarning, match="limit_value"):
+        assert violation.limit == violation.limit_value == 1.5

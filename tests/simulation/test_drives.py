@@ -157,9 +157,9 @@ def test_limits_of_the_robot():
     robot = replace(ARM, joints=joints)
     motion = appell.simulate(robot, *START, 1.0, tau=[10.0, 1.0], effort_limits="robot")
     assert motion.tau[0].tolist() == [3.0, 1.0]
-    assert {(each.name, each.limit) for each in motion.limit_violations} >= {("joint1", "speed")}
+    assert {(each.name, each.quantity) for each in motion.limit_violations} >= {("joint1", "velocity")}
     for each in motion.limit_violations:
-        values = {"upper": motion.q - 0.6, "speed": np.abs(motion.qd) - 2.0}[each.limit]
+        values = {"position": motion.q - 0.6, "velocity": np.abs(motion.qd) - 2.0}[each.quantity]
         column = values[:, robot.joint_names.index(each.name)]
         assert each.worst == pytest.approx(column[(motion.t >= each.start) & (motion.t <= each.end)].max())
         assert (column[(motion.t >= each.start) & (motion.t < each.end)] > 0.0).all()
@@ -178,7 +178,7 @@ def test_rounding_at_a_limit_is_no_excess():
         appell.simulate(limited(speed), *START, 0.5, tau=steady).limit_violations for speed in (1.0 - 1e-12, 1.0 - 1e-6)
     )
     assert at == ()
-    assert [(each.name, each.limit) for each in below] == [("joint2", "speed")]
+    assert [(each.name, each.quantity, each.bound) for each in below] == [("joint2", "velocity", "upper")]
 
 
 @pytest.mark.parametrize(

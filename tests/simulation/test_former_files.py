@@ -18,6 +18,9 @@ FORMER = {
 
 
 def with_former_keys(value):
+    if isinstance(value, dict) and "quantity" in value:  # a limit violation
+        kept = {"name": value["name"], "start": value["start"], "end": value["end"], "most": value["worst"]}
+        return kept | {"limit": "speed" if value["quantity"] == "velocity" else value["bound"]}
     if isinstance(value, dict):
         return {FORMER.get(key, key): with_former_keys(entry) for key, entry in value.items()}
     return [with_former_keys(entry) for entry in value] if isinstance(value, list) else value

@@ -87,7 +87,7 @@ def contact_table(motion: Trajectory) -> Table:
 def limit_table(motion: Trajectory) -> Table:
     """The first limit violations."""
     shown = motion.limit_violations[:MAX_ROWS]
-    rows = tuple((each.name, each.limit, each.start, each.end, each.worst) for each in shown)
+    rows = tuple((each.name, f"{each.bound} {each.quantity}", each.start, each.end, each.worst) for each in shown)
     columns = ("name", "limit", "from [s]", "to [s]", "exceeded by")
     note = "Limits of position and velocity are reported, not enforced."
     return Table(_title("Limit violations", motion.limit_violations), columns, rows, (note,) if rows else ())

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError, ArgumentError
-from appell.simulation.records import ContactInterval, Event, Impact, LimitViolation, Work
+from appell.robot.limits import LimitViolation
+from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 if TYPE_CHECKING:
     from appell.simulation.trajectory import Trajectory
@@ -72,7 +73,7 @@ def load_fields(path: str | PathLike) -> dict[str, Any]:
         "work": Work(*data["work"]),
         "impacts": _impacts(rest["impacts"], data),
         "contacts": tuple(ContactInterval(**entry) for entry in rest["contacts"]),
-        "limit_violations": tuple(LimitViolation(**entry) for entry in rest["limit_violations"]),
+        "limit_violations": tuple(_limit_violation(**entry) for entry in rest["limit_violations"]),
         "events": tuple(
             Event(**entry, q=data["event_q"][i], qd=data["event_qd"][i]) for i, entry in enumerate(rest["events"])
         ),
@@ -83,6 +84,15 @@ def load_fields(path: str | PathLike) -> dict[str, Any]:
 
 def _with_current_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {FORMER_KEYS.get(key, key): value for key, value in pairs}
+
+
+def _limit_violation(limit: str | None = None, **entry: Any) -> LimitViolation:
+    """A violation from its fields; files of version 0.1 have `limit`: lower, upper or speed."""
+    if limit is not None:
+        entry |= (
+            {"quantity": "velocity", "bound": "upper"} if limit == "speed" else {"quantity": "position", "bound": limit}
+        )
+    return LimitViolation(**entry)
 
 
 def _impacts(entries: list[dict[str, Any]], data: dict[str, np.ndarray]) -> tuple[Impact, ...]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.simulation.records import ContactInterval, LimitViolation
+from appell.robot.limits import LimitViolation
+from appell.simulation.records import ContactInterval
 
 if TYPE_CHECKING:
     from appell.robot.simulation_model import SimulationModel
@@ -105,7 +106,9 @@ class LimitMonitor:
     def __init__(self, model: SimulationModel) -> None:
         self.limits, self.violations = model.limits, list[LimitViolation]()
         self._names = (*model.q_names, *model.q_names, *model.qd_names)
-        self._sides = ("lower",) * model.nq + ("upper",) * model.nq + ("speed",) * model.nv
+        position, velocity = ("position",) * model.nq, ("velocity",) * model.nv
+        self._quantities = (*position, *position, *velocity)
+        self._bounds = ("lower",) * model.nq + ("upper",) * (model.nq + model.nv)
         self._open: dict[int, tuple[float, float]] = {}
         self._needed = any(np.isfinite(values).any() for values in self.limits[:3])
 
@@ -130,4 +133,4 @@ class LimitMonitor:
 
     def _close(self, i: int, t: float) -> None:
         start, worst = self._open.pop(i)
-        self.violations.append(LimitViolation(self._names[i], self._sides[i], start, t, worst))
+        self.violations.append(LimitViolation(self._names[i], self._quantities[i], self._bounds[i], start, t, worst))

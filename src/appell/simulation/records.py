@@ -61,26 +61,6 @@ class ContactInterval:
 
 
 @dataclass(frozen=True)
-class LimitViolation:
-    """A time interval in which a coordinate or velocity exceeds its limit, as seen at the integrator's steps.
-
-    Attributes:
-        name: of the coordinate or the velocity.
-        limit: `"lower"`, `"upper"` or `"speed"`.
-        start, end: [s]
-        worst: largest distance to the limit. [rad, m, rad/s, m/s]
-    """
-
-    name: str
-    limit: str
-    start: float
-    end: float
-    worst: float
-
-    most = renamed_attribute("most", "worst")
-
-
-@dataclass(frozen=True)
 class Event:
     """A zero of an event function.
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from appell.deprecation import renamed_attribute
+from appell.robot.limits import LimitViolation
 from appell.simulation import files
 from appell.simulation.plot import plot_trajectory
-from appell.simulation.records import ContactInterval, Event, Impact, LimitViolation, Work
+from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 
 @dataclass(frozen=True)

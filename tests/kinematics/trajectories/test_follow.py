@@ -216,8 +216,8 @@ def test_limits_are_named_with_joint_time_value_and_limit():
     q, qd, qdd = VALERA(t)
     values = {"position": q, "velocity": qd, "acceleration": qdd, "effort": PUMA.inverse_dynamics(q, qd, qdd)}
     for violation in found:
-        column = values[violation.quantity][:, int(violation.name[-1]) - 1] * np.sign(violation.limit)
-        beyond = np.flatnonzero(column > abs(violation.limit))
+        column = values[violation.quantity][:, int(violation.name[-1]) - 1] * np.sign(violation.limit_value)
+        beyond = np.flatnonzero(column > abs(violation.limit_value))
         assert violation.start == pytest.approx(t[beyond[0]], abs=1e-3)
         assert abs(violation.value) == pytest.approx(column.max(), rel=1e-5)
     with pytest.raises(

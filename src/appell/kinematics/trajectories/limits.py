@@ -112,7 +112,7 @@ def _exceeded(reference: Reference, robot: Robot, quantity: str, lower, upper, t
             worst = int(beyond.argmax())
             length, force = ("m", "N") if joint.kind == "prismatic" else ("rad", "N m")
             yield LimitViolation(
-                joint.name, quantity, bound, float(limit), start, float(t[exceeding[-1]]), float(beyond[worst]),
+                joint.name, quantity, bound, start, float(t[exceeding[-1]]), float(beyond[worst]), float(limit),
                 float(t[worst]), force if quantity == "effort" else length + UNITS[quantity],
             )  # fmt: skip
 
