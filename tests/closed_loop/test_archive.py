@@ -14,7 +14,7 @@ from helpers.loop_robots import built_in, states
 from helpers.spherical_robots import regular_states, wrist
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.archive import container
 from appell.loading.compiled import FORMER
 
@@ -29,7 +29,7 @@ def loop_file(tmp_path_factory) -> Path:
         "mass_matrix",
         "closure_residual",
         "constraint_forces",
-        Request("gravity", gravity=True),
+        FunctionSpec("gravity", gravity_input=True),
     ]
     appell.compile(FIVE_BAR).save(path, functions=functions, frames=["tip"])
     return path

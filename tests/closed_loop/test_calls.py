@@ -141,8 +141,8 @@ def test_cuda_threads_compute_the_same(five_bar, tmp_path):
     """The CUDA text as ordinary C++; open loops are not finite there, too."""
     from helpers.cuda_as_cpp import compiler, run
 
-    from appell.algorithms.request import Request
-    from appell.compiler.forms import choose
+    from appell.algorithms.function_spec import FunctionSpec
+    from appell.compiler.lowering import lower_function
     from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 
     if compiler() is None:
@@ -150,7 +150,7 @@ def test_cuda_threads_compute_the_same(five_bar, tmp_path):
     inputs = [each.copy() for each in states(five_bar, 9)]
     expected = five_bar.inverse_dynamics(*inputs)
     inputs[0][4, 0] += 0.1
-    source = kernel_source(choose(five_bar.system, Request("inverse_dynamics")), "float64", "test")
+    source = kernel_source(lower_function(five_bar.system, FunctionSpec("inverse_dynamics")), "float64", "test")
     result = run(source, tmp_path, "float64", BLOCK, inputs, 2)
     assert not np.isfinite(result[4]).any()
     rest = np.delete(np.arange(9), 4)

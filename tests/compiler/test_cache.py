@@ -56,7 +56,7 @@ def test_the_second_time_nothing_is_compiled(folder, built, expected):
 
 def test_the_cache_needs_no_tracing(folder, monkeypatch, expected):
     torque()
-    monkeypatch.setattr("appell.compiler.forms.trace", None)
+    monkeypatch.setattr("appell.compiler.lowering.trace", None)
     monkeypatch.setattr("appell.compiler.provider.trace", None)
     assert_close(torque(), expected)
 

@@ -9,8 +9,8 @@ from helpers.closeness import assert_close
 from helpers.native_kernels import evaluate, kernel
 
 from appell.compiler.c import scalar_dialect
-from appell.compiler.emit import emit, plan
-from appell.compiler.listing import OPERATIONS, listing
+from appell.compiler.emit import emit, plan_emission
+from appell.compiler.operations import OPERATIONS, list_operations
 from appell.compiler.targets.c.isa import supported
 from appell.errors import CompileError
 
@@ -47,7 +47,7 @@ def test_every_operation_has_an_expression_here():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_operation(dtype):
     graph = graph_of(lambda a, b: [expression(a, b) for expression in EXPRESSIONS.values()])
-    found = listing(graph)
+    found = list_operations(graph)
     assert {operation.name for operation in found.operations} >= set(OPERATIONS)
     a, b = states().astype(dtype)
     result = evaluate(kernel(found, dtype), a[:, None], b[:, None], outputs=len(OPERATIONS), dtype=dtype)
@@ -57,20 +57,20 @@ def test_every_operation(dtype):
 
 def test_an_operation_without_translation_is_named():
     with pytest.raises(CompileError, match="OP_ERF"):
-        listing(graph_of(lambda a, b: [casadi.erf(a)]))
+        list_operations(graph_of(lambda a, b: [casadi.erf(a)]))
 
 
 def test_results_that_need_no_operation():
     graph = graph_of(lambda a, b: [a, 2.5, b, 0.0, casadi.sin(b), a])
     a, b = states(9)
-    result = evaluate(kernel(listing(graph)), a[:, None], b[:, None], outputs=6)
+    result = evaluate(kernel(list_operations(graph)), a[:, None], b[:, None], outputs=6)
     assert_close(result, expected(graph, a, b), tolerance=4e-16)
 
 
 def test_sine_of_a_sine():
     graph = graph_of(lambda a, b: [casadi.sin(casadi.cos(a) + b), casadi.cos(casadi.sin(casadi.sin(b)))])
     a, b = states()
-    result = evaluate(kernel(listing(graph)), a[:, None], b[:, None], outputs=2)
+    result = evaluate(kernel(list_operations(graph)), a[:, None], b[:, None], outputs=2)
     assert_close(result, expected(graph, a, b), tolerance=4e-16)
 
 
@@ -80,7 +80,7 @@ def test_sine_and_cosine_of_one_angle_are_one_call():
         return [casadi.sin(angle), casadi.cos(angle), casadi.cos(a)]
 
     graph = graph_of(shared)
-    assert emit(listing(graph), scalar_dialect("float64")).angle_count == 2
+    assert emit(list_operations(graph), scalar_dialect("float64")).angle_count == 2
 
 
 def test_parts_do_not_change_the_result():
@@ -90,9 +90,9 @@ def test_parts_do_not_change_the_result():
             terms.append(casadi.sin(a * k) * terms[k] + terms[k + 1] * 0.5)
         return terms[-7:]
 
-    found = listing(graph_of(long))
-    assert len(plan(found, 7).pieces) > 10
-    assert plan(found, 7).shared
+    found = list_operations(graph_of(long))
+    assert len(plan_emission(found, 7).pieces) > 10
+    assert plan_emission(found, 7).shared
     a, b = states()
     whole = evaluate(kernel(found), a[:, None], b[:, None], outputs=7)
     for isa in supported():

@@ -10,8 +10,8 @@ from helpers.random_trees import general_tree, right_angled_tree
 from helpers.states import random_states
 
 import appell
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
-from appell.algorithms.request import Request
 from appell.compiler.graph import GraphKernel
 from appell.compiler.options import Options
 from appell.compiler.targets.c.isa import supported
@@ -25,9 +25,9 @@ find("inverse_dynamics")
 CASES = [(name, method) for name, quantity in QUANTITIES.items() for method in quantity.methods]
 
 
-def interpreted(robot, request: Request, values) -> np.ndarray:
+def interpreted(robot, spec: FunctionSpec, values) -> np.ndarray:
     """Rows of results by CasADi."""
-    traced = trace(robot.system, request)
+    traced = trace(robot.system, spec)
     out = np.full((len(values[0]), int(np.prod(traced.shape, dtype=int))), np.nan)
     assert GraphKernel(traced).run(tuple(np.asarray(value, dtype=float) for value in values), out)
     return out.reshape(-1, *traced.shape)
@@ -51,8 +51,8 @@ def sensitivity(robot, name: str, q: np.ndarray) -> float:
 def test_native_is_what_casadi_computes(name, method, key, dtype):
     robot = ROBOTS[key]
     values = [value.astype(dtype) for value in arguments(robot, name)]
-    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[name].frame else ()
-    expected = interpreted(robot, Request(name, method, False, (), *frame), values).astype(dtype)
+    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[name].needs_frame else ()
+    expected = interpreted(robot, FunctionSpec(name, method, False, (), *frame), values).astype(dtype)
     dyn = appell.compile(robot, dtype=dtype)
     out = np.full(expected.shape, np.nan, dtype)
     function = dyn.functions[(name, method, *frame)]
@@ -90,7 +90,7 @@ def test_every_instruction_set(isa, dtype):
     robot = ROBOTS["general"]
     values = [value.astype(dtype) for value in arguments(robot, "inverse_dynamics", 37)]
     dyn = appell.CompiledRobot(robot, Options(dtype=dtype, isa=isa))
-    expected = interpreted(robot, Request("inverse_dynamics"), values).astype(dtype)
+    expected = interpreted(robot, FunctionSpec("inverse_dynamics"), values).astype(dtype)
     assert_close(dyn.inverse_dynamics(*values), expected)
     assert_close(
         dyn.inverse_dynamics(*(value[5] for value in values)), expected[5], scale=float(np.abs(expected).max())
@@ -122,7 +122,7 @@ def test_a_robot_becomes_native_when_it_is_used_and_says_the_same():
     robot = appell.robots.random_chain(4, seed=21)
     q, qd, qdd = random_states(robot, 1)
     first = robot.inverse_dynamics(q[0], qd[0], qdd[0])
-    kernel = robot.functions.kernel(Request("inverse_dynamics"))
+    kernel = robot.functions.kernel(FunctionSpec("inverse_dynamics"))
     assert isinstance(kernel.kernel, GraphKernel)
     for _ in range(40):
         last = robot.inverse_dynamics(q[0], qd[0], qdd[0])

@@ -14,10 +14,10 @@ from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
-from appell.algorithms.request import Request
-from appell.compiler.forms import choose
 from appell.compiler.graph import GraphKernel
+from appell.compiler.lowering import lower_function
 from appell.compiler.rolled import programs
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.trace import trace
@@ -57,8 +57,8 @@ def compare(robot: Robot, function: str, method: str | None = None, count: int =
     """A batch that fills no whole number of lanes, and one state, into poisoned results."""
     state = dict(zip(("q", "qd", "qdd"), random_states(robot, count), strict=True))
     values = tuple({**state, "tau": state["qdd"]}[name] for name in QUANTITIES[function].inputs)
-    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].frame else ()
-    traced = trace(robot.system, Request(function, method, False, (), *frame))
+    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].needs_frame else ()
+    traced = trace(robot.system, FunctionSpec(function, method, False, (), *frame))
     expected = np.full((count, int(np.prod(traced.shape, dtype=int))), np.nan)
     assert GraphKernel(traced).run(values, expected)
     expected = expected.reshape(-1, *traced.shape)
@@ -75,7 +75,7 @@ def compare(robot: Robot, function: str, method: str | None = None, count: int =
 @pytest.mark.parametrize("function", SHORT)
 def test_straight_line_code(function: str) -> None:
     robot = mixed_tree(7, 2)
-    assert not isinstance(choose(robot.system, Request(function, None, frame="base")), Rolled)
+    assert not isinstance(lower_function(robot.system, FunctionSpec(function, None, frame="base")), Rolled)
     compare(robot, function)
 
 
@@ -85,7 +85,7 @@ def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key = function, LONG[function]
     monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0))
     robot = every_kind()
-    assert isinstance(choose(robot.system, Request(function, LONG[function])), Rolled)
+    assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])
 
 

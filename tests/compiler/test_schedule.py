@@ -9,10 +9,10 @@ import pytest
 from helpers.states import random_states
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler import schedule
 from appell.compiler.interpret import run_listing
-from appell.compiler.listing import Listing, Operation, listing
+from appell.compiler.operations import Operation, OperationList, list_operations
 from appell.compiler.schedule import ordered
 from appell.compiler.simplify import simplify
 from appell.compiler.trace import trace
@@ -20,8 +20,8 @@ from appell.compiler.trace import trace
 ROBOTS = {"puma560": appell.load("puma560"), "tree": appell.robots.random_tree(9, seed=4)}
 
 
-def operations_of(name: str, function: str) -> Listing:
-    return simplify(listing(trace(ROBOTS[name].system, Request(function)).graph))
+def operations_of(name: str, function: str) -> OperationList:
+    return simplify(list_operations(trace(ROBOTS[name].system, FunctionSpec(function)).graph))
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
@@ -40,14 +40,14 @@ def test_the_same_operations_give_the_same_bits(name, function):
 def test_long_chains_start_first():
     """a = x0 x1 is wanted at once, the chain behind b = x0 + x1 takes long: b comes first."""
     given = [Operation("input", (), k) for k in range(2)]
-    listed = Listing(
+    listed = OperationList(
         (2,), (*given, Operation("mul", (0, 1)), Operation("add", (0, 1)), Operation("sqrt", (3,))), (2, 4)
     )
     assert [o.name for o in ordered(listed).operations] == ["input", "input", "add", "mul", "sqrt"]
 
 
 def test_few_registers_keep_few_values_alive(monkeypatch):
-    def most_alive(listed: Listing) -> int:
+    def most_alive(listed: OperationList) -> int:
         last = {a: k for k, o in enumerate(listed.operations) for a in o.arguments}
         made = [k for k, o in enumerate(listed.operations) if o.name not in ("input", "const", "sin", "cos")]
         return max(sum(first <= k < last.get(first, first) for first in made) for k in made)

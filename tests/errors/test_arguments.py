@@ -13,7 +13,7 @@ from helpers.random_trees import general_tree
 from helpers.states import random_states
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.trace import trace
 from appell.model.body import Body
 from appell.model.joint import Joint, Mimic
@@ -215,7 +215,7 @@ def test_external_forces_where_they_mean_nothing(robot: Robot, function: str) ->
 )
 def test_requests_for_what_means_nothing(robot: Robot, options: dict, told: str) -> None:
     with refused(f"mass_matrix does not depend on {told}"):
-        trace(robot.system, Request("mass_matrix", **options))
+        trace(robot.system, FunctionSpec("mass_matrix", **options))
 
 
 def test_external_wrench_of_wrong_shape(robot: Robot) -> None:

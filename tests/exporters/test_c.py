@@ -13,7 +13,7 @@ from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -59,7 +59,7 @@ def test_frames_methods_forces_and_gravity_as_arguments(tmp_path):
     frame = robot.body_names[-1]
     rng = np.random.default_rng(1)
     wrenches, gravity = rng.normal(size=(5, 6)), rng.normal(size=(5, 3))
-    forced = Request("inverse_dynamics", gravity=True, forces=(frame,))
+    forced = FunctionSpec("inverse_dynamics", gravity_input=True, force_frames=(frame,))
     selection = [
         f"pose:{frame}", f"jacobian:{frame}", f"jacobian:{frame}:LOCAL", f"jacobian_rate:{frame}:WORLD",
         "inverse_dynamics@newton_euler", forced,

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import appell
-from appell.algorithms.request import Request, as_request
+from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.cli import main
 from appell.exporters import write_generated
 
@@ -74,15 +74,15 @@ def test_the_same_robot_gives_the_same_text(tmp_path):
 @pytest.mark.parametrize(
     ("text", "request_"),
     [
-        ("inverse_dynamics", Request("inverse_dynamics")),
-        ("inverse_dynamics@newton_euler", Request("inverse_dynamics", "newton_euler")),
-        ("pose:tool0", Request("pose", frame="tool0")),
-        ("jacobian:tool0:LOCAL", Request("jacobian", frame="tool0", reference="LOCAL")),
-        ("pose:model::link", Request("pose", frame="model::link")),
+        ("inverse_dynamics", FunctionSpec("inverse_dynamics")),
+        ("inverse_dynamics@newton_euler", FunctionSpec("inverse_dynamics", "newton_euler")),
+        ("pose:tool0", FunctionSpec("pose", frame="tool0")),
+        ("jacobian:tool0:LOCAL", FunctionSpec("jacobian", frame="tool0", reference="LOCAL")),
+        ("pose:model::link", FunctionSpec("pose", frame="model::link")),
     ],
 )
 def test_functions_as_text(text, request_):
-    assert as_request(text) == request_
+    assert as_function_spec(text) == request_
 
 
 def test_names_become_identifiers(tmp_path):
@@ -106,7 +106,7 @@ def test_names_of_ones_own(tmp_path):
         ("pose", {}, r"unknown frame"),
         ([], {}, "no functions to export"),
         ([3], {}, "got int"),
-        (["pose:link6", Request("pose", frame="link6")], {}, "'puma560_pose_link6'.*names of your own"),
+        (["pose:link6", FunctionSpec("pose", frame="link6")], {}, "'puma560_pose_link6'.*names of your own"),
         ({"my name": "gravity"}, {}, "'my name' is not a C identifier"),
         ("gravity", {"prefix": "7axis"}, "prefix '7axis' is not a C identifier"),
         ("gravity", {"language": "fortran"}, "unknown language 'fortran'.*Valid: c"),

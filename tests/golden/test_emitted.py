@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.c import functions_text, scalar_dialect
-from appell.compiler.emit import emit, plan
-from appell.compiler.forms import StraightLine
-from appell.compiler.listing import listing
+from appell.compiler.emit import emit, plan_emission
+from appell.compiler.lowering import StraightLine
+from appell.compiler.operations import list_operations
 from appell.compiler.targets.c.simd import kernel_source, simd_dialect
 from appell.compiler.trace import trace
 
@@ -29,7 +29,7 @@ def pendulum() -> appell.Robot:
 
 
 def body(function: str, dialect) -> str:
-    found = listing(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).system, Request(function)).graph)
+    found = list_operations(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).system, FunctionSpec(function)).graph)
     return functions_text(emit(found, dialect), dialect.type, "state")
 
 
@@ -38,7 +38,7 @@ TEXTS = {
     "pendulum_scalar_float.c": lambda: body("inverse_dynamics", scalar_dialect("float32")),
     "pendulum_lanes.c": lambda: body("forward_dynamics", simd_dialect("float64")),
     "pendulum_kernel.c": lambda: kernel_source(
-        StraightLine(plan(listing(trace(pendulum().system, Request("kinetic_energy")).graph))),
+        StraightLine(plan_emission(list_operations(trace(pendulum().system, FunctionSpec("kinetic_energy")).graph))),
         "float64",
         4,
         "kinetic energy",

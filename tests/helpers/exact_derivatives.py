@@ -10,7 +10,7 @@ from collections.abc import Callable
 import casadi
 import numpy as np
 
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.trace import trace
 from appell.model.joints import KINDS
 from appell.robot.robot import Robot
@@ -20,7 +20,7 @@ Derivative = Callable[..., np.ndarray]
 
 def symbolic(robot: Robot, function: str, **options) -> tuple[dict[str, casadi.SX], casadi.SX, tuple[int, ...]]:
     """Symbols of a function's inputs, the column of its entries by rows, and its shape."""
-    traced = trace(robot.system, Request(function, **options))
+    traced = trace(robot.system, FunctionSpec(function, **options))
     inputs = {name: casadi.SX.sym(name, size) for name, size in traced.inputs}
     return inputs, traced.graph(*inputs.values()), traced.shape
 

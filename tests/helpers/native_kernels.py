@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.algorithms.request import Signature
-from appell.compiler.emit import plan
-from appell.compiler.forms import StraightLine
-from appell.compiler.listing import Listing, Operation
+from appell.algorithms.function_spec import Signature
+from appell.compiler.emit import plan_emission
+from appell.compiler.lowering import StraightLine
+from appell.compiler.operations import Operation, OperationList
 from appell.compiler.targets.c.isa import instruction_set
 from appell.compiler.targets.c.library import open_code
 from appell.compiler.targets.c.simd import kernel_source
 from appell.compiler.targets.c.toolchain import find_compiler
 
 
-def kernel(listed: Listing, dtype: str = "float64", isa: str | None = None, part: int | None = None, threads: int = 1):
+def kernel(
+    listed: OperationList, dtype: str = "float64", isa: str | None = None, part: int | None = None, threads: int = 1
+):
     """The native kernel of a list of operations."""
     compiler, target = find_compiler(), instruction_set(isa)
-    source = kernel_source(StraightLine(plan(listed, part)), dtype, target.lanes(dtype), "test")
+    source = kernel_source(StraightLine(plan_emission(listed, part)), dtype, target.lanes(dtype), "test")
     signature = Signature(tuple((f"in{k}", size) for k, size in enumerate(listed.sizes)), (len(listed.outputs),))
     return open_code(compiler.build(source, target)).kernel(signature, dtype, threads)
 
 
-def listed(*operations: Operation, sizes: tuple[int, ...], outputs: tuple[int, ...]) -> Listing:
-    return Listing(sizes, operations, outputs)
+def listed(*operations: Operation, sizes: tuple[int, ...], outputs: tuple[int, ...]) -> OperationList:
+    return OperationList(sizes, operations, outputs)
 
 
 def inputs(count: int) -> list[Operation]:

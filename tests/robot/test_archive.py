@@ -19,10 +19,10 @@ from helpers.random_trees import general_tree
 from helpers.states import random_states
 
 import appell
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.archive import container
-from appell.compiler.forms import choose
 from appell.compiler.interpret import InterpretedKernel
+from appell.compiler.lowering import lower_function
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -85,10 +85,12 @@ def test_operations_come_back_exactly(robot, file, request):
     """So every target writes the same code from a file as from the robot."""
     store = appell.load_compiled(request.getfixturevalue(file)).store
     for stored in store.functions:
-        assert stored.form == choose(robot.system, stored.request)
+        assert stored.form == lower_function(robot.system, stored.spec)
         for dtype in ("float32", "float64"):
-            assert store.signature(stored.request) == robot.system.signature(stored.request)
-            assert store.form(stored.request, "cuda", dtype) == choose(robot.system, stored.request, "cuda", dtype)
+            assert store.signature(stored.spec) == robot.system.signature(stored.spec)
+            assert store.lowered(stored.spec, "cuda", dtype) == lower_function(
+                robot.system, stored.spec, "cuda", dtype
+            )
 
 
 def test_what_is_known_of_the_robot(puma_file):
@@ -127,7 +129,11 @@ def test_runtime_parameters(tmp_path):
 
 
 def test_requests_with_options(tmp_path):
-    functions = ["inverse_dynamics@newton_euler", Request("gravity", gravity=True), Request("bias", forces=("link6",))]
+    functions = [
+        "inverse_dynamics@newton_euler",
+        FunctionSpec("gravity", gravity_input=True),
+        FunctionSpec("bias", force_frames=("link6",)),
+    ]
     appell.compile(PUMA).save(tmp_path / "robot", functions=functions)
     loaded = appell.load_compiled(tmp_path / "robot")
     q, qd, qdd = random_states(PUMA, 2)
@@ -190,7 +196,7 @@ def test_without_a_compiler(puma_file, long_file, monkeypatch):
     loaded = appell.load_compiled(long_file)
     assert_close(loaded.inverse_dynamics(*far), LONG.inverse_dynamics(*far), tolerance=1e-12)
     assert_close(loaded.mass_matrix(far.q), LONG.mass_matrix(far.q), tolerance=1e-12)
-    assert isinstance(loaded.functions.kernel(Request("mass_matrix")).kernel, InterpretedKernel)
+    assert isinstance(loaded.functions.kernel(FunctionSpec("mass_matrix")).kernel, InterpretedKernel)
 
 
 ELSEWHERE = """

@@ -39,9 +39,11 @@ def test_every_function_with_every_method(name: str) -> None:
     states = random_states(robot, 3)
     quantity = QUANTITIES[name]
     inputs = [{"q": states.q, "qd": states.qd}.get(each, states.qdd_or_tau) for each in quantity.inputs]
-    frames = ["", ":LOCAL", ":WORLD"] if quantity.frame and name != "pose" else [""]
+    frames = ["", ":LOCAL", ":WORLD"] if quantity.needs_frame and name != "pose" else [""]
     names = (
-        [f"{name}:link2{frame}" for frame in frames] if quantity.frame else [f"{name}@{m}" for m in quantity.methods]
+        [f"{name}:link2{frame}" for frame in frames]
+        if quantity.needs_frame
+        else [f"{name}@{m}" for m in quantity.methods]
     )
     found = appell.sweep(robot, [*names], states)
     for text, values in found.results.items():

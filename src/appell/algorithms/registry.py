@@ -36,10 +36,10 @@ class Quantity:
     inputs: tuple[str, ...]
     shape: tuple[str | int, ...]
     default: str
-    long: tuple[int, str] | None = None
-    forces: bool = False
-    gravity: bool = True
-    frame: bool = False
+    long_chain_default: tuple[int, str] | None = None
+    uses_external_forces: bool = False
+    uses_gravity: bool = True
+    needs_frame: bool = False
     methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
     lumpable: set[str] = field(default_factory=set, compare=False)
     """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.parameters`)."""
@@ -48,27 +48,29 @@ class Quantity:
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
-        Quantity("inverse_dynamics", ("q", "qd", "qdd"), ("v",), "mata2002", forces=True),
-        Quantity("forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", (8, "articulated"), forces=True),
-        Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), gravity=False),
-        Quantity("bias", ("q", "qd"), ("v",), "mata2002", forces=True),
+        Quantity("inverse_dynamics", ("q", "qd", "qdd"), ("v",), "mata2002", uses_external_forces=True),
+        Quantity(
+            "forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", (8, "articulated"), uses_external_forces=True
+        ),
+        Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), uses_gravity=False),
+        Quantity("bias", ("q", "qd"), ("v",), "mata2002", uses_external_forces=True),
         Quantity("gravity", ("q",), ("v",), "mata2002"),
-        Quantity("coriolis_matrix", ("q", "qd"), ("v", "v"), "gibbs", gravity=False),
-        Quantity("kinetic_energy", ("q", "qd"), (), "gibbs", gravity=False),
+        Quantity("coriolis_matrix", ("q", "qd"), ("v", "v"), "gibbs", uses_gravity=False),
+        Quantity("kinetic_energy", ("q", "qd"), (), "gibbs", uses_gravity=False),
         Quantity("potential_energy", ("q",), (), "gibbs"),
         Quantity("gibbs_function", ("q", "qd", "qdd"), (), "gibbs"),
-        Quantity("center_of_mass", ("q",), (3,), "gibbs", gravity=False),
-        Quantity("center_of_mass_jacobian", ("q",), (3, "v"), "composite", gravity=False),
-        Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", gravity=False),
-        Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", gravity=False),
+        Quantity("center_of_mass", ("q",), (3,), "gibbs", uses_gravity=False),
+        Quantity("center_of_mass_jacobian", ("q",), (3, "v"), "composite", uses_gravity=False),
+        Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", uses_gravity=False),
+        Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", uses_gravity=False),
         Quantity("regressor", ("q", "qd", "qdd"), ("v", "p"), "mata2002"),
-        Quantity("actuator_jacobian", ("q",), ("v", "v"), "identity", gravity=False),
-        Quantity("joint_velocity_jacobian", ("q",), ("v", "v"), "identity", gravity=False),
-        Quantity("joint_velocities", ("q", "qd"), ("v",), "identity", gravity=False),
-        Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", gravity=False),
-        Quantity("pose", ("q",), (4, 4), "recursive", gravity=False, frame=True),
-        Quantity("jacobian", ("q",), (6, "v"), "recursive", gravity=False, frame=True),
-        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", gravity=False, frame=True),
+        Quantity("actuator_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False),
+        Quantity("joint_velocity_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False),
+        Quantity("joint_velocities", ("q", "qd"), ("v",), "identity", uses_gravity=False),
+        Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", uses_gravity=False),
+        Quantity("pose", ("q",), (4, 4), "recursive", uses_gravity=False, needs_frame=True),
+        Quantity("jacobian", ("q",), (6, "v"), "recursive", uses_gravity=False, needs_frame=True),
+        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True),
     )
 }
 
@@ -113,7 +115,11 @@ def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Qu
     if quantity not in QUANTITIES:
         raise ArgumentError(unknown_name_message("function", quantity, QUANTITIES))
     found = QUANTITIES[quantity]
-    name = method or (found.long[1] if found.long and degrees > found.long[0] else found.default)
+    name = method or (
+        found.long_chain_default[1]
+        if found.long_chain_default and degrees > found.long_chain_default[0]
+        else found.default
+    )
     if name not in found.methods:
         raise ArgumentError(unknown_name_message(f"method of {quantity}", name, found.methods))
     return found, name, found.methods[name]

@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from appell.algebra import Vec3, Wrench
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
+from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
 from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find
-from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.joint_friction import JointFriction
 from appell.model.parameters import lumped, parameter_count, parameters, with_parameters
@@ -114,13 +114,13 @@ class System(ABC):
         """Names of closures or legs, which index some results."""
         return ()
 
-    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> System:
-        """The system with the optional inputs of a request: `gravity`, `external_forces`, `parameters`.
+    def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> System:
+        """The system with the optional inputs of a spec: `gravity`, `external_forces`, `parameters`.
 
         `lump` allows another distribution of mass with the same equations of motion (`appell.model.parameters.lumped`).
         """
-        if request.gravity or request.forces or request.parameters:
-            raise ArgumentError(f"{request.function} of this robot takes no gravity, external_forces or parameters.")
+        if spec.gravity_input or spec.force_frames or spec.parameter_input:
+            raise ArgumentError(f"{spec.function} of this robot takes no gravity, external_forces or parameters.")
         return self
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
@@ -137,34 +137,34 @@ class System(ABC):
             raise ArgumentError(unknown_name_message(f"method of {function}", name, quantity.methods))
         return quantity, name, quantity.methods[name]
 
-    def signature(self, request: Request) -> Signature:
+    def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""
-        quantity, _, _ = self.find(request.function, request.method)
-        require_options(quantity, request)
-        for name in (*request.forces, *((request.frame,) if quantity.frame else ())):
+        quantity, _, _ = self.find(spec.function, spec.method)
+        require_options(quantity, spec)
+        for name in (*spec.force_frames, *((spec.frame,) if quantity.needs_frame else ())):
             if name not in self.frames:
                 raise ArgumentError(unknown_name_message("frame", name, self.frames))
-        return signature_of(quantity, request, self.sizes, len(self.parameters))
+        return signature_of(quantity, spec, self.sizes, len(self.parameters))
 
 
-def require_options(quantity: Quantity, request: Request) -> None:
-    """Raise if a request has options on which the quantity does not depend."""
-    if request.gravity and not quantity.gravity:
+def require_options(quantity: Quantity, spec: FunctionSpec) -> None:
+    """Raise if a spec has options on which the quantity does not depend."""
+    if spec.gravity_input and not quantity.uses_gravity:
         raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
-    if request.forces and not quantity.forces:
+    if spec.force_frames and not quantity.uses_external_forces:
         raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
-    if request.parameters and quantity.frame:
+    if spec.parameter_input and quantity.needs_frame:
         raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
-    if quantity.frame and request.reference not in REFERENCE_FRAMES:
-        raise ArgumentError(unknown_name_message("reference frame", request.reference, REFERENCE_FRAMES))
+    if quantity.needs_frame and spec.reference not in REFERENCE_FRAMES:
+        raise ArgumentError(unknown_name_message("reference frame", spec.reference, REFERENCE_FRAMES))
 
 
-def signature_of(quantity: Quantity, request: Request, sizes: Mapping[str, int], parameter_entries: int) -> Signature:
+def signature_of(quantity: Quantity, spec: FunctionSpec, sizes: Mapping[str, int], parameter_entries: int) -> Signature:
     """Inputs in order, with the optional ones behind, and the shape of one result."""
     inputs = [(name, sizes[name]) for name in quantity.inputs]
-    inputs += [("gravity", 3)] * request.gravity
-    inputs += [("external_forces", 6 * len(request.forces))] * bool(request.forces)
-    inputs += [("parameters", parameter_entries)] * request.parameters
+    inputs += [("gravity", 3)] * spec.gravity_input
+    inputs += [("external_forces", 6 * len(spec.force_frames))] * bool(spec.force_frames)
+    inputs += [("parameters", parameter_entries)] * spec.parameter_input
     return Signature(tuple(inputs), tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape))
 
 
@@ -222,8 +222,8 @@ class TreeSystem(System):
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         return find_for(self.tree, function, method)
 
-    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> TreeSystem:
-        return replace(self, tree=tree_with_inputs(self.tree, request, entries, lump))
+    def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> TreeSystem:
+        return replace(self, tree=tree_with_inputs(self.tree, spec, entries, lump))
 
 
 def find_for(tree: Tree, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
@@ -232,16 +232,16 @@ def find_for(tree: Tree, function: str, method: str | None = None) -> tuple[Quan
     return find(function, method, 0 if coupled else tree.nv)
 
 
-def tree_with_inputs(tree: Tree, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> Tree:
-    """The tree with the optional inputs of a request; its mass is lumped where that is allowed and parameters are no input."""
-    if request.parameters:
+def tree_with_inputs(tree: Tree, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> Tree:
+    """The tree with the optional inputs of a spec; its mass is lumped where that is allowed and parameters are no input."""
+    if spec.parameter_input:
         tree = with_parameters(tree, list(entries["parameters"]))
     elif lump:
         tree = lumped(tree)
-    if request.gravity:
+    if spec.gravity_input:
         tree = replace(tree, gravity=tree.base.T @ Vec3(*entries["gravity"]))
-    if request.forces:
-        tree = replace(tree, external=external_wrenches(tree, request.forces, entries["external_forces"]))
+    if spec.force_frames:
+        tree = replace(tree, external=external_wrenches(tree, spec.force_frames, entries["external_forces"]))
     return tree
 
 

@@ -26,7 +26,7 @@ from appell.model.tree import Frame, Tree
 if TYPE_CHECKING:
     import numpy as np
 
-    from appell.algorithms.request import Request
+    from appell.algorithms.function_spec import FunctionSpec
 
     pass
 
@@ -36,7 +36,7 @@ def _quantity(
 ) -> Quantity:
     return Quantity(
         function.__name__, tuple(inputs.split()), shape, "gibbs",
-        forces=forces, gravity=gravity, frame=frame, methods={"gibbs": function},
+        uses_external_forces=forces, uses_gravity=gravity, needs_frame=frame, methods={"gibbs": function},
     )  # fmt: skip
 
 
@@ -146,8 +146,8 @@ class LoopSystem(System):
         """The tree with fewer numbers and the same equations of motion."""
         return lumped(self.tree) if self.lump else self.tree
 
-    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> LoopSystem:
-        return replace(self, tree=tree_with_inputs(self.tree, request, entries, False), lump=not request.parameters)
+    def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> LoopSystem:
+        return replace(self, tree=tree_with_inputs(self.tree, spec, entries, False), lump=not spec.parameter_input)
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         from appell.closed_loop.singularity import require_nonsingular

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from appell.compiler.emit import Code, Dialect
-
-FUNCTIONS = (
-    "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "pow", "fabs", "fmin", "fmax",
-)  # fmt: skip
-"""Operations that libm has a function for."""
+from appell.compiler.operations import LIBM
 
 REALS = {"float64": "double", "float32": "float"}
 
@@ -26,7 +22,7 @@ def scalar_dialect(dtype: str, type_name: str | None = None) -> Dialect:
     return Dialect(
         type=real,
         literal=lambda number: literal(number, dtype),
-        functions={name: name + suffix for name in FUNCTIONS},
+        functions={name: name + suffix for name in LIBM},
         operators={"sign": f"({real})(({{0}} > 0) - ({{0}} < 0))"},
     )
 

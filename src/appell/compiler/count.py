@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
+from appell.compiler.operations import OPERATIONS
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
@@ -40,19 +41,14 @@ def count_operations(robot: Any, function: str, method: str | None = None, *, co
         >>> appell.count_operations(robot, "inverse_dynamics", method="mata2002").mul <= 96 * 6 - 101
         True
     """
-    return count_graph(trace(robot.system, Request(function, method), plain=not compiled).graph)
+    return count_graph(trace(robot.system, FunctionSpec(function, method), plain=not compiled).graph)
 
 
 def count_graph(graph: casadi.Function) -> Counts:
     """Operations of a traced function."""
     import casadi
 
-    kinds = {
-        **dict.fromkeys((casadi.OP_MUL, casadi.OP_SQ), "mul"),
-        **dict.fromkeys((casadi.OP_ADD, casadi.OP_SUB, casadi.OP_TWICE), "add"),
-        **dict.fromkeys((casadi.OP_DIV, casadi.OP_INV, casadi.OP_SQRT), "div"),
-        **dict.fromkeys((casadi.OP_SIN, casadi.OP_COS), "trig"),
-    }
+    kinds = {getattr(casadi, f"OP_{name.upper()}"): kind.counted_as for name, kind in OPERATIONS.items()}
     totals = dict.fromkeys(Counts._fields, 0)
     angles = arguments_of_trig(graph)
     for k in range(graph.n_instructions()):

@@ -14,14 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from appell.compiler.listing import Listing, Operation
+from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.errors import CompileError
-
-OPERATORS = {
-    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
-    "sq": "{0} * {0}", "twice": "{0} + {0}", "inv": "{one} / {0}",
-}  # fmt: skip
-"""What every dialect writes alike."""
 
 WHOLE, PART = 3000, 1000
 """Bodies of more statements than the first are cut into parts of the second: compilers need more than linear time, and code
@@ -37,7 +31,7 @@ class Dialect:
         literal: text of a number used as an operand.
         splat: text of a number that is no operand, such as a constant result; `{}` is the literal.
         functions: names of the functions for operations that are not operators.
-        operators: text of further operations, as in `OPERATORS`.
+        operators: text of further operations, as in `OPERATIONS`.
         load: text of an input, from its index.
         angle: statement that hands over an argument of sine and cosine, from its index and its text.
         sine, cosine: text of a sine and of a cosine; `{}` is the index of the angle.
@@ -57,7 +51,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EmissionPlan:
     """What goes where, whatever the dialect.
 
     Attributes:
@@ -67,7 +61,7 @@ class Plan:
         shared: values that pass from one part to a later one, with their place in w.
     """
 
-    listed: Listing
+    listed: OperationList
     angles: Mapping[int, int]
     before: Sequence[int]
     pieces: Sequence[Sequence[int]]
@@ -89,22 +83,22 @@ class Code:
     shared: int
 
 
-def plan(listed: Listing, part: int | None = None) -> Plan:
+def plan_emission(listed: OperationList, part: int | None = None) -> EmissionPlan:
     """Hoist the angles and cut the rest into parts, of a measured size unless one is given."""
     angles = hoisted_angles(listed)
     free = {k for k, operation in enumerate(listed.operations) if _is_free(operation, angles)}
     body = _needed(listed, listed.outputs, free)
     part = part or (PART if len(body) > WHOLE else WHOLE)
     pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
-    return Plan(listed, angles, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
+    return EmissionPlan(listed, angles, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
 
 
-def emit(listed: Listing, dialect: Dialect, part: int | None = None) -> Code:
+def emit(listed: OperationList, dialect: Dialect, part: int | None = None) -> Code:
     """Statements of a listing in a dialect."""
-    return write(plan(listed, part), dialect)
+    return write(plan_emission(listed, part), dialect)
 
 
-def write(planned: Plan, dialect: Dialect) -> Code:
+def write(planned: EmissionPlan, dialect: Dialect) -> Code:
     """Statements of a plan in a dialect."""
     listed, known = planned.listed, _known_texts(planned, dialect)
     before = [
@@ -128,7 +122,7 @@ def write(planned: Plan, dialect: Dialect) -> Code:
     return Code(tuple(before), len(planned.angles), tuple(tuple(lines) for lines in parts), len(planned.shared))
 
 
-def hoisted_angles(listed: Listing) -> dict[int, int]:
+def hoisted_angles(listed: OperationList) -> dict[int, int]:
     """Arguments of sines and cosines that need no other sine or cosine, numbered."""
     after: set[int] = set()
     angles: dict[int, int] = {}
@@ -147,7 +141,7 @@ def _is_free(operation: Operation, angles: Mapping[int, int]) -> bool:
     return name in ("const", "input") or (name in ("sin", "cos") and arguments[0] in angles)
 
 
-def _known_texts(planned: Plan, dialect: Dialect) -> dict[int, str]:
+def _known_texts(planned: EmissionPlan, dialect: Dialect) -> dict[int, str]:
     """How the values are written that need no statement."""
     texts = {}
     for k, operation in enumerate(planned.listed.operations):
@@ -162,7 +156,7 @@ def _known_texts(planned: Plan, dialect: Dialect) -> dict[int, str]:
     return texts
 
 
-def _needed(listed: Listing, wanted: Iterable[int], free: Collection[int]) -> list[int]:
+def _needed(listed: OperationList, wanted: Iterable[int], free: Collection[int]) -> list[int]:
     """The operations behind the wanted values, in order, without the free ones."""
     found: set[int] = set()
     waiting = list(wanted)
@@ -174,7 +168,7 @@ def _needed(listed: Listing, wanted: Iterable[int], free: Collection[int]) -> li
     return sorted(found)
 
 
-def _crossing(listed: Listing, pieces: Sequence[Sequence[int]]) -> dict[int, int]:
+def _crossing(listed: OperationList, pieces: Sequence[Sequence[int]]) -> dict[int, int]:
     """Values made in one piece and used in a later one, with their place in w."""
     home = {k: i for i, piece in enumerate(pieces) for k in piece}
     shared: dict[int, int] = {}
@@ -185,9 +179,9 @@ def _crossing(listed: Listing, pieces: Sequence[Sequence[int]]) -> dict[int, int
     return shared
 
 
-def _assignment(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
+def _assignment(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
     name, arguments, _ = listed.operations[k]
-    template = OPERATORS.get(name) or dialect.operators.get(name)
+    template = OPERATIONS[name].text or dialect.operators.get(name)
     if template:
         operands = [texts.get(argument, f"v{argument}") for argument in arguments]
         expression = template.format(*operands, one=dialect.literal(1.0))
@@ -201,7 +195,7 @@ def _assignment(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: 
     return f"const {dialect.type} v{k} = {expression};"
 
 
-def _alone(listed: Listing, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
+def _alone(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
     """A value that is not the operand of an operator."""
     text = texts.get(k, f"v{k}")
     return dialect.splat.format(text) if listed.operations[k].name == "const" else text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.algorithms.request import Request, Signature
+from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.compiler.fast_path import bind_fast_path
 from appell.compiler.options import Options
 from appell.compiler.provider import Kernel, Provider, TracedProvider
@@ -30,7 +30,7 @@ COMPILE_AFTER_STATES, MIN_STATES_PER_CALL = 1024, 32
 
 @dataclass
 class ActiveKernel:
-    """What computes a request now, and the states that were interpreted so far (None for compiled code)."""
+    """What computes a spec now, and the states that were interpreted so far (None for compiled code)."""
 
     signature: Signature
     kernel: Kernel
@@ -49,7 +49,7 @@ class ActiveKernel:
 class Evaluator(dict[tuple, "Function"]):
     """The functions of one robot: `evaluator[function, method](inputs, gravity, external_forces, parameters, out, check)`.
 
-    Keys are `(function, method)` or `(function, method, frame, reference)` of a `Request`. Functions are made when they are
+    Keys are `(function, method)` or `(function, method, frame, reference)` of a `FunctionSpec`. Functions are made when they are
     first used and then kept.
 
     Attributes:
@@ -69,25 +69,25 @@ class Evaluator(dict[tuple, "Function"]):
         self[key] = function = Function(self, key)
         return function
 
-    def kernel(self, request: Request) -> ActiveKernel:
-        """What computes a request: compiled code if it is in the cache or compiling pays, else the interpreter."""
-        place = (self.target.place, request)
+    def kernel(self, spec: FunctionSpec) -> ActiveKernel:
+        """What computes a spec: compiled code if it is in the cache or compiling pays, else the interpreter."""
+        place = (self.target.place, spec)
         active = self.ready.get(place)
         if active is None:
-            active = self.ready[place] = self._first(request)
+            active = self.ready[place] = self._first(spec)
         elif active.worth_compiling:
-            active.kernel = self.target.build(self.provider, request, active.signature) or active.kernel
+            active.kernel = self.target.build(self.provider, spec, active.signature) or active.kernel
             active.interpreted = None
         return active
 
-    def _first(self, request: Request) -> ActiveKernel:
-        signature = self.provider.signature(request)
-        kernel = self.target.cached(self.provider, request, signature)
+    def _first(self, spec: FunctionSpec) -> ActiveKernel:
+        signature = self.provider.signature(spec)
+        kernel = self.target.cached(self.provider, spec, signature)
         if kernel is None and self.options.eager:
-            kernel = self.target.build(self.provider, request, signature)
+            kernel = self.target.build(self.provider, spec, signature)
         if kernel is not None:
             return ActiveKernel(signature, kernel)
-        return ActiveKernel(signature, self.provider.interpreted(request, self.options.dtype), 0)
+        return ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
 
     @cached_property
     def parameters(self) -> np.ndarray:
@@ -103,8 +103,8 @@ class Function:
         function, method, *rest = key
         frame, reference = rest or (None, "LOCAL_WORLD_ALIGNED")
         runtime = evaluator.options.parameters == "runtime" and frame is None
-        self.request = Request(function, method, frame=frame, reference=reference, parameters=runtime)
-        self.variants: dict[tuple, Request] = {(False, (), False): self.request}
+        self.spec = FunctionSpec(function, method, frame=frame, reference=reference, parameter_input=runtime)
+        self.variants: dict[tuple, FunctionSpec] = {(False, (), False): self.spec}
 
     def __call__(
         self,
@@ -116,29 +116,31 @@ class Function:
         check: bool = True,
     ) -> Any:
         evaluator = self.evaluator
-        request = self.variant(gravity is not None, tuple(external_forces or ()), parameters is not None)
+        spec = self.variant(gravity is not None, tuple(external_forces or ()), parameters is not None)
         values = list(inputs)
         if gravity is not None:
             values.append(gravity)
         if external_forces:
             values.append(evaluator.target.stack_wrenches(external_forces, check))
-        if request.parameters:
+        if spec.parameter_input:
             values.append(evaluator.parameters if parameters is None else parameters)
-        active = evaluator.kernel(request)
-        result = evaluator.target.call(evaluator.provider, request, active, values, out, check)
-        if request is self.request and request.method is None and request.frame is None:
-            own = evaluator.parameters if request.parameters else None
+        active = evaluator.kernel(spec)
+        result = evaluator.target.call(evaluator.provider, spec, active, values, out, check)
+        if spec is self.spec and spec.method is None and spec.frame is None:
+            own = evaluator.parameters if spec.parameter_input else None
             rows = evaluator.options.layout == "rows"
-            bind_fast_path(evaluator.owner, request.function, active.kernel, own, rows, evaluator.quaternions)
+            bind_fast_path(evaluator.owner, spec.function, active.kernel, own, rows, evaluator.quaternions)
         return result
 
-    def variant(self, gravity: bool, forces: tuple[str, ...], parameters: bool) -> Request:
-        """The request with the optional inputs of a call."""
+    def variant(self, gravity: bool, forces: tuple[str, ...], parameters: bool) -> FunctionSpec:
+        """The spec with the optional inputs of a call."""
         key = gravity, forces, parameters
         variant = self.variants.get(key)
         if variant is None:
-            parameters = parameters or self.request.parameters
-            variant = self.variants[key] = replace(self.request, gravity=gravity, forces=forces, parameters=parameters)
+            parameters = parameters or self.spec.parameter_input
+            variant = self.variants[key] = replace(
+                self.spec, gravity_input=gravity, force_frames=forces, parameter_input=parameters
+            )
         return variant
 
 

@@ -5,22 +5,14 @@ It is what a loaded robot uses where there is no C compiler, and the plain twin 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from appell.compiler.forms import Form, StraightLine
-from appell.compiler.listing import Listing
+from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.operations import OPERATIONS, OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep, TracedSweep
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sq": np.square,
-    "twice": lambda a: a + a, "inv": np.reciprocal, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "exp": np.exp, "log": np.log,
-    "pow": np.power, "fabs": np.abs, "fmin": np.fmin, "fmax": np.fmax,
-}  # fmt: skip
 
 Lanes = np.ndarray
 """One value for many states."""
@@ -31,7 +23,7 @@ class InterpretedKernel:
 
     CHUNK = 256
 
-    def __init__(self, form: Form, dtype: str) -> None:
+    def __init__(self, form: LoweredFunction, dtype: str) -> None:
         if not isinstance(form, (StraightLine, Rolled)):
             raise TypeError(f"{type(form).__name__} cannot be interpreted")
         self.form, self.dtype = form, np.dtype(dtype)
@@ -51,7 +43,7 @@ def interpret(form: StraightLine | Rolled, x: Sequence[Lanes]) -> list[Lanes]:
     return run_rolled(form, x) if isinstance(form, Rolled) else run_listing(form.planned.listed, x)
 
 
-def run_listing(listed: Listing, x: Sequence[Lanes]) -> list[Lanes]:
+def run_listing(listed: OperationList, x: Sequence[Lanes]) -> list[Lanes]:
     like = x[0] if x else np.zeros(1)
     values: list[Lanes] = []
     for name, arguments, number in listed.operations:
@@ -60,7 +52,7 @@ def run_listing(listed: Listing, x: Sequence[Lanes]) -> list[Lanes]:
         elif name == "const":
             values.append(np.full_like(like, number))
         else:
-            values.append(OPERATIONS[name](*(values[k] for k in arguments)))
+            values.append(OPERATIONS[name].numpy(*(values[k] for k in arguments)))
     return [values[k] for k in listed.outputs]
 
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from appell.algorithms.request import Request, Signature
+from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
-from appell.compiler.forms import Form, choose
+from appell.compiler.lowering import LoweredFunction, lower_function
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
     import numpy as np
 
     from appell.algorithms.laws import Law
-    from appell.compiler.listing import Listing
+    from appell.compiler.operations import OperationList
 
 
 class Kernel(Protocol):
@@ -42,19 +42,19 @@ class Provider(Protocol):
         """Joints with a unit quaternion, and where in q it begins: checked calls look at them."""
         ...
 
-    def signature(self, request: Request) -> Signature:
+    def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function; raises if there is no such function."""
         ...
 
-    def key(self, request: Request) -> str:
+    def key(self, spec: FunctionSpec) -> str:
         """A digest of everything that the operations of a function depend on."""
         ...
 
-    def form(self, request: Request, target: str, dtype: str) -> Form:
+    def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         """The operations of a function in the form that suits a target."""
         ...
 
-    def interpreted(self, request: Request, dtype: str) -> Kernel:
+    def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         """A kernel that needs no compiler."""
         ...
 
@@ -66,7 +66,7 @@ class Provider(Protocol):
         """Whether there is a rate of the state under a control law, for rollouts within one kernel."""
         ...
 
-    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
         """The rate of the state under a control law: a digest, and its operations on demand.
 
         `passive` adds damping and friction of the joints, `runtime` makes inertial parameters an input.
@@ -86,23 +86,23 @@ class TracedProvider:
     def _system_key(self) -> str:
         return digest(type(self.system).__qualname__, self.system.fingerprint_data, source_digest(*self.system.sources))
 
-    def key(self, request: Request) -> str:
+    def key(self, spec: FunctionSpec) -> str:
         frames = self.system.frames
-        names = sorted({*request.forces, request.frame} & set(frames))
-        return digest(self._system_key, request, [frames[name] for name in names])
+        names = sorted({*spec.force_frames, spec.frame} & set(frames))
+        return digest(self._system_key, spec, [frames[name] for name in names])
 
-    def form(self, request: Request, target: str, dtype: str) -> Form:
-        return choose(self.system, request, target, dtype)
+    def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
+        return lower_function(self.system, spec, target, dtype)
 
-    def interpreted(self, request: Request, dtype: str) -> Kernel:
+    def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         from appell.compiler.graph import GraphKernel
 
-        return GraphKernel(trace(self.system, request))
+        return GraphKernel(trace(self.system, spec))
 
     def has_rate(self, law: Law, runtime: bool) -> bool:
         return self.system.recursion is not None
 
-    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
         from appell.compiler.state_rate import state_rate
 
         friction = self.system.friction if passive else None

@@ -7,16 +7,13 @@ six- and seven-joint arms (docs/decisions/0009): inverse dynamics 0 to 16 % fast
 
 from __future__ import annotations
 
-from appell.compiler.listing import Listing
-
-LATENCY = {"add": 3, "sub": 3, "twice": 3, "neg": 1, "div": 13, "inv": 13, "sqrt": 20}
-"""Cycles until a result can be used, 4 for all others (products): those of current processors."""
+from appell.compiler.operations import OPERATIONS, OperationList
 
 WIDTH, REGISTERS, LONGEST = 2, 20, 5000
 """Operations that start in a cycle, values kept alive, and operations beyond which registers are lost in any order."""
 
 
-def ordered(listed: Listing) -> Listing:
+def ordered(listed: OperationList) -> OperationList:
     """The same function with its operations in another order."""
     if len(listed.operations) > LONGEST:
         return listed
@@ -25,7 +22,7 @@ def ordered(listed: Listing) -> Listing:
     operations = tuple(
         listed.operations[k]._replace(arguments=tuple(place[a] for a in listed.operations[k].arguments)) for k in order
     )
-    return Listing(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
+    return OperationList(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
 
 
 class _Scheduler:
@@ -40,7 +37,7 @@ class _Scheduler:
         live: values that are still waited for.
     """
 
-    def __init__(self, listed: Listing) -> None:
+    def __init__(self, listed: OperationList) -> None:
         operations = listed.operations
         self.names = [operation.name for operation in operations]
         self.arguments = [tuple(set(operation.arguments)) for operation in operations]
@@ -83,7 +80,7 @@ class _Scheduler:
         return given
 
     def _latency(self, k: int) -> int:
-        return 0 if k in self.given else LATENCY.get(self.names[k], 4)
+        return 0 if k in self.given else OPERATIONS[self.names[k]].latency
 
     def _next(self, ready: set[int], now: int) -> int:
         """The operation to start."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from appell.compiler.listing import Listing, Operation
-
-COMMUTATIVE = {"add", "mul", "fmin", "fmax", "eq", "ne", "and", "or"}
+from appell.compiler.operations import OPERATIONS, Operation, OperationList
 
 
-def simplify(listed: Listing) -> Listing:
+def simplify(listed: OperationList) -> OperationList:
     """The same function with less work."""
     return without_dead_code(with_shared_values(with_shared_reciprocals(listed)))
 
 
-def with_shared_reciprocals(listed: Listing) -> Listing:
+def with_shared_reciprocals(listed: OperationList) -> OperationList:
     """a / d, b / d, ... become products with 1 / d."""
     uses = Counter(o.arguments[-1] for o in listed.operations if o.name in ("div", "inv"))
     place: list[int] = []
@@ -40,22 +38,22 @@ def with_shared_reciprocals(listed: Listing) -> Listing:
             arguments = tuple(place[k] for k in operation.arguments)
         place.append(len(operations))
         operations.append(operation._replace(arguments=arguments))
-    return Listing(listed.sizes, tuple(operations), tuple(place[k] for k in listed.outputs))
+    return OperationList(listed.sizes, tuple(operations), tuple(place[k] for k in listed.outputs))
 
 
-def with_shared_values(listed: Listing) -> Listing:
+def with_shared_values(listed: OperationList) -> OperationList:
     """Each value once."""
     place: list[int] = []
     known: dict[Operation, int] = {}
     for operation in listed.operations:
         arguments = tuple(place[k] for k in operation.arguments)
-        if operation.name in COMMUTATIVE:
+        if operation.name in OPERATIONS and OPERATIONS[operation.name].commutative:
             arguments = tuple(sorted(arguments))
         place.append(known.setdefault(operation._replace(arguments=arguments), len(known)))
-    return Listing(listed.sizes, tuple(known), tuple(place[k] for k in listed.outputs))
+    return OperationList(listed.sizes, tuple(known), tuple(place[k] for k in listed.outputs))
 
 
-def without_dead_code(listed: Listing) -> Listing:
+def without_dead_code(listed: OperationList) -> OperationList:
     """Only what the outputs need, in the same order."""
     needed = set(listed.outputs)
     for k in reversed(range(len(listed.operations))):
@@ -65,4 +63,4 @@ def without_dead_code(listed: Listing) -> Listing:
     operations = tuple(
         listed.operations[k]._replace(arguments=tuple(place[a] for a in listed.operations[k].arguments)) for k in place
     )
-    return Listing(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
+    return OperationList(listed.sizes, operations, tuple(place[k] for k in listed.outputs))

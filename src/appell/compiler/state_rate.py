@@ -14,7 +14,7 @@ from appell.algebra import Scalar
 from appell.algorithms.coordinate_rates import coordinate_rates, quasi_velocity_joints
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.system import System, find_for
-from appell.compiler.listing import Listing, listing
+from appell.compiler.operations import OperationList, list_operations
 from appell.compiler.simplify import simplify
 from appell.model.joint_friction import JointFriction
 from appell.model.parameters import lumped, parameter_count, with_parameters
@@ -34,7 +34,7 @@ class TreeModel:
         return find_for(self.tree, "gravity")[2](self.tree, q)
 
 
-def state_rate(system: System, law: Law, friction: JointFriction | None, runtime: bool = False) -> Listing:
+def state_rate(system: System, law: Law, friction: JointFriction | None, runtime: bool = False) -> OperationList:
     """Operations of y from x; the inputs are q, qd, each vector of memory, signals and gains, and maybe the parameters."""
     import casadi
 
@@ -62,7 +62,7 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
         *coordinate_rates(free, q, qdd),
     ]  # fmt: skip
     output = casadi.densify(casadi.cse(casadi.vertcat(*(casadi.SX(x) for x in result))))
-    return simplify(listing(casadi.Function("rate", list(symbols.values()), [output])))
+    return simplify(list_operations(casadi.Function("rate", list(symbols.values()), [output])))
 
 
 def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from appell.algebra import Mat3, Vec3
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.system import System
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class Trace:
         graph: `casadi.Function` with those inputs as columns and one output column.
     """
 
-    request: Request
+    spec: FunctionSpec
     inputs: tuple[tuple[str, int], ...]
     shape: tuple[int, ...]
     graph: casadi.Function = field(compare=False)
 
 
-def trace(system: System, request: Request, *, plain: bool = False) -> Trace:
+def trace(system: System, spec: FunctionSpec, *, plain: bool = False) -> Trace:
     """Run the algorithm on symbols.
 
     `plain` keeps the robot's own mass properties and repeated sub-expressions, as an algorithm is written in its paper;
@@ -41,22 +41,20 @@ def trace(system: System, request: Request, *, plain: bool = False) -> Trace:
     """
     import casadi
 
-    expected = system.signature(request)
-    quantity, method, algorithm = system.find(request.function, request.method)
+    expected = system.signature(spec)
+    quantity, method, algorithm = system.find(spec.function, spec.method)
     symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
     entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
-    system = system.with_inputs(request, entries, lump=method in quantity.lumpable and not plain)
+    system = system.with_inputs(spec, entries, lump=method in quantity.lumpable and not plain)
     arguments: list[Any] = [entries[name] for name in quantity.inputs]
-    if quantity.frame:
-        arguments += [system.frames[request.frame or ""], request.reference]
+    if quantity.needs_frame:
+        arguments += [system.frames[spec.frame or ""], spec.reference]
     result = algorithm(system.model, *arguments)
     output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
     if not plain:
         output = casadi.cse(output)
-    graph = casadi.Function(
-        request.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"]
-    )
-    return Trace(request, expected.inputs, expected.shape, graph)
+    graph = casadi.Function(spec.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"])
+    return Trace(spec, expected.inputs, expected.shape, graph)
 
 
 def flat(result: Any) -> Iterator[Any]:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import Law
-from appell.algorithms.request import Request
 from appell.checks import require_choice
 from appell.compiler.c import REALS, literal
-from appell.compiler.forms import choose
+from appell.compiler.lowering import lower_function
 from appell.control.controller import Controller
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.errors import ArgumentError
@@ -117,9 +117,9 @@ class ControllerCode:
         """The traced step as a function of plain arrays."""
         names = ("q", "qd", *self.reference, *self.settings, *self.law.memory)
         inputs = (*((name, self.n) for name in names), *((("period", 1),) if self.law.memory else ()))
-        request = Request("step")
-        form = choose(ControlledTree(self.law, self.controller.robot.tree), request)
-        return ExportedFunction(f"{self.name}_law", request, "sampled", inputs, (form.size_out,), form)
+        spec = FunctionSpec("step")
+        form = lower_function(ControlledTree(self.law, self.controller.robot.tree), spec)
+        return ExportedFunction(f"{self.name}_law", spec, "sampled", inputs, (form.size_out,), form)
 
 
 def header(code: ControllerCode) -> str:

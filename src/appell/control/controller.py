@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import appell._native as native
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS, Law
-from appell.algorithms.request import Request
 from appell.checks import require_positive, require_real_array
 from appell.compiler.evaluate import ActiveKernel, evaluator_of
 from appell.compiler.options import Options
@@ -127,7 +127,7 @@ class Controller:
         It takes contiguous float64 arrays (others raise `ValueError`) and returns None where a number is not finite.
         """
         evaluator = evaluator_of(ControlledTree(self.law, self.robot.tree), Options(threads=1))
-        ready = evaluator.kernel(Request("step"))
+        ready = evaluator.kernel(FunctionSpec("step"))
         run, empty, size = checked_call(ready), np.empty, ready.signature.entries
         gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.effort_limits, NO_EFFORT_LIMIT)
         period = np.array([self.period or 0.0])

@@ -40,7 +40,7 @@ def export(
     Args:
         functions: names such as `"inverse_dynamics"`, `"mass_matrix"`; `"pose:tool0"` and `"jacobian:tool0"` for a frame,
             `"jacobian:tool0:LOCAL"` for another reference frame, `"inverse_dynamics@newton_euler"` for another method; or
-            `Request` objects. One, a sequence, or a mapping from names of your own.
+            `FunctionSpec` objects. One, a sequence, or a mapping from names of your own.
         folder: of the files; it is created if it does not exist.
         language: `"c"` (C99, a header and a source) or `"cuda"` (a header of `__device__` functions for your own kernels).
         dtype: `"float64"` (double) or `"float32"` (float).

@@ -1,7 +1,7 @@
 """C99 (`<prefix>.h` and `<prefix>.c`, for a controller) and CUDA (`<prefix>.cuh`, device functions for other kernels).
 
 A function of moderate size is one block of statements over the names of its arguments. A longer one is written in parts
-or in loops (`appell.compiler.forms`); its static functions work on copies of the arguments. In both cases the result is
+or in loops (`appell.compiler.lowering`); its static functions work on copies of the arguments. In both cases the result is
 stored after the last argument was read, so that it may be written over an argument.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from appell.compiler.c import REALS, scalar_dialect
-from appell.compiler.emit import Plan, write
-from appell.compiler.forms import StraightLine
+from appell.compiler.emit import EmissionPlan, write
+from appell.compiler.lowering import StraightLine
 from appell.exporters.comments import MARK, block_comment, function_comment, robot_comment, safe_text
 from appell.exporters.functions import ExportedFunction, ExportedRobot
 from appell.version import __version__
@@ -124,13 +124,13 @@ def definition(function: ExportedFunction, head: str, dtype: str) -> str:
     return single_block(function, numbered_by_coordinates(planned), head, dtype)
 
 
-def single_block_plan(function: ExportedFunction) -> Plan | None:
+def single_block_plan(function: ExportedFunction) -> EmissionPlan | None:
     """The plan of a function that fits in one block."""
     lowered = function.lowered
     return lowered.planned if isinstance(lowered, StraightLine) and len(lowered.planned.pieces) == 1 else None
 
 
-def single_block(function: ExportedFunction, planned: Plan, head: str, dtype: str) -> str:
+def single_block(function: ExportedFunction, planned: EmissionPlan, head: str, dtype: str) -> str:
     """Sines and cosines, then all other statements, then the stores."""
     used = used_sines(planned)
     entries = [f"{name}[{i}]" for name, size in function.inputs for i in range(size)]
@@ -188,7 +188,7 @@ def stack_bytes(function: ExportedFunction, dtype: str) -> int:
     return entries * DTYPE_BYTES[dtype]
 
 
-def numbered_by_coordinates(planned: Plan) -> Plan:
+def numbered_by_coordinates(planned: EmissionPlan) -> EmissionPlan:
     """The plan with s[i] and c[i] for the coordinate q[i], where every angle depends on exactly one coordinate."""
     sources: list[frozenset[int]] = []
     for name, arguments, number in planned.listed.operations:
@@ -200,7 +200,7 @@ def numbered_by_coordinates(planned: Plan) -> Plan:
     return replace(planned, angles={value: min(sources[value]) for value in planned.angles})
 
 
-def used_sines(planned: Plan) -> set[tuple[str, int]]:
+def used_sines(planned: EmissionPlan) -> set[tuple[str, int]]:
     """The sines and cosines of the hoisted angles that occur."""
     return {
         (name, planned.angles[arguments[0]])

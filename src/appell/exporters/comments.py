@@ -7,8 +7,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from appell.compiler.count import Counts
-from appell.compiler.forms import Form, StraightLine
-from appell.compiler.listing import Listing
+from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.operations import OPERATIONS, OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.model.description import Description
 from appell.model.joints import KINDS
@@ -93,16 +93,16 @@ def function_comment(function: ExportedFunction, stack: int) -> list[str]:
     if spec.frame:
         reference = "" if spec.function == "pose" else f", {spec.reference}"
         lines.append(f"frame: {safe_text(spec.frame)}{reference}")
-    if spec.gravity:
+    if spec.gravity_input:
         lines.append("gravity: acceleration of free fall in the world frame. [m/s^2]")
-    if spec.forces:
-        frames = ", ".join(map(safe_text, spec.forces))
+    if spec.force_frames:
+        frames = ", ".join(map(safe_text, spec.force_frames))
         lines += wrap(
             f"external_forces: force and moment on the robot at the origin and along the axes of {frames}, 6 entries each. "
             "[N, N m]",
             LINE_WIDTH,
         )
-    if spec.parameters:
+    if spec.parameter_input:
         lines.append("parameters: inertial parameters of all links, 10 entries each (see Robot.parameters).")
     layout = "straight line" if isinstance(function.lowered, StraightLine) else "loops over the joints"
     return [
@@ -126,15 +126,7 @@ def block_comment(lines: list[str]) -> str:
     return "\n".join([f"/* {first}", *(f"   {line}".rstrip() for line in rest)]) + " */"
 
 
-OPERATION_KINDS = {
-    **dict.fromkeys(("mul", "sq"), "mul"),
-    **dict.fromkeys(("add", "sub", "twice"), "add"),
-    **dict.fromkeys(("div", "inv", "sqrt"), "div"),
-    **dict.fromkeys(("sin", "cos"), "trig"),
-}
-
-
-def executed_operations(lowered: Form) -> Counts:
+def executed_operations(lowered: LoweredFunction) -> Counts:
     """Products, sums, divisions (square roots included), sines and cosines that the processor executes per evaluation."""
     total: Counter[str] = Counter()
     if isinstance(lowered, Rolled):
@@ -170,8 +162,7 @@ def count_loops(lowered: Rolled) -> Counter[str]:
     return total
 
 
-def count_listed(listed: Listing) -> Counter[str]:
+def count_listed(listed: OperationList) -> Counter[str]:
     """Operations by kind."""
-    return Counter(
-        OPERATION_KINDS[operation.name] for operation in listed.operations if operation.name in OPERATION_KINDS
-    )
+    counted = (OPERATIONS[name].counted_as for name, _, _ in listed.operations if name in OPERATIONS)
+    return Counter(count for count in counted if count)

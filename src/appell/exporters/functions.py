@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from appell.algorithms.request import Request, as_request
-from appell.compiler.emit import plan
-from appell.compiler.forms import Form, StraightLine, choose
+from appell.algorithms.function_spec import FunctionSpec, as_function_spec, optional_inputs
+from appell.compiler.emit import plan_emission
+from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
 from appell.compiler.schedule import ordered
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
-Selection = str | Request | Iterable[str | Request] | Mapping[str, str | Request]
+Selection = str | FunctionSpec | Iterable[str | FunctionSpec] | Mapping[str, str | FunctionSpec]
 """One function, several, or several under names chosen by the user."""
 
 
@@ -61,11 +61,11 @@ class ExportedFunction:
     """
 
     name: str
-    spec: Request
+    spec: FunctionSpec
     method: str
     inputs: tuple[tuple[str, int], ...]
     shape: tuple[int, ...]
-    lowered: Form
+    lowered: LoweredFunction
 
     @property
     def result(self) -> ResultText:
@@ -88,28 +88,32 @@ class ExportedRobot:
         for name, spec in select(functions, prefix).items():
             expected = robot.system.signature(spec)
             _, method, _ = robot.system.find(spec.function, spec.method)
-            lowered = scheduled(choose(robot.system, spec))
+            lowered = scheduled(lower_function(robot.system, spec))
             exported.append(ExportedFunction(name, spec, method, expected.inputs, expected.shape, lowered))
         return cls(robot, prefix, dtype, tuple(exported))
 
 
-def scheduled(lowered: Form) -> Form:
+def scheduled(lowered: LoweredFunction) -> LoweredFunction:
     """Straight-line code in an order that hides instruction latency; a foreign compiler keeps the order it is given."""
-    return StraightLine(plan(ordered(lowered.planned.listed))) if isinstance(lowered, StraightLine) else lowered
+    return (
+        StraightLine(plan_emission(ordered(lowered.planned.listed))) if isinstance(lowered, StraightLine) else lowered
+    )
 
 
-def select(functions: Selection, prefix: str) -> dict[str, Request]:
+def select(functions: Selection, prefix: str) -> dict[str, FunctionSpec]:
     """The functions by their names in C, which must differ."""
     if isinstance(functions, Mapping):
-        own = cast("Mapping[str, str | Request]", functions)
-        named = [(f"{prefix}_{valid_identifier(name, 'name')}", as_request(function)) for name, function in own.items()]
+        own = cast("Mapping[str, str | FunctionSpec]", functions)
+        named = [
+            (f"{prefix}_{valid_identifier(name, 'name')}", as_function_spec(function)) for name, function in own.items()
+        ]
     else:
-        sequence = [functions] if isinstance(functions, (str, Request)) else functions
-        specs = [as_request(function) for function in sequence]
+        sequence = [functions] if isinstance(functions, (str, FunctionSpec)) else functions
+        specs = [as_function_spec(function) for function in sequence]
         named = [(f"{prefix}_{default_name(spec)}", spec) for spec in specs]
     if not named:
         raise ArgumentError('no functions to export. Name at least one, such as "inverse_dynamics".')
-    selected: dict[str, Request] = {}
+    selected: dict[str, FunctionSpec] = {}
     for name, spec in named:
         if name in selected:
             raise ArgumentError(
@@ -120,17 +124,17 @@ def select(functions: Selection, prefix: str) -> dict[str, Request]:
     return selected
 
 
-def default_name(spec: Request) -> str:
+def default_name(spec: FunctionSpec) -> str:
     """The function with all its options, as an identifier.
 
     Example:
-        >>> default_name(Request("pose", frame="tool-0"))
+        >>> default_name(FunctionSpec("pose", frame="tool-0"))
         'pose_tool_0'
     """
     parts = [spec.function, spec.method, spec.frame]
-    if spec.reference != Request.reference:
+    if spec.reference != FunctionSpec.reference:
         parts.append(spec.reference.lower())
-    parts += [option for option in ("gravity", "forces", "parameters") if getattr(spec, option)]
+    parts += optional_inputs(spec)
     return identifier("_".join(part for part in parts if part))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algebra import Inertia, Sym3, Vec3
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.system import TreeSystem
 from appell.compiler.count import Counts, count_graph, count_operations
 from appell.compiler.evaluate import Evaluator, evaluator_of
@@ -61,7 +61,7 @@ class BaseRobot(Dynamics):
 
     def operations(self, function: str) -> Counts:
         """Operations of a compiled function; `appell.count_operations` has those of the original robot."""
-        return count_graph(trace(self.system, Request(function)).graph)
+        return count_graph(trace(self.system, FunctionSpec(function)).graph)
 
     def table(self) -> Table:
         """Products and sums as the papers count, of the compiled robot, and of this one."""

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
+from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
 from appell.algorithms.laws import LAWS
 from appell.algorithms.registry import Quantity
-from appell.algorithms.request import REFERENCE_FRAMES, Request, Signature
 from appell.algorithms.system import signature_of, tree_sizes
 from appell.compiler.archive import container
 from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
@@ -27,7 +27,7 @@ from appell.robot.compiled import CompiledRobot, RobotMetadata
 if TYPE_CHECKING:
     from os import PathLike
 
-    from appell.compiler.listing import Listing
+    from appell.compiler.operations import OperationList
 
 SYSTEMS = {
     "": "appell.algorithms.registry",
@@ -169,7 +169,7 @@ def read_choice(data: Any, name: str) -> str:
 
 def read_rates(
     data: Any, robot: RobotMetadata, runtime: bool
-) -> Iterator[tuple[tuple[str, bool], tuple[str, Listing]]]:
+) -> Iterator[tuple[tuple[str, bool], tuple[str, OperationList]]]:
     """The rates of the state under one law, named by law and friction."""
     law = text(field(data, "law"), "a control law")
     require(law in LAWS, f"the control law {law!r} is unknown")
@@ -185,21 +185,21 @@ def read_rates(
 
 def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
     """A function whose operations take and give what its name promises."""
-    request, expected = read_request(field(data, "request"), robot)
+    spec, expected = read_spec(field(data, "request"), robot)
     form, other = read_form(field(data, "form")), field(data, "gpu")
     require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
     gpu = {dtype: read_form(given) for dtype, given in other.items()}
     sizes = tuple(size for _, size in expected.inputs)
     for each in (form, *gpu.values()):
-        require(each.sizes == sizes, f"{request.function} takes inputs of {each.sizes} entries, not {sizes}")
+        require(each.sizes == sizes, f"{spec.function} takes inputs of {each.sizes} entries, not {sizes}")
         fits = each.size_out == expected.entries
-        require(fits, f"{request.function} gives {each.size_out} numbers, not {expected.entries}")
+        require(fits, f"{spec.function} gives {each.size_out} numbers, not {expected.entries}")
     method = text(field(data, "method"), "method")
-    return StoredFunction(request, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
+    return StoredFunction(spec, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
 
 
-def read_request(data: Any, robot: RobotMetadata) -> tuple[Request, Signature]:
-    """A request that this library could have made, and what it takes and gives."""
+def read_spec(data: Any, robot: RobotMetadata) -> tuple[FunctionSpec, Signature]:
+    """A spec that this library could have made, and what it takes and gives."""
     function = text(field(data, "function"), "the name of a function")
     function, known = FORMER.get(function, function), quantities(robot.kind)
     require(function in known, f"the function {function!r} is unknown")
@@ -208,10 +208,10 @@ def read_request(data: Any, robot: RobotMetadata) -> tuple[Request, Signature]:
         None if field(data, name) is None else text(data[name], f"the {name} of {function}")
         for name in ("method", "frame")
     )
-    require((frame is not None) == quantity.frame, f"{function} has a frame where it should have none, or none")
+    require((frame is not None) == quantity.needs_frame, f"{function} has a frame where it should have none, or none")
     reference = text(field(data, "reference"), "a reference frame")
     require(reference in REFERENCE_FRAMES, f"the reference frame {reference!r} is unknown")
     gravity, parameters = (flag(field(data, name), name) for name in ("gravity", "parameters"))
     forces = items(field(data, "forces"), lambda name: text(name, "the frame of a force"), "forces", most=1000)
-    request = Request(function, method, gravity, forces, frame, reference, parameters)
-    return request, signature_of(quantity, request, robot.sizes, len(robot.parameters))
+    spec = FunctionSpec(function, method, gravity, forces, frame, reference, parameters)
+    return spec, signature_of(quantity, spec, robot.sizes, len(robot.parameters))

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.algorithms.laws import LAWS
-from appell.algorithms.request import Request, as_request
 from appell.compiler.archive import container
-from appell.compiler.archive.encode import form_data, listing_data, request_data
+from appell.compiler.archive.encode import form_data, listing_data, spec_data
 from appell.compiler.options import CHOICES
 from appell.errors import ArgumentError, CompileError, unknown_name_message
 from appell.version import __version__
@@ -27,7 +27,7 @@ FRICTION = {"with_losses": True, "without_losses": False}
 def save(
     dyn: CompiledRobot,
     path: str | PathLike,
-    functions: Iterable[str | Request] | None,
+    functions: Iterable[str | FunctionSpec] | None,
     frames: Sequence[str],
     rollouts: Sequence[str],
 ) -> None:
@@ -35,21 +35,21 @@ def save(
     if dyn.store is not None:
         raise ArgumentError(f"{dyn.robot.name!r} was loaded from {dyn.store.path}. Copy that file instead.")
     robot, provider = dyn.robot, dyn.functions.provider
-    wanted = [as_request(function) for function in (robot.system.main if functions is None else functions)]
-    wanted += [Request(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
+    wanted = [as_function_spec(function) for function in (robot.system.main if functions is None else functions)]
+    wanted += [FunctionSpec(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
     if dyn.options.parameters == "runtime":
-        wanted = [request if request.frame else replace(request, parameters=True) for request in wanted]
+        wanted = [spec if spec.frame else replace(spec, parameter_input=True) for spec in wanted]
     data = robot_data(robot)
     if rollouts and robot.system.recursion is None:
         raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
     stored = []
-    for request in dict.fromkeys(wanted):
-        provider.signature(request)
-        _, method, _ = robot.system.find(request.function, request.method)
-        form = provider.form(request, "cpu", "float64")
-        others = {dtype: provider.form(request, "cuda", dtype) for dtype in CHOICES["dtype"]}
+    for spec in dict.fromkeys(wanted):
+        provider.signature(spec)
+        _, method, _ = robot.system.find(spec.function, spec.method)
+        form = provider.lowered(spec, "cpu", "float64")
+        others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
         gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
-        stored.append({"request": request_data(request), "method": method, "form": form_data(form), "gpu": gpu})
+        stored.append({"request": spec_data(spec), "method": method, "form": form_data(form), "gpu": gpu})
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {__version__}", "robot": data, "options": options}
     container.write(path, {**content, "functions": stored, "rollouts": [rate_data(dyn, law) for law in rollouts]})

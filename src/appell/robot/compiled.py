@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from appell.algorithms.function_spec import FunctionSpec
     from appell.algorithms.laws import Law
-    from appell.algorithms.request import Request
-    from appell.compiler.listing import Listing
+    from appell.compiler.operations import OperationList
     from appell.model.joint_friction import JointFriction
     from appell.robot.protocol import AnyRobot
     from appell.robot.simulation_model import SimulationModel
@@ -122,21 +122,21 @@ class CompiledRobot(Dynamics):
         """The interface that `appell.simulate` uses; of robots that were not loaded from a file."""
         return self.robot.simulation_model()
 
-    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+    def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
         """Rate of the state under a control law, for rollouts: a digest, and its operations on demand."""
         return self.functions.provider.rate(law, passive, runtime)
 
     def save(
         self,
         path: str | PathLike,
-        functions: Iterable[str | Request] | None = None,
+        functions: Iterable[str | FunctionSpec] | None = None,
         frames: Sequence[str] = (),
         rollouts: Sequence[str] = (),
     ) -> None:
         """Write the robot to one file that `appell.load_compiled` reads, also where neither CasADi nor lxml is installed.
 
         The file holds operations, not machine code: it is compiled for the processor or GPU where it is loaded. Calls with
-        `gravity=` or `external_forces=` are functions of their own: name them with a `Request`.
+        `gravity=` or `external_forces=` are functions of their own: name them with a `FunctionSpec`.
 
         Args:
             functions: names as in `appell.export`; all dynamics and energies by default.

@@ -10,11 +10,11 @@ import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
 from appell.checks import require_finite
-from appell.compiler.emit import plan as hoisted
+from appell.compiler.emit import plan_emission as hoisted
 from appell.compiler.fingerprint import digest, source_digest
-from appell.compiler.forms import StraightLine
+from appell.compiler.lowering import StraightLine
 from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, require_unit_quaternions
-from appell.compiler.targets.cuda.device import cupy, telling
+from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
 from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
@@ -96,7 +96,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's kind."""
     cp, dtype = cupy(), dyn.options.dtype
     kind = kind_of((*plan.start, *plan.signals.values(), *plan.constants))
-    with kind.stream() if kind else cp.cuda.Stream.null, telling("rollout"):
+    with kind.stream() if kind else cp.cuda.Stream.null, translate_gpu_errors("rollout"):
         plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
         if check:
             _refuse_bad(plan)

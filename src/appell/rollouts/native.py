@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
-from appell.algorithms.request import Signature
+from appell.algorithms.function_spec import Signature
 from appell.arrays import require_unit_quaternions
 from appell.checks import require_finite
-from appell.compiler.emit import plan as hoisted
+from appell.compiler.emit import plan_emission as hoisted
 from appell.compiler.fingerprint import source_digest
-from appell.compiler.forms import StraightLine
+from appell.compiler.lowering import StraightLine
 from appell.compiler.targets.c.simd import rollout_source
 from appell.compiler.targets.c.target import CpuTarget
 from appell.errors import ArgumentError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algorithms.function_spec import as_function_spec
 from appell.algorithms.registry import QUANTITIES
-from appell.algorithms.request import as_request
 from appell.checks import require_choice
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
@@ -141,11 +141,11 @@ def sweep(
 
 def function_of_states(compiled: CompiledRobot, text: str) -> Callable[[States], np.ndarray]:
     """A function of states from `function`, `function@method` or `function:frame[:REFERENCE_FRAME]`."""
-    request = as_request(text)
-    quantity = QUANTITIES[require_choice("function", request.function, QUANTITIES)]
-    if quantity.frame and request.frame is None:
-        raise ArgumentError(f"{request.function} needs a frame. Write {request.function}:FRAME.")
-    key = (request.function, request.method, request.frame, request.reference)
-    function = compiled.functions[key if quantity.frame else key[:2]]
+    spec = as_function_spec(text)
+    quantity = QUANTITIES[require_choice("function", spec.function, QUANTITIES)]
+    if quantity.needs_frame and spec.frame is None:
+        raise ArgumentError(f"{spec.function} needs a frame. Write {spec.function}:FRAME.")
+    key = (spec.function, spec.method, spec.frame, spec.reference)
+    function = compiled.functions[key if quantity.needs_frame else key[:2]]
     fields = {"q": "q", "qd": "qd", "qdd": "qdd_or_tau", "tau": "qdd_or_tau"}
     return lambda states: function(tuple(getattr(states, fields[name]) for name in quantity.inputs))

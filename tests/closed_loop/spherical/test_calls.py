@@ -189,8 +189,8 @@ def test_cuda_threads_compute_the_same(tmp_path):
     """The CUDA text as ordinary C++; a pose out of reach gives NaN there, too."""
     from helpers.cuda_as_cpp import compiler, run
 
-    from appell.algorithms.request import Request
-    from appell.compiler.forms import choose
+    from appell.algorithms.function_spec import FunctionSpec
+    from appell.compiler.lowering import lower_function
     from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 
     if compiler() is None:
@@ -199,7 +199,7 @@ def test_cuda_threads_compute_the_same(tmp_path):
     inputs = [each.copy() for each in regular_states(robot, 9)]
     inputs[0][4] = 0.0, 0.0, -1.5
     expected = robot.inverse_dynamics(*inputs, check=False)
-    source = kernel_source(choose(robot.system, Request("inverse_dynamics")), "float64", "test")
+    source = kernel_source(lower_function(robot.system, FunctionSpec("inverse_dynamics")), "float64", "test")
     result = run(source, tmp_path, "float64", BLOCK, inputs, 3)
     assert np.isnan(result[4]).all()
     assert np.isnan(expected[4]).all()

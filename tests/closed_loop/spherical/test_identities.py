@@ -7,7 +7,7 @@ import pytest
 from helpers.closeness import assert_close
 from helpers.spherical_robots import ROBOTS, regular_states
 
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.trace import trace
 
 over_robots = pytest.mark.parametrize("name", ROBOTS)
@@ -70,7 +70,7 @@ def test_mdot_minus_2c_is_skew(name):
     """Ṁ by CasADi's derivative of the traced M: exact, and nothing that the library uses."""
     robot = ROBOTS[name]
     q, qd, _ = regular_states(robot)
-    derivative = trace(robot.system, Request("mass_matrix")).graph.jacobian()
+    derivative = trace(robot.system, FunctionSpec("mass_matrix")).graph.jacobian()
     for x, v in zip(q, qd, strict=True):
         Md = (derivative(x, 0).full() @ v).reshape(robot.nv, robot.nv)
         S = Md - 2.0 * robot.coriolis_matrix(x, v)

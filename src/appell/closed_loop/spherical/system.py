@@ -18,7 +18,7 @@ from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.model.parameters import PER_LINK, inertia_of
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request
+    from appell.algorithms.function_spec import FunctionSpec
     from appell.closed_loop.spherical.robot import SphericalRobot
     from appell.model.body import Body
 
@@ -59,8 +59,8 @@ def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravit
     """A function and its methods, the first of which is the default."""
     algorithms = {key: value for key, value in methods.items() if callable(value)}
     return Quantity(
-        name, tuple(inputs.split()), shape, next(iter(algorithms)), forces=forces, gravity=gravity,
-        frame=name in ("pose", "jacobian"), methods=algorithms,
+        name, tuple(inputs.split()), shape, next(iter(algorithms)), uses_external_forces=forces, uses_gravity=gravity,
+        needs_frame=name in ("pose", "jacobian"), methods=algorithms,
     )  # fmt: skip
 
 
@@ -188,13 +188,13 @@ class SphericalSystem(System):
     def frames(self) -> Mapping[str, Any]:
         return dict(self.names)
 
-    def with_inputs(self, request: Request, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> SphericalSystem:
-        system = self.with_parameters(entries["parameters"]) if request.parameters else self
-        if request.gravity:
+    def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> SphericalSystem:
+        system = self.with_parameters(entries["parameters"]) if spec.parameter_input else self
+        if spec.gravity_input:
             system = replace(system, gravity=Vec3(*entries["gravity"]))
         wrenches = entries.get("external_forces", ())
         external: dict[BodyIndex, Vec3] = {}
-        for k, name in enumerate(request.forces):  # forces at the centre do no work; only moments count
+        for k, name in enumerate(spec.force_frames):  # forces at the centre do no work; only moments count
             place, moment = self.frames[name], Vec3(*wrenches[6 * k + 3 : 6 * k + 6])
             external[place] = external[place] + moment if place in external else moment
         return replace(system, external=external)

@@ -11,13 +11,13 @@ from appell.errors import CompileError
 Item = TypeVar("Item")
 
 
-class Damaged(CompileError):
+class CorruptFileError(CompileError):
     """Content that no version of this library has written."""
 
 
 def require(condition: object, what: str) -> None:
     if not condition:
-        raise Damaged(f"the file was not written by appell: {what}.")
+        raise CorruptFileError(f"the file was not written by appell: {what}.")
 
 
 def field(data: Any, name: str) -> Any:

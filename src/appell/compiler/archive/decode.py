@@ -10,17 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
-from appell.compiler.emit import hoisted_angles, plan
-from appell.compiler.forms import Form, StraightLine
-from appell.compiler.listing import OPERATIONS, Listing, Operation
+from appell.compiler.emit import hoisted_angles, plan_emission
+from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.rolled.form import Rolled, RolledLink
 from appell.compiler.rolled.steps import Source, TracedClimb, TracedStep, TracedSweep
-
-ARITY = {
-    **dict.fromkeys(OPERATIONS, 1),
-    **dict.fromkeys(("add", "sub", "mul", "div", "atan2", "pow", "fmin", "fmax"), 2),
-}
-"""Arguments of each operation."""
 
 MOST = 10**6
 """Entries of a vector, links, values kept by a link."""
@@ -28,21 +22,21 @@ MOST = 10**6
 STATE = ("q", "qd", "qdd", "tau")
 
 
-def read_form(data: Any) -> Form:
+def read_form(data: Any) -> LoweredFunction:
     """A form, checked."""
     kind = text(field(data, "kind"), "the kind of a form")
     require(kind in READERS, f"forms of the kind {kind!r} are unknown")
     return READERS[kind](data)
 
 
-def read_listing(data: Any) -> Listing:
+def read_listing(data: Any) -> OperationList:
     """Operations, each with a known name, the right number of arguments, and only earlier values as arguments."""
     sizes = items(field(data, "sizes"), lambda size: whole(size, 0, MOST, "the size of an input"), "sizes", most=16)
     given = field(data, "operations")
     require(isinstance(given, list) and len(given) <= 10**7, "operations is no list of sensible length")
     operations = tuple(read_operation(entry, place, sum(sizes)) for place, entry in enumerate(given))
     outputs = items(field(data, "outputs"), lambda k: whole(k, 0, len(operations), "an output"), "outputs")
-    return Listing(sizes, operations, outputs)
+    return OperationList(sizes, operations, outputs)
 
 
 def read_operation(entry: Any, place: int, size_in: int) -> Operation:
@@ -55,13 +49,15 @@ def read_operation(entry: Any, place: int, size_in: int) -> Operation:
     if name == "const":
         require(len(arguments) == 1, "a constant is one number")
         return Operation(name, (), number(arguments[0], "a constant"))
-    require(name in ARITY, f"the operation {name!r} is unknown")
-    require(len(arguments) == ARITY[name], f"{name} has {len(arguments)} arguments, not {ARITY[name]}")
+    require(name in OPERATIONS, f"the operation {name!r} is unknown")
+    require(
+        len(arguments) == OPERATIONS[name].arity, f"{name} has {len(arguments)} arguments, not {OPERATIONS[name].arity}"
+    )
     return Operation(name, tuple(whole(k, 0, place, f"an argument of {name}") for k in arguments))
 
 
 def read_straight(data: Any) -> StraightLine:
-    return StraightLine(plan(read_listing(data)))
+    return StraightLine(plan_emission(read_listing(data)))
 
 
 def read_rolled(data: Any) -> Rolled:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from appell.algorithms.request import Request
-from appell.compiler.forms import Form, StraightLine
-from appell.compiler.listing import Listing
+from appell.algorithms.function_spec import FunctionSpec
+from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.operations import OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep
 
 
-def request_data(request: Request) -> dict[str, Any]:
-    return {**asdict(request), "forces": list(request.forces)}
+def spec_data(spec: FunctionSpec) -> dict[str, Any]:
+    """The fields under their names of version 0.1."""
+    return {
+        "function": spec.function, "method": spec.method, "gravity": spec.gravity_input,
+        "forces": list(spec.force_frames), "frame": spec.frame, "reference": spec.reference,
+        "parameters": spec.parameter_input,
+    }  # fmt: skip
 
 
-def form_data(form: Form) -> dict[str, Any]:
+def form_data(form: LoweredFunction) -> dict[str, Any]:
     """A form under its kind."""
     if isinstance(form, Rolled):
         return {"kind": "rolled", **rolled_data(form)}
@@ -25,7 +29,7 @@ def form_data(form: Form) -> dict[str, Any]:
     raise TypeError(f"{type(form).__name__} has no place in a file")
 
 
-def listing_data(listed: Listing) -> dict[str, Any]:
+def listing_data(listed: OperationList) -> dict[str, Any]:
     """Operations as lists: name and arguments, or the index of an input, or a constant."""
     operations: list[list[Any]] = []
     for name, arguments, number in listed.operations:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from appell.algorithms.request import Request, Signature, describe
+from appell.algorithms.function_spec import FunctionSpec, Signature, describe
 from appell.compiler.fingerprint import digest, source_digest
-from appell.compiler.forms import Form
 from appell.compiler.interpret import InterpretedKernel
+from appell.compiler.lowering import LoweredFunction
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from appell.algorithms.laws import Law
-    from appell.compiler.listing import Listing
+    from appell.compiler.operations import OperationList
     from appell.compiler.provider import Kernel
 
 
@@ -28,24 +28,24 @@ class StoredFunction:
     """One function of a file.
 
     Attributes:
-        method: the one that was chosen where the request names none.
+        method: the one that was chosen where the spec names none.
         signature: inputs and shape.
         form: its operations.
         gpu: other forms of them for a GPU, by precision, where straight-line code may be longer or shorter.
         key: a digest of the operations.
     """
 
-    request: Request
+    spec: FunctionSpec
     method: str
     signature: Signature
-    form: Form
-    gpu: Mapping[str, Form]
+    form: LoweredFunction
+    gpu: Mapping[str, LoweredFunction]
     key: str
 
 
 @dataclass(frozen=True)
 class FunctionStore:
-    """The functions of a file; a request that names the method of a stored default gets it, too.
+    """The functions of a file; a spec that names the method of a stored default gets it, too.
 
     Attributes:
         path: of the file, for messages.
@@ -61,42 +61,42 @@ class FunctionStore:
     parameters: tuple[float, ...]
     quaternions: tuple[tuple[str, int], ...]
     runtime: bool
-    rates: Mapping[tuple[str, bool], tuple[str, Listing]]
+    rates: Mapping[tuple[str, bool], tuple[str, OperationList]]
     loops: bool
 
     @property
     def held(self) -> tuple[str, ...]:
         """The functions in the file, as `functions=` of `save` takes them."""
-        return tuple(describe(function.request) for function in self.functions)
+        return tuple(describe(function.spec) for function in self.functions)
 
     @cached_property
-    def _by_request(self) -> dict[Request, StoredFunction]:
-        named = {replace(each.request, method=each.method): each for each in self.functions}
-        return {**named, **{each.request: each for each in self.functions}}
+    def _by_spec(self) -> dict[FunctionSpec, StoredFunction]:
+        named = {replace(each.spec, method=each.method): each for each in self.functions}
+        return {**named, **{each.spec: each for each in self.functions}}
 
-    def __getitem__(self, request: Request) -> StoredFunction:
-        if request in self._by_request:
-            return self._by_request[request]
+    def __getitem__(self, spec: FunctionSpec) -> StoredFunction:
+        if spec in self._by_spec:
+            return self._by_spec[spec]
         raise ArgumentError(
-            f"{self.path} does not hold {describe(request)}. It holds: {', '.join(self.held)}. "
+            f"{self.path} does not hold {describe(spec)}. It holds: {', '.join(self.held)}. "
             "Save the robot again with `functions` or `frames` that include it."
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_by_request"}
+        return {name: value for name, value in vars(self).items() if name != "_by_spec"}
 
-    def signature(self, request: Request) -> Signature:
-        return self[request].signature
+    def signature(self, spec: FunctionSpec) -> Signature:
+        return self[spec].signature
 
-    def key(self, request: Request) -> str:
-        return digest(self[request].key, source_digest())
+    def key(self, spec: FunctionSpec) -> str:
+        return digest(self[spec].key, source_digest())
 
-    def form(self, request: Request, target: str, dtype: str) -> Form:
-        stored = self[request]
+    def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
+        stored = self[spec]
         return stored.gpu.get(dtype, stored.form) if target == "cuda" else stored.form
 
-    def interpreted(self, request: Request, dtype: str) -> Kernel:
-        return InterpretedKernel(self[request].form, dtype)
+    def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
+        return InterpretedKernel(self[spec].form, dtype)
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         """Which leg or closure is singular is known only with the robot's description."""
@@ -110,7 +110,7 @@ class FunctionStore:
     def has_rate(self, law: Law, runtime: bool) -> bool:
         return (law.name, True) in self.rates and runtime == self.runtime
 
-    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], Listing]]:
+    def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
         if runtime and not self.runtime:
             raise ArgumentError(
                 f"{self.path} has inertial parameters baked in. "

@@ -16,12 +16,12 @@ from appell.algorithms.forward_dynamics.articulated import (
     propagate_bias_force,
     step_velocity,
 )
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joint_forces, step_inward, step_outward
 from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, point_at
-from appell.algorithms.request import Request
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Visit
+from appell.compiler.rolled.sweep import AncestorPass, Program, StepInput, StepOutput, Sweep
 from appell.model.parameters import lumped
 from appell.model.tree import Tree
 
@@ -32,13 +32,13 @@ NO_TENSOR = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -> Program:
     """Mata 2002, section 4.1. Speeds and accelerations that are no inputs are zero."""
 
-    def outward(visit: Visit, parent) -> Left:
+    def outward(visit: StepInput, parent) -> StepOutput:
         motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
-        return Left(motion, {"force": body_force(visit.link, motion)})
+        return StepOutput(motion, {"force": body_force(visit.link, motion)})
 
-    def inward(visit: Visit, carried: Wrench) -> Left:
+    def inward(visit: StepInput, carried: Wrench) -> StepOutput:
         total = visit.kept["force"].plus(carried)
-        return Left(step_inward(visit.place, total), result=joint_forces(visit.link, total, visit.own["qdd"]))
+        return StepOutput(step_inward(visit.place, total), result=joint_forces(visit.link, total, visit.own["qdd"]))
 
     return Program(inputs, (Sweep(False, at_rest(tree), outward), Sweep(True, NO_WRENCH, inward)))
 
@@ -46,22 +46,24 @@ def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -
 def forward_dynamics(tree: Tree) -> Program:
     """Articulated bodies."""
 
-    def velocities(visit: Visit, before) -> Left:
+    def velocities(visit: StepInput, before) -> StepOutput:
         omega, drift = step_velocity(visit.link, visit.place, before, visit.own["qd"])
-        return Left(omega, {"push": gyroscopic_wrench(visit.link, omega), "drift": drift})
+        return StepOutput(omega, {"push": gyroscopic_wrench(visit.link, omega), "drift": drift})
 
-    def inward(visit: Visit, carried: tuple[ArticulatedInertia, Wrench]) -> Left:
+    def inward(visit: StepInput, carried: tuple[ArticulatedInertia, Wrench]) -> StepOutput:
         inertia, push = carried
         freed, left = eliminate(visit.link, ArticulatedInertia.of(visit.link).plus(inertia))
         residues, push = eliminate_forces(freed, visit.own["tau"], visit.kept["push"].plus(push))
         handed = left.transformed(*visit.place), propagate_bias_force(visit.place, left, push, visit.kept["drift"])
-        return Left(handed, {"freed": tuple((U, inverse) for _, U, inverse in freed), "residues": tuple(residues)})
+        return StepOutput(
+            handed, {"freed": tuple((U, inverse) for _, U, inverse in freed), "residues": tuple(residues)}
+        )
 
-    def outward(visit: Visit, parent: Twist) -> Left:
+    def outward(visit: StepInput, parent: Twist) -> StepOutput:
         units = visit.link.kind.motion_subspace()
         freed = [EliminatedDof(unit, *rest) for unit, rest in zip(units, visit.kept["freed"], strict=True)]
         result, own = accelerate(freed, list(visit.kept["residues"]), visit.place, parent, visit.kept["drift"])
-        return Left(own, result=result)
+        return StepOutput(own, result=result)
 
     nothing = ArticulatedInertia(NO_TENSOR, Mat3(*[0.0] * 9), NO_TENSOR), NO_WRENCH
     return Program(
@@ -77,21 +79,23 @@ def forward_dynamics(tree: Tree) -> Program:
 def mass_matrix(tree: Tree) -> Program:
     """Composite bodies, Walker and Orin."""
 
-    def composites(visit: Visit, carried: CompositeBody) -> Left:
+    def composites(visit: StepInput, carried: CompositeBody) -> StepOutput:
         body = CompositeBody.of(visit.link).plus(carried)
         handed = point_at(visit.place, body).plus(moments_at(visit.place, body))
-        return Left(handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.motion_subspace())})
+        return StepOutput(
+            handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.motion_subspace())}
+        )
 
-    climb = Climb(
+    climb = AncestorPass(
         begin=lambda visit: visit.kept["wrenches"],
         carry=lambda visit, wrench: step_inward(visit.place, wrench),
-        meet=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
+        entry=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
         diagonal=lambda visit: visit.link.armature,
     )
     return Program(("q",), (Sweep(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
 
 
-class Choice(NamedTuple):
+class RolledCandidate(NamedTuple):
     """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
 
     Measured on general chains and on floating humanoids, docs/decisions/0005.
@@ -101,12 +105,12 @@ class Choice(NamedTuple):
     limit: int
 
 
-PROGRAMS: dict[tuple[str, str], Choice] = {
-    ("inverse_dynamics", "mata2002"): Choice(inverse_dynamics, 2400),
-    ("bias", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2400),
-    ("gravity", "mata2002"): Choice(lambda tree: inverse_dynamics(tree, ("q",)), 2400),
-    ("forward_dynamics", "articulated"): Choice(forward_dynamics, 15000),
-    ("mass_matrix", "composite"): Choice(mass_matrix, 8000),
+PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
+    ("inverse_dynamics", "mata2002"): RolledCandidate(inverse_dynamics, 2400),
+    ("bias", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2400),
+    ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 2400),
+    ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000),
+    ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000),
 }
 """Function and method of every rolled form."""
 
@@ -114,17 +118,23 @@ ALWAYS_SHORT = 8
 """Robots of so few links are not worth a look at the rolled form."""
 
 
-def rolled(tree: Tree, request: Request, stretch: float = 1.0) -> Rolled | None:
-    """The rolled form of a request, or None where straight-line code is faster or there is no such form.
+def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | None:
+    """The rolled form of a spec, or None where straight-line code is faster or there is no such form.
 
     `stretch` multiplies the limits, for targets that bear longer straight-line code.
     """
-    quantity, method, _ = find_for(tree, request.function, request.method)
+    quantity, method, _ = find_for(tree, spec.function, spec.method)
     choice = PROGRAMS.get((quantity.name, method))
-    if choice is None or len(tree.links) <= ALWAYS_SHORT or request.gravity or request.forces or request.parameters:
+    if (
+        choice is None
+        or len(tree.links) <= ALWAYS_SHORT
+        or spec.gravity_input
+        or spec.force_frames
+        or spec.parameter_input
+    ):
         return None
     coupled = not all(link.is_independent for link in tree.links)
-    if coupled and request.function in ("forward_dynamics", "mass_matrix"):
+    if coupled and spec.function in ("forward_dynamics", "mass_matrix"):
         return None
     tree = lumped(tree)
     form = Rolled.of(tree, choice.make(tree))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Scalar, is_zero
-from appell.compiler.listing import Listing, listing
+from appell.compiler.operations import OperationList, list_operations
 from appell.compiler.rolled.groups import Group
-from appell.compiler.rolled.sweep import Climb, Left, Program, Sweep, Value, Visit, pack, unpack
+from appell.compiler.rolled.sweep import AncestorPass, Program, StepInput, StepOutput, Sweep, Value, pack, unpack
 from appell.compiler.simplify import simplify
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class TracedStep:
     """
 
     sources: tuple[Source, ...]
-    listed: Listing
+    listed: OperationList
     targets: tuple[tuple[str, int], ...]
 
 
@@ -86,38 +86,38 @@ class Tracer:
             steps.append(inputs.trace(outputs))
         return TracedSweep(sweep.inward, tuple(start[k] for k in slots), slots, tuple(steps))
 
-    def climb(self, climb: Climb) -> list[TracedClimb]:
+    def climb(self, climb: AncestorPass) -> list[TracedClimb]:
         """The walk to the base for every group."""
         return [self._climb(climb, group, g) for g, group in enumerate(self.groups)]
 
-    def _climb(self, climb: Climb, group: Group, g: int) -> TracedClimb:
+    def _climb(self, climb: AncestorPass, group: Group, g: int) -> TracedClimb:
         begins = []
         for row in range(group.like.kind.nv):
             inputs = _Inputs()
             visit = self._visit(group, g, inputs)
             carried = climb.begin(visit)[row]
-            own = climb.meet(visit, carried)[: row + 1]
+            own = climb.entry(visit, carried)[: row + 1]
             own[row] = own[row] + climb.diagonal(visit)
             begins.append(inputs.trace([*_all("carried", pack(carried)), *_all("result", own)]))
         carry, meet = _Inputs(), _Inputs()
         moved = climb.carry(self._visit(group, g, carry), self._carried(climb, g, carry))
-        elements = climb.meet(self._visit(group, g, meet), self._carried(climb, g, meet))
+        elements = climb.entry(self._visit(group, g, meet), self._carried(climb, g, meet))
         return TracedClimb(
             tuple(begins), carry.trace(_all("carried", pack(moved))), meet.trace(_all("result", elements))
         )
 
-    def _carried(self, climb: Climb, g: int, inputs: _Inputs) -> Value:
+    def _carried(self, climb: AncestorPass, g: int, inputs: _Inputs) -> Value:
         """What a walk carries, as symbols."""
         form = climb.begin(self._visit(self.groups[g], g, _Inputs()))[0]
         return unpack(form, [inputs.symbol("carried", k) for k in range(len(pack(form)))])
 
-    def _left(self, group: Group, g: int, sweep: Sweep, alive: list[bool]) -> tuple[Left, _Inputs]:
+    def _left(self, group: Group, g: int, sweep: Sweep, alive: list[bool]) -> tuple[StepOutput, _Inputs]:
         inputs = _Inputs()
         numbering = iter(range(len(alive)))
         carried = [inputs.symbol("carried", next(numbering)) if a else 0.0 for a in alive]
         return sweep.step(self._visit(group, g, inputs), unpack(sweep.start, carried)), inputs
 
-    def _visit(self, group: Group, g: int, inputs: _Inputs) -> Visit:
+    def _visit(self, group: Group, g: int, inputs: _Inputs) -> StepInput:
         link = group.symbolic([inputs.symbol("table", k) for k in range(len(group.varies))])
         own = {}
         for name in ("q", "qd", "qdd", "tau"):
@@ -130,9 +130,9 @@ class Tracer:
             lives = pack(form)
             symbols = [inputs.symbol("kept", first + sum(lives[:k])) if live else 0.0 for k, live in enumerate(lives)]
             kept[name] = unpack(form, symbols)
-        return Visit(link, link.placement(own["q"]), own, kept)
+        return StepInput(link, link.placement(own["q"]), own, kept)
 
-    def _keep(self, g: int, left: Left) -> list[tuple[str, int, Scalar]]:
+    def _keep(self, g: int, left: StepOutput) -> list[tuple[str, int, Scalar]]:
         outputs = []
         for name, value in left.kept.items():
             scalars = pack(value)
@@ -164,7 +164,9 @@ class _Inputs:
 
         results = casadi.cse(casadi.vertcat(*(casadi.SX(x) for _, _, x in outputs)))
         graph = casadi.Function("step", [casadi.vertcat(*self.symbols.values())], [casadi.densify(results)])
-        return TracedStep(tuple(self.symbols), simplify(listing(graph)), tuple((kind, k) for kind, k, _ in outputs))
+        return TracedStep(
+            tuple(self.symbols), simplify(list_operations(graph)), tuple((kind, k) for kind, k, _ in outputs)
+        )
 
 
 def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:

@@ -8,7 +8,7 @@ of the algorithms.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from appell.algebra import Mat3, Scalar, Sym3, Vec3
@@ -18,7 +18,7 @@ Value = Any
 """A scalar, a Vec3, Mat3, Sym3, or a (named) tuple of values."""
 
 
-class Visit(NamedTuple):
+class StepInput(NamedTuple):
     """What a step is given: the link, its place, its own entries of the inputs, and what earlier sweeps kept for it."""
 
     link: Link
@@ -27,7 +27,7 @@ class Visit(NamedTuple):
     kept: Mapping[str, Value]
 
 
-class Left(NamedTuple):
+class StepOutput(NamedTuple):
     """What a step leaves: the carried value, values kept for later sweeps, and entries of the result (or none)."""
 
     carried: Value
@@ -35,7 +35,7 @@ class Left(NamedTuple):
     result: list[Scalar] | None = None
 
 
-Step = Callable[[Visit, Value], Left]
+Step = Callable[[StepInput, Value], StepOutput]
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Climb:
+class AncestorPass:
     """For every link j, a walk from j to the base that gives row and column j of a symmetric matrix.
 
     Attributes:
         begin: what link j carries at the start, one value per degree of freedom.
         carry: that value seen from the parent; the visit is of the link that is left.
-        meet: elements between j's degree and those of the visited link.
+        entry: elements between j's degree and those of the visited link.
         diagonal: what is added to the diagonal element of a link.
     """
 
-    begin: Callable[[Visit], Value]
-    carry: Callable[[Visit, Value], Value]
-    meet: Callable[[Visit, Value], list[Scalar]]
-    diagonal: Callable[[Visit], Scalar]
+    begin: Callable[[StepInput], Value]
+    carry: Callable[[StepInput, Value], Value]
+    entry: Callable[[StepInput, Value], list[Scalar]]
+    diagonal: Callable[[StepInput], Scalar]
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,11 @@ class Program:
         inputs: name of each input.
         sweeps: the passes.
         climb: a last pass over all pairs, for matrices.
-        total: the result is one number, the sum of what the links give.
     """
 
     inputs: tuple[str, ...]
     sweeps: tuple[Sweep, ...]
-    climb: Climb | None = None
-    total: bool = field(default=False)
+    climb: AncestorPass | None = None
 
 
 def pack(value: Value) -> list[Scalar]:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request, Signature
+    from appell.algorithms.function_spec import FunctionSpec, Signature
     from appell.compiler.evaluate import ActiveKernel
     from appell.compiler.options import Options
     from appell.compiler.provider import Kernel, Provider
@@ -21,11 +21,11 @@ class Target(Protocol):
         """Where code runs now, such as the number of a GPU: kernels are kept for each place."""
         ...
 
-    def cached(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
         """A kernel that was compiled before."""
         ...
 
-    def build(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
         """A kernel compiled now; None where it has to be interpreted."""
         ...
 
@@ -36,7 +36,7 @@ class Target(Protocol):
     def call(
         self,
         provider: Provider,
-        request: Request,
+        spec: FunctionSpec,
         active: ActiveKernel,
         values: list[Any],
         out: Any | None,

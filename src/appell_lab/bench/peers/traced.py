@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.algorithms.request import Request
-from appell.compiler.forms import choose
+from appell.algorithms.function_spec import FunctionSpec
+from appell.compiler.lowering import lower_function
 from appell.compiler.targets.c.isa import instruction_set
 from appell.compiler.targets.c.simd import kernel_source
 from appell.compiler.targets.c.toolchain import Compiler
@@ -84,7 +84,7 @@ def traced_pinocchio(peer: Pinocchio, function: str, states: Sequence[np.ndarray
 
 def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
     """The scalar half of the kernel that `appell.compile` makes; the second value is where its results go."""
-    form = choose(robot.system, Request(function))
+    form = lower_function(robot.system, FunctionSpec(function))
     target = instruction_set()
     nq, nv = robot.nq, robot.nv
     call = (

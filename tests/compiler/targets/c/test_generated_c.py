@@ -11,10 +11,10 @@ from helpers.closeness import assert_close
 from helpers.random_trees import general_tree
 from helpers.states import random_states
 
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.c import functions_text, scalar_dialect
 from appell.compiler.emit import emit
-from appell.compiler.listing import listing
+from appell.compiler.operations import list_operations
 from appell.compiler.options import Options
 from appell.compiler.provider import TracedProvider
 from appell.compiler.targets.c.build import Builder
@@ -35,7 +35,7 @@ def run(command, cwd) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy"])
 def test_scalar_functions_are_strict_c99(function, dtype, tmp_path, compiler):
-    found = listing(trace(ROBOT.system, Request(function)).graph)
+    found = list_operations(trace(ROBOT.system, FunctionSpec(function)).graph)
     dialect = scalar_dialect(dtype)
     text = functions_text(emit(found, dialect, part=200), dialect.type, "state")
     (tmp_path / "state.c").write_text(f"#include <math.h>\n{text}")
@@ -48,7 +48,7 @@ def test_scalar_functions_are_strict_c99(function, dtype, tmp_path, compiler):
 def test_kernels_compile_without_warnings(isa, dtype, tmp_path, compiler):
     builder = Builder(Options(dtype=dtype, isa=isa), compiler)
     for function in ("inverse_dynamics", "mass_matrix", "potential_energy"):
-        (tmp_path / "kernel.c").write_text(builder.source(TracedProvider(ROBOT.system), Request(function)))
+        (tmp_path / "kernel.c").write_text(builder.source(TracedProvider(ROBOT.system), FunctionSpec(function)))
         options = ("-std=gnu99", "-O1", "-fPIC", "-Wno-psabi", *builder.target.flags, *WARNINGS)
         run([*compiler.command, *options, "-c", "kernel.c", "-o", "kernel.o"], tmp_path)
 
@@ -91,7 +91,7 @@ int main(void)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_kernels_under_sanitizers(dtype, columns, tmp_path, compiler):
     builder = Builder(Options(dtype=dtype), compiler)
-    source = builder.source(TracedProvider(ROBOT.system), Request("inverse_dynamics"))
+    source = builder.source(TracedProvider(ROBOT.system), FunctionSpec("inverse_dynamics"))
     (tmp_path / "kernel.c").write_text(source + MAIN)
     sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
     options = ("-std=gnu99", "-O1", "-Wno-psabi", f"-DCOLUMNS={columns}", *builder.target.flags, *sanitizers)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.native_kernels import evaluate, inputs, kernel, listed
 
-from appell.compiler.listing import Operation
+from appell.compiler.operations import Operation
 from appell.compiler.targets.c.isa import supported
 from appell.compiler.targets.c.sincos import PRECISIONS
 

@@ -13,7 +13,7 @@ from helpers.closeness import assert_close
 
 import appell
 import appell._native as native
-from appell.algorithms.request import Request
+from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.graph import GraphKernel
 from appell.compiler.targets.c import isa, library, target, toolchain
 from appell.compiler.targets.c.library import CtypesKernel
@@ -27,7 +27,7 @@ def fresh(monkeypatch, tmp_path):
     """Nothing in the cache, nothing said yet."""
     monkeypatch.setenv("APPELL_CACHE_DIR", str(tmp_path / "cache"))
     target.warn_once.cache_clear()
-    library.tell_once.cache_clear()
+    library.warn_ctypes_fallback.cache_clear()
 
 
 def robot() -> appell.Robot:
@@ -62,7 +62,7 @@ def test_without_a_compiler_one_warning_and_right_results(no_compiler):
         warnings.simplefilter("error")  # said once
         often(lambda: appell.compile(robot()).bias(STATE, STATE), 3)
         often(lambda: robot().gravity(STATE), 3)
-    assert isinstance(dyn.functions.kernel(Request("gravity")).kernel, GraphKernel)
+    assert isinstance(dyn.functions.kernel(FunctionSpec("gravity")).kernel, GraphKernel)
     assert_close(result, robot().gravity(STATE))
     assert dyn.gravity(np.tile(STATE, (5, 1))).shape == (5, 2)
 
@@ -81,7 +81,7 @@ def test_switched_off_by_the_environment(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         often(lambda: dyn.gravity(STATE))
-    assert isinstance(dyn.functions.kernel(Request("gravity")).kernel, GraphKernel)
+    assert isinstance(dyn.functions.kernel(FunctionSpec("gravity")).kernel, GraphKernel)
 
 
 def test_a_broken_compiler_speaks_for_itself(monkeypatch, tmp_path):
@@ -155,7 +155,7 @@ def test_without_the_extension_kernels_still_run(monkeypatch, compiler):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # said once
         dyn.bias(q, q)
-    assert isinstance(dyn.functions.kernel(Request("inverse_dynamics")).kernel, CtypesKernel)
+    assert isinstance(dyn.functions.kernel(FunctionSpec("inverse_dynamics")).kernel, CtypesKernel)
     np.testing.assert_array_equal(result, expected)
     assert_close(dyn.inverse_dynamics(q[0], q[0], q[0]), expected[0])
     assert dyn.mass_matrix(q[:0]).shape == (0, 2, 2)

@@ -15,9 +15,9 @@ from helpers.joint_trees import mixed_tree
 from helpers.states import random_states
 
 import appell
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS
-from appell.algorithms.request import Request
-from appell.compiler.forms import choose
+from appell.compiler.lowering import lower_function
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
 from appell.rollouts.integrators import INTEGRATORS
@@ -52,7 +52,7 @@ def nvcc(source: str, folder) -> str:
     [("puma560", "inverse_dynamics", "float32"), ("long chain", "inverse_dynamics", "float64")],
 )
 def test_kernels_compile_without_a_warning(tmp_path, name, function, dtype):
-    form = choose(ROBOTS[name].system, Request(function))
+    form = lower_function(ROBOTS[name].system, FunctionSpec(function))
     assert nvcc(kernel_source(form, dtype, "test"), tmp_path) == ""
 
 
@@ -79,12 +79,12 @@ CASES = [
 @needs_cpp
 @pytest.mark.parametrize(("name", "function", "dtype"), CASES)
 def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, dtype):
-    robot, request = ROBOTS[name], Request(function)
+    robot, spec = ROBOTS[name], FunctionSpec(function)
     rng = np.random.default_rng(3)
     inputs = [rng.normal(size=(11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
-    source = kernel_source(choose(robot.system, request), dtype, "test")
+    source = kernel_source(lower_function(robot.system, spec), dtype, "test")
     expected = getattr(robot, function)(*(array.astype("float64") for array in inputs))
-    result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(request).entries)
+    result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
 
@@ -125,7 +125,7 @@ def test_sine_and_cosine_of_far_angles_and_nan(tmp_path):
     )
     robot = robot.continuous("pivot", parent="base", child="bob", axis="y").build()
     q = np.array([0.0, -0.0, 1e5, 3e6, -1e9, 1e300, np.pi / 2, 1e-310, np.nan, np.inf])[:, None]
-    source = kernel_source(choose(robot.system, Request("gravity")), "float64", "test")
+    source = kernel_source(lower_function(robot.system, FunctionSpec("gravity")), "float64", "test")
     result = run(source, tmp_path, "float64", BLOCK, [q], 1)[:, 0]
     with np.errstate(invalid="ignore"):
         expected = -9.81 * np.cos(q[:, 0])

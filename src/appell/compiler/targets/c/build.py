@@ -13,7 +13,7 @@ from appell.compiler.targets.c.toolchain import Compiler
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request
+    from appell.algorithms.function_spec import FunctionSpec
     from appell.compiler.options import Options
     from appell.compiler.provider import Provider
 
@@ -30,15 +30,15 @@ class Builder:
         target = (self.target.name, self.target.flags, self.target.width)
         return digest(*content, self.options.dtype, target, self.compiler.identity, self.compiler.flags)
 
-    def kernel_library(self, provider: Provider, request: Request) -> Library:
+    def kernel_library(self, provider: Provider, spec: FunctionSpec) -> Library:
         """The library of one function, compiled now."""
-        return self.compiled(self.name(provider.key(request)), self.source(provider, request))
+        return self.compiled(self.name(provider.key(spec)), self.source(provider, spec))
 
-    def source(self, provider: Provider, request: Request) -> str:
+    def source(self, provider: Provider, spec: FunctionSpec) -> str:
         """C source of the library of one function."""
         dtype = self.options.dtype
-        title = f"{request.function} of a robot: {dtype}, {self.target.name}"
-        return kernel_source(provider.form(request, "cpu", dtype), dtype, self.target.lanes(dtype), title)
+        title = f"{spec.function} of a robot: {dtype}, {self.target.name}"
+        return kernel_source(provider.lowered(spec, "cpu", dtype), dtype, self.target.lanes(dtype), title)
 
     def cached(self, name: str) -> Library | None:
         """Code out of the cache."""

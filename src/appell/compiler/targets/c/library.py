@@ -18,7 +18,7 @@ import appell._native as native
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Signature
+    from appell.algorithms.function_spec import Signature
     from appell.compiler.evaluate import Kernel
 
 PORTION = 500_000
@@ -49,7 +49,7 @@ class Library:
             times: how often a call does the work of a state.
         """
         if native.Kernel is None:
-            tell_once()
+            warn_ctypes_fallback()
             return CtypesKernel(self.handle, self.work, dtype)
         sizes, grain = tuple(size for _, size in signature.inputs), PORTION // max(self.cost * times, 1)
         return native.Kernel(
@@ -80,7 +80,7 @@ def open_code(code: bytes) -> Library:
 
 
 @lru_cache(maxsize=1)
-def tell_once() -> None:
+def warn_ctypes_fallback() -> None:
     """Say that calls are slower than they could be."""
     warnings.warn(
         "appell was installed without its C extension (no C compiler at that time): calls are slower and use one thread. "

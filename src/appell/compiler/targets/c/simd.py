@@ -18,15 +18,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from appell.compiler.c import FUNCTIONS, literal, scalar_dialect
+from appell.compiler.c import literal, scalar_dialect
 from appell.compiler.emit import Dialect
-from appell.compiler.forms import Form
+from appell.compiler.lowering import LoweredFunction
+from appell.compiler.operations import LIBM, OPERATIONS
 from appell.compiler.targets.c.sincos import PRECISIONS, sincos_text
 
 APART = "__attribute__((noinline)) "
 """Bodies are called from several places; one copy keeps compilation short."""
-
-ARITY = {"atan2": 2, "pow": 2, "fmin": 2, "fmax": 2}
 
 
 def simd_dialect(dtype: str) -> Dialect:
@@ -34,13 +33,13 @@ def simd_dialect(dtype: str) -> Dialect:
     return Dialect(
         type="lanes",
         literal=lambda number: literal(number, dtype),
-        functions={name: f"{name}_lanes" for name in FUNCTIONS},
+        functions={name: f"{name}_lanes" for name in LIBM},
         operators={"sign": "__builtin_convertvector(({0} < 0) - ({0} > 0), lanes)"},  # a comparison gives 0 or -1
         splat="splat({})",
     )
 
 
-def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
+def kernel_source(form: LoweredFunction, dtype: str, lanes: int, title: str) -> str:
     """C source of one kernel."""
     scalar, vector = scalar_dialect(dtype, "real"), simd_dialect(dtype)
     return "\n".join((
@@ -49,7 +48,7 @@ def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
         f"static const int sizes[] = {{{', '.join(map(str, form.sizes))}}};",
         runtime("lanes.h"),
         sincos_text(dtype),
-        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(FUNCTIONS))),
+        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(LIBM))),
         runtime("angles.h"),
         form.data(scalar),
         "#ifndef BATCH_ONLY",
@@ -64,12 +63,18 @@ def kernel_source(form: Form, dtype: str, lanes: int, title: str) -> str:
 
 
 def rollout_source(
-    form: Form, dtype: str, lanes: int, title: str, step: str, sizes: Mapping[str, int], quaternions: Sequence[int]
+    form: LoweredFunction,
+    dtype: str,
+    lanes: int,
+    title: str,
+    step: str,
+    sizes: Mapping[str, int],
+    quaternions: Sequence[int],
 ) -> str:
     """C source of a rollout.
 
     Args:
-        form: the rate of the state, as `appell.robot.state_rate` orders it.
+        form: the rate of the state, as `appell.compiler.state_rate` orders it.
         step: text of the integrator (`appell.rollouts.integrators`).
         sizes: NQ, NV, STATE, SIGNALS and CONSTANTS of `runtime/rollout.h`.
         quaternions: where they begin in the state.
@@ -87,7 +92,7 @@ def rollout_source(
         runtime("rollout_one.h"),
         "#endif\n#ifndef ONE_ONLY",
         sincos_text(dtype),
-        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(FUNCTIONS))),
+        *(lanewise(name, dtype) for name in sorted(form.functions_used & set(LIBM))),
         runtime("angles.h"),
         form.data(scalar_dialect(dtype, "real")),
         form.functions(vector, "vector", APART),
@@ -97,7 +102,7 @@ def rollout_source(
     ))  # fmt: skip
 
 
-def definitions(form: Form, dtype: str, lanes: int) -> dict[str, object]:
+def definitions(form: LoweredFunction, dtype: str, lanes: int) -> dict[str, object]:
     """What the fixed text in `runtime/` needs to know of a kernel."""
     numbers = PRECISIONS[dtype]
     return {
@@ -129,7 +134,7 @@ def runtime(name: str) -> str:
 
 def lanewise(name: str, dtype: str) -> str:
     """A function of libm, lane by lane."""
-    given = "ab"[: ARITY.get(name, 1)]
+    given = "ab"[: OPERATIONS[name].arity]
     parameters = ", ".join(f"lanes {letter}" for letter in given)
     arguments = ", ".join(f"{letter}[l]" for letter in given)
     call = f"{name}{PRECISIONS[dtype].suffix}({arguments})"

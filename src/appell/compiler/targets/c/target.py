@@ -16,7 +16,7 @@ from appell.compiler.targets.c.toolchain import find_compiler, native_wanted
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request, Signature
+    from appell.algorithms.function_spec import FunctionSpec, Signature
     from appell.compiler.evaluate import ActiveKernel
     from appell.compiler.options import Options
     from appell.compiler.provider import Kernel, Provider
@@ -32,15 +32,15 @@ class CpuTarget:
     def __init__(self, options: Options) -> None:
         self.options, self.columns = options, options.layout == "columns"
 
-    def cached(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
-        library = self.builder and self.builder.cached(self.builder.name(provider.key(request)))
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
+        library = self.builder and self.builder.cached(self.builder.name(provider.key(spec)))
         return library and library.kernel(signature, self.options.dtype, self.options.threads)
 
-    def build(self, provider: Provider, request: Request, signature: Signature) -> Kernel | None:
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
         def compiled() -> Kernel | None:
             if self.builder is None:
                 return None
-            library = self.builder.kernel_library(provider, request)
+            library = self.builder.kernel_library(provider, spec)
             return library.kernel(signature, self.options.dtype, self.options.threads)
 
         return self._or_warn(compiled)
@@ -74,7 +74,7 @@ class CpuTarget:
     def call(
         self,
         provider: Provider,
-        request: Request,
+        spec: FunctionSpec,
         active: ActiveKernel,
         values: list[Any],
         out: Any | None,
@@ -95,8 +95,8 @@ class CpuTarget:
             for (name, _), value in zip(named, values, strict=True):
                 require_finite(name, np.asarray(value, dtype=dtype))
             inputs = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
-            provider.raise_nonfinite_cause(request.function, inputs)
-            require_finite_result(request.function, result)
+            provider.raise_nonfinite_cause(spec.function, inputs)
+            require_finite_result(spec.function, result)
         return result if shape or out is not None else result[()]
 
     def _run(self, active: ActiveKernel, arrays: list[np.ndarray], result: np.ndarray, lead: tuple[int, ...]) -> bool:

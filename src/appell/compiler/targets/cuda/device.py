@@ -32,7 +32,7 @@ def cupy() -> Any:
 
 
 @contextmanager
-def telling(what: str) -> Iterator[None]:
+def translate_gpu_errors(what: str) -> Iterator[None]:
     """Errors of CuPy as errors of this library, with what was being done."""
     cp = cupy()
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from appell.algorithms.request import Signature
+from appell.algorithms.function_spec import Signature
 from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
-from appell.compiler.forms import Form
-from appell.compiler.targets.cuda.device import cupy, telling
+from appell.compiler.lowering import LoweredFunction
+from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.errors import CompileError
 
@@ -61,7 +61,7 @@ def _strides(array: Any) -> tuple[int, int]:
     return step, pitch
 
 
-def build(key: str, form: Callable[[], Form], signature: Signature, dtype: str, title: str) -> CudaKernel:
+def build(key: str, form: Callable[[], LoweredFunction], signature: Signature, dtype: str, title: str) -> CudaKernel:
     """The kernel of a form; `key` names what it computes."""
     return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title), dtype))
 
@@ -93,6 +93,6 @@ def compiled(source: str) -> bytes:
 def loaded(code: bytes) -> Any:
     """The code as a module of the current device."""
     module = cupy().cuda.function.Module()
-    with telling("load a kernel"):
+    with translate_gpu_errors("load a kernel"):
         module.load(code)
     return module

@@ -12,9 +12,10 @@ rows through shared memory, so that neighbouring threads read and write neighbou
 
 from __future__ import annotations
 
-from appell.compiler.c import FUNCTIONS, literal
+from appell.compiler.c import literal
 from appell.compiler.emit import Dialect
-from appell.compiler.forms import Form, StraightLine
+from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.operations import LIBM
 from appell.compiler.targets.c.sincos import PRECISIONS
 from appell.compiler.targets.cuda.sincos import sincos_text
 
@@ -42,11 +43,11 @@ def cuda_dialect(dtype: str) -> Dialect:
     return Dialect(
         type="real",
         literal=lambda number: literal(number, dtype),
-        functions={"sign": "sign_of", **{name: name + suffix for name in FUNCTIONS}},
+        functions={"sign": "sign_of", **{name: name + suffix for name in LIBM}},
     )
 
 
-def kernel_source(form: Form, dtype: str, title: str) -> str:
+def kernel_source(form: LoweredFunction, dtype: str, title: str) -> str:
     """CUDA source of one function."""
     text = [state_text(form, dtype, title), batch_text(form)]
     if has_rows(form, dtype):
@@ -54,22 +55,22 @@ def kernel_source(form: Form, dtype: str, title: str) -> str:
     return "\n".join(text)
 
 
-def has_rows(form: Form, dtype: str) -> bool:
+def has_rows(form: LoweredFunction, dtype: str) -> bool:
     """Whether a block's rows fit into shared memory."""
     return BLOCK * row_width(form) * (8 if dtype == "float64" else 4) <= SHARED_BYTES
 
 
-def row_width(form: Form) -> int:
+def row_width(form: LoweredFunction) -> int:
     """Numbers of one state in shared memory: all its inputs, then its result in their place."""
     return max(sum(form.sizes), form.size_out)
 
 
-def launch_bounds(form: Form) -> str:
+def launch_bounds(form: LoweredFunction) -> str:
     """Threads of a block and, for long straight-line code, how few blocks a processor may hold."""
     return f"__launch_bounds__({BLOCK}{', 1' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
 
 
-def state_text(form: Form, dtype: str, title: str) -> str:
+def state_text(form: LoweredFunction, dtype: str, title: str) -> str:
     """Types, sine and cosine, and `thread_state`, which computes one state."""
     dialect = cuda_dialect(dtype)
     angles = max(form.angle_count, 1)
@@ -96,7 +97,7 @@ static __device__ __forceinline__ void thread_state(const real *restrict x, real
 """
 
 
-def batch_text(form: Form) -> str:
+def batch_text(form: LoweredFunction) -> str:
     """The kernel for arrays of any strides."""
     given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
     given += ["real *restrict out, place step, place pitch", "place n"]
@@ -123,7 +124,7 @@ extern "C" __global__ void {launch_bounds(form)} appell_batch(
 """
 
 
-def rows_text(form: Form) -> str:
+def rows_text(form: LoweredFunction) -> str:
     """The kernel for contiguous rows; an input with step 0 is one row for all states."""
     given = [f"const real *restrict in{k}, place step{k}" for k in range(len(form.sizes))]
     given += ["real *restrict out", "place n"]
@@ -171,7 +172,7 @@ extern "C" __global__ void {launch_bounds(form)} appell_rows(
 """
 
 
-def _starts(form: Form) -> list[int]:
+def _starts(form: LoweredFunction) -> list[int]:
     """Where each input begins in x."""
     return [sum(form.sizes[:k]) for k in range(len(form.sizes))]
 

@@ -13,12 +13,12 @@ from appell.arrays import require_finite_result, result_array
 from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
 from appell.checks import require_finite
 from appell.compiler.targets.cuda.arrays import any_bad, as_batch, entered, kind_of, require_unit_quaternions
-from appell.compiler.targets.cuda.device import cupy, telling
+from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
 from appell.compiler.targets.cuda.kernel import CudaKernel, build
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request, Signature
+    from appell.algorithms.function_spec import FunctionSpec, Signature
     from appell.compiler.evaluate import ActiveKernel
     from appell.compiler.options import Options
     from appell.compiler.provider import Provider
@@ -39,13 +39,13 @@ class CudaTarget:
         """Number of the current device."""
         return cupy().cuda.Device().id
 
-    def cached(self, provider: Provider, request: Request, signature: Signature) -> None:
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> None:
         """`build` looks into the cache itself."""
 
-    def build(self, provider: Provider, request: Request, signature: Signature) -> CudaKernel:
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> CudaKernel:
         dtype = self.options.dtype
-        form = lambda: provider.form(request, "cuda", dtype)  # noqa: E731
-        return build(provider.key(request), form, signature, dtype, request.function)
+        form = lambda: provider.lowered(spec, "cuda", dtype)  # noqa: E731
+        return build(provider.key(spec), form, signature, dtype, spec.function)
 
     def stack_wrenches(self, external_forces: Mapping[str, Any], check: bool) -> Any:
         cp = cupy()
@@ -57,13 +57,13 @@ class CudaTarget:
     def call(
         self,
         provider: Provider,
-        request: Request,
+        spec: FunctionSpec,
         active: ActiveKernel,
         values: list[Any],
         out: Any | None,
         check: bool,
     ) -> Any:
-        call = _Call(self.options, provider, request, active, check)
+        call = _Call(self.options, provider, spec, active, check)
         result = call.fast_path(values, out)
         if result is not None:
             return call.checked([x.T for x in values] if self.columns else values, result) if check else result
@@ -72,7 +72,7 @@ class CudaTarget:
             return call.from_host(values, out)
         if out is not None and kind_of((out,)) is None:
             raise ArgumentError("out is an array on the host, but the inputs are on the GPU. Pass a GPU array.")
-        with kind.stream(), telling(request.function):
+        with kind.stream(), translate_gpu_errors(spec.function):
             target = None if out is None else entered("out", out, self.options.dtype)
             result = call.on_device(values, target)
             return kind.leave(result) if out is None else out
@@ -82,9 +82,9 @@ class _Call:
     """One call of a function."""
 
     def __init__(
-        self, options: Options, provider: Provider, request: Request, active: ActiveKernel, check: bool
+        self, options: Options, provider: Provider, spec: FunctionSpec, active: ActiveKernel, check: bool
     ) -> None:
-        self.name, self.quaternions, self.check = request.function, provider.quaternions, check
+        self.name, self.quaternions, self.check = spec.function, provider.quaternions, check
         self.signature = active.signature
         self.kernel: Any = active.kernel
         self.dtype, self.columns = options.dtype, options.layout == "columns"
@@ -109,7 +109,7 @@ class _Call:
         fits = type(result) is cp.ndarray and result.shape == expected and result.dtype == self.dtype
         if not (fits and result.flags.c_contiguous) or any(result.data.ptr == array.data.ptr for array in inputs):
             return None
-        with telling(self.name):
+        with translate_gpu_errors(self.name):
             if self.columns:
                 self.kernel.run_strided(inputs, [(1, count)] * (len(inputs) + 1), result, count)
             else:
@@ -154,7 +154,7 @@ class _Call:
         result = result_array(out, shape, self.dtype)
         flat = np.empty((count, entries), self.dtype)
         bytes_of_state = flat.itemsize * (entries + sum(size for _, size in named))
-        with telling(self.name):
+        with translate_gpu_errors(self.name):
             piece = max(1, int(cp.cuda.Device().mem_info[0] * PIECE) // bytes_of_state)
             for start in range(0, count, piece):
                 part = [cp.asarray(np.ascontiguousarray(array[start : start + piece])) for array in arrays]

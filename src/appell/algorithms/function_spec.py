@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from appell.errors import ArgumentError
-
-if TYPE_CHECKING:
-    pass
-    pass
-
 
 REFERENCE_FRAMES = ("LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED")
 
 
 @dataclass(frozen=True)
-class Request:
+class FunctionSpec:
     """Which function of a robot is wanted.
 
     Attributes:
@@ -30,41 +24,47 @@ class Request:
 
     function: str
     method: str | None = None
-    gravity: bool = False
-    forces: tuple[str, ...] = ()
+    gravity_input: bool = False
+    force_frames: tuple[str, ...] = ()
     frame: str | None = None
     reference: str = "LOCAL_WORLD_ALIGNED"
-    parameters: bool = False
+    parameter_input: bool = False
 
 
-def as_request(function: str | Request) -> Request:
+def as_function_spec(function: str | FunctionSpec) -> FunctionSpec:
     """Read `function`, `function@method`, `function:frame` or `function:frame:REFERENCE`.
 
     Example:
-        >>> as_request("jacobian:tool0:LOCAL").frame
+        >>> as_function_spec("jacobian:tool0:LOCAL").frame
         'tool0'
-        >>> as_request("inverse_dynamics@newton_euler").method
+        >>> as_function_spec("inverse_dynamics@newton_euler").method
         'newton_euler'
     """
-    if isinstance(function, Request):
+    if isinstance(function, FunctionSpec):
         return function
     if not isinstance(function, str):
-        raise ArgumentError(f"a function to export must be a name or a Request, got {type(function).__name__}.")
+        raise ArgumentError(f"a function to export must be a name or a FunctionSpec, got {type(function).__name__}.")
     name, _, frame = function.strip().partition(":")
     name, _, method = name.partition("@")
     start, _, tail = frame.rpartition(":")
     if start and tail in REFERENCE_FRAMES:
-        return Request(name, method or None, frame=start, reference=tail)
-    return Request(name, method or None, frame=frame or None)
+        return FunctionSpec(name, method or None, frame=start, reference=tail)
+    return FunctionSpec(name, method or None, frame=frame or None)
 
 
-def describe(request: Request) -> str:
-    """A request in words, as `functions=` takes it."""
-    method = f"@{request.method}" if request.method else ""
-    frame = f":{request.frame}" if request.frame else ""
-    seen = f":{request.reference}" if request.frame and request.reference != Request.reference else ""
-    with_ = [name for name in ("gravity", "forces", "parameters") if getattr(request, name)]
-    return f"{request.function}{method}{frame}{seen}{' with ' + ', '.join(with_) if with_ else ''}"
+def describe(spec: FunctionSpec) -> str:
+    """A spec in words, as `functions=` takes it."""
+    method = f"@{spec.method}" if spec.method else ""
+    frame = f":{spec.frame}" if spec.frame else ""
+    seen = f":{spec.reference}" if spec.frame and spec.reference != FunctionSpec.reference else ""
+    inputs = optional_inputs(spec)
+    return f"{spec.function}{method}{frame}{seen}{' with ' + ', '.join(inputs) if inputs else ''}"
+
+
+def optional_inputs(spec: FunctionSpec) -> list[str]:
+    """Names of the inputs besides the state: gravity, forces, parameters."""
+    inputs = {"gravity": spec.gravity_input, "forces": spec.force_frames, "parameters": spec.parameter_input}
+    return [name for name, given in inputs.items() if given]
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from appell.algorithms.system import System
 from appell.compiler.c import functions_text
-from appell.compiler.emit import Dialect, Plan, plan, write
-from appell.compiler.listing import listing
+from appell.compiler.emit import Dialect, EmissionPlan, plan_emission, write
+from appell.compiler.operations import list_operations
 from appell.compiler.rolled.programs import rolled
 from appell.compiler.simplify import simplify
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
-    from appell.algorithms.request import Request
+    from appell.algorithms.function_spec import FunctionSpec
 
 
-class Form(Protocol):
+class LoweredFunction(Protocol):
     """A function of a robot, ready to be written.
 
     Attributes:
@@ -58,7 +58,7 @@ class Form(Protocol):
 class StraightLine:
     """Every operation is a statement, every number of the robot a constant: the fastest code for short recursions."""
 
-    planned: Plan
+    planned: EmissionPlan
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -98,9 +98,9 @@ LONGER: dict[str, dict[str | tuple[str, str], float]] = {
 humanoid (docs/decisions/0005)."""
 
 
-def choose(system: System, request: Request, target: str = "cpu", dtype: str = "float64") -> Form:
+def lower_function(system: System, spec: FunctionSpec, target: str = "cpu", dtype: str = "float64") -> LoweredFunction:
     """The form of a function: rolled where the recursion is long (see `rolled`), else straight-line."""
-    scales, name = LONGER.get(target, {}), request.function
+    scales, name = LONGER.get(target, {}), spec.function
     scale = scales.get(name, scales.get((name, dtype), 1.0))
-    long = None if system.recursion is None else rolled(system.recursion, request, scale)
-    return long or StraightLine(plan(simplify(listing(trace(system, request).graph))))
+    long = None if system.recursion is None else rolled(system.recursion, spec, scale)
+    return long or StraightLine(plan_emission(simplify(list_operations(trace(system, spec).graph))))

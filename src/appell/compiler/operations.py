@@ -5,19 +5,67 @@ Every operation is named, writes one value and is written once (single assignmen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
     import casadi
 
-OPERATIONS = (
-    "add", "sub", "mul", "div", "neg", "sq", "twice", "inv", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
-    "exp", "log", "pow", "fabs", "fmin", "fmax", "sign",
-)  # fmt: skip
-"""What a listing may contain beside inputs and constants: the lower-case names of CasADi's operation codes."""
+
+class OperationKind(NamedTuple):
+    """What the library has to know of an operation, for every use of it.
+
+    Attributes:
+        arity: number of arguments.
+        numpy: how it is interpreted, on arrays of lanes.
+        text: C with an operator; None where it is a function of libm, or written by each dialect.
+        counted_as: how the papers count it (`appell.compiler.count.Counts`), if at all.
+        latency: cycles until a result can be used, of current processors.
+        commutative: whether the order of arguments does not matter.
+    """
+
+    arity: int
+    numpy: Callable[..., Any]
+    text: str | None = None
+    counted_as: str | None = None
+    latency: int = 4
+    commutative: bool = False
+
+
+OPERATIONS = {
+    "add": OperationKind(2, np.add, "{0} + {1}", "add", 3, commutative=True),
+    "sub": OperationKind(2, np.subtract, "{0} - {1}", "add", 3),
+    "mul": OperationKind(2, np.multiply, "{0} * {1}", "mul", commutative=True),
+    "div": OperationKind(2, np.divide, "{0} / {1}", "div", 13),
+    "neg": OperationKind(1, np.negative, "-{0}", latency=1),
+    "sq": OperationKind(1, np.square, "{0} * {0}", "mul"),
+    "twice": OperationKind(1, lambda a: a + a, "{0} + {0}", "add", 3),
+    "inv": OperationKind(1, np.reciprocal, "{one} / {0}", "div", 13),
+    "sqrt": OperationKind(1, np.sqrt, None, "div", 20),
+    "sin": OperationKind(1, np.sin, None, "trig"),
+    "cos": OperationKind(1, np.cos, None, "trig"),
+    "tan": OperationKind(1, np.tan),
+    "asin": OperationKind(1, np.arcsin),
+    "acos": OperationKind(1, np.arccos),
+    "atan": OperationKind(1, np.arctan),
+    "atan2": OperationKind(2, np.arctan2),
+    "exp": OperationKind(1, np.exp),
+    "log": OperationKind(1, np.log),
+    "pow": OperationKind(2, np.power),
+    "fabs": OperationKind(1, np.abs),
+    "fmin": OperationKind(2, np.fmin, commutative=True),
+    "fmax": OperationKind(2, np.fmax, commutative=True),
+    "sign": OperationKind(1, np.sign),
+}
+"""Operations besides inputs and constants: the lower-case names of CasADi's operation codes."""
+
+LIBM = tuple(name for name, kind in OPERATIONS.items() if kind.text is None and name != "sign")
+"""Operations that are functions of libm; C has no sign, which every dialect writes by comparisons."""
 
 
 class Operation(NamedTuple):
@@ -29,7 +77,7 @@ class Operation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Listing:
+class OperationList:
     """The operations of one function.
 
     Attributes:
@@ -46,7 +94,7 @@ class Listing:
         return sum(self.sizes)
 
 
-def listing(graph: casadi.Function) -> Listing:
+def list_operations(graph: casadi.Function) -> OperationList:
     """Read a graph of scalars. Equal constants become one value, as do repeated reads of an input."""
     import casadi
 
@@ -78,9 +126,9 @@ def listing(graph: casadi.Function) -> Listing:
         else:
             raise CompileError(
                 f"{graph.name()}: operation {_name(code)} has no translation to C. "
-                f"Known: {', '.join(OPERATIONS)}; add it to appell.compiler.emit."
+                f"Known: {', '.join(OPERATIONS)}; add it to appell.compiler.operations."
             )
-    return Listing(sizes, tuple(operations), tuple(outputs))
+    return OperationList(sizes, tuple(operations), tuple(outputs))
 
 
 def _name(code: int) -> str:
