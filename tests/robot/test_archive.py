@@ -88,9 +88,7 @@ def test_operations_come_back_exactly(robot, file, request):
         assert stored.form == lower_function(robot.system, stored.spec)
         for dtype in ("float32", "float64"):
             assert store.signature(stored.spec) == robot.system.signature(stored.spec)
-            assert store.lowered(stored.spec, "cuda", dtype) == lower_function(
-                robot.system, stored.spec, "cuda", dtype
-            )
+            assert store.lowered(stored.spec, "cuda", dtype) == lower_function(robot.system, stored.spec, "cuda", dtype)
 
 
 def test_what_is_known_of_the_robot(puma_file):
