@@ -39,7 +39,7 @@ def identified(**options):
         ({"estimator": {"weights": [-1, 2]}}, r"weights is \[-1.0, 2.0\], expected \(2,\) positive numbers"),
         ({"estimator": {"weights": ["a", "b"]}}, r"weights is \['a', 'b'\], expected real numbers"),
         ({"estimator": {"weights": "heavy"}}, "unknown weights 'heavy'"),
-        ({"transmission": {"torque_constants": [1, 2, 3]}}, r"has shape \(3,\), expected \(2,\), one per joint joint1, joint2"),
+        ({"transmission": {"torque_constants": [1, 2, 3]}}, r"has shape \(3,\), expected \(2,\), one per joint"),
         ({"transmission": {"torque_constants": [1, np.nan]}}, r"torque_constants\[1\] is nan, expected a finite number"),
         ({"transmission": {"ratio": [1.0, 2.0, 3.0]}}, "transmission has 3 joints, 'planar2r' has nq = 2"),
         ({"holdout": {"every": 1}}, "every is 1, expected 0 .* or an integer >= 2"),
@@ -122,7 +122,7 @@ def test_robots_without_joints_have_no_base_parameters():
         ("0,1,2,3,4\n1,1,2,3,4\n", "data.csv: no header: the first line has numbers only"),
         ("t,q1,q2,tau1,tau2\n", "data.csv: no rows below the header"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n\n1,1,a,3,4\n", "data.csv:4: 'a' in column 'q2' is not a number"),
-        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n1,1,3,4\n", "data.csv:3: the row has 4 cells, the header 5 names"),
+        ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n1,1,3,4\n", "data.csv:3: 4 cells, the header has 5 names"),
         (b"\xff\xfe\x00\x81", "data.csv: not a text file"),
     ],
 )

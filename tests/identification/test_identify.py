@@ -210,7 +210,7 @@ def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
         ({"estimator": Estimator(weights="none")}, "unknown weights 'none'"),
         ({"filtering": Filtering(900.0)}, "cutoff is 900 Hz, expected between 0 and 125 Hz"),
         ({"terms": ["viscose"]}, "Did you mean 'viscous'"),
-        ({"transmission": Transmission([[1.0, 2.0]])}, "expected gear ratios"),
+        ({"transmission": Transmission([[1.0, 2.0]])}, "expected ratios"),
         (
             {"estimator": Estimator(prior=appell.load("planar2r"))},
             "prior 'planar2r' does not have the structure of 'puma560': 2 moving links, expected 6",

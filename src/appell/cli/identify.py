@@ -5,8 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import OK, Command, add_json, add_renamed_option, add_robot, load_robot, print_result
-from appell.errors import ArgumentError, unknown_name_message
+from appell.cli.common import (
+    OK,
+    Command,
+    add_json,
+    add_renamed_option,
+    add_robot,
+    load_robot,
+    parse_number,
+    print_result,
+)
+from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.identification.result import Identification
@@ -16,39 +25,27 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument(
-        "data", help="CSV file with columns t, q_JOINT and tau_JOINT of every joint, or .npz with t, q, tau"
-    )
-    parser.add_argument("--report", metavar="OUT.html", help="write a page with tables and figures")
-    parser.add_argument("--urdf", metavar="OUT.urdf", help="write the identified robot (with --physical)")
-    parser.add_argument(
-        "--physical", action="store_true", help="physically consistent links; starts from the description"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("data", help="CSV file with columns t, q_JOINT and tau_JOINT of every joint, or .npz with t, q, tau")
+    add("--report", metavar="OUT.html", help="write a page with tables and figures")
+    add("--urdf", metavar="OUT.urdf", help="write the identified robot (with --physical)")
+    add("--physical", action="store_true", help="physically consistent links; starts from the description")
+    add(
         "--terms", default="rotor,viscous,coulomb,offset", metavar="LIST",
         help="regressor terms besides the link inertias (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--coupling", metavar="A,B", help="two joints whose velocities add up at one motor")
-    parser.add_argument(
+    add("--coupling", metavar="A,B", help="two joints whose velocities add up at one motor")
+    add(
         "--torque-constants",
         metavar="LIST",
         help="one per joint, separated by commas: tau = constant * recorded [N m/A]",
     )
-    parser.add_argument(
-        "--width", type=float, default=0.05, help="velocity over which Coulomb friction is smoothed [rad/s, m/s]"
-    )
-    parser.add_argument(
-        "--cutoff", type=float, help="cut-off of the zero-phase filter [Hz] (default: from the spectrum)"
-    )
-    parser.add_argument("--decimation", type=int, metavar="N", help="keep one sample in N")
-    parser.add_argument("--solver", default="qr", help="qr, svd, pinv or ridge (default: %(default)s)")
-    parser.add_argument(
-        "--weights", default="iterated", help="equal, residual, iterated or robust (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--holdout-every", type=int, default=5, metavar="N",
-        help="leave one block of half a second in N out of the fit and predict it (default: %(default)s)",
-    )  # fmt: skip
+    add("--width", type=float, default=0.05, help="velocity over which Coulomb friction is smoothed [rad/s, m/s]")
+    add("--cutoff", type=float, help="cut-off of the zero-phase filter [Hz] (default: from the spectrum)")
+    add("--decimation", type=int, metavar="N", help="keep one sample in N")
+    add("--solver", default="qr", help="qr, svd, pinv or ridge (default: %(default)s)")
+    add("--weights", default="iterated", help="equal, residual, iterated or robust (default: %(default)s)")
+    add("--holdout-every", type=int, default=5, metavar="N", help="predict one half second in N (default: %(default)s)")
     for old, new in (("--columns", "--terms"), ("--gains", "--torque-constants"), ("--hold-out", "--holdout-every")):
         add_renamed_option(parser, old, new)
     add_json(parser)
@@ -82,32 +79,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _terms(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorTerm]:
     """Terms by name, Coulomb friction with its width, and the coupling of two joints."""
+    from appell.checks import require_choice
     from appell.identification import Coulomb, Coupling
 
     names = [name for name in arguments.terms.split(",") if name]
     terms: list[str | RegressorTerm] = [Coulomb(arguments.width) if name == "coulomb" else name for name in names]
     if arguments.coupling:
         pair = arguments.coupling.split(",")
-        for name in pair:
-            if name not in robot.qd_names:
-                raise ArgumentError(unknown_name_message("joint", name, robot.qd_names))
-        if len(pair) != 2:
+        indices = [robot.qd_names.index(require_choice("joint", name, robot.qd_names)) for name in pair]
+        if len(indices) != 2:
             raise ArgumentError(f"--coupling is {arguments.coupling!r}, expected two joints: A,B.")
-        first, second = (robot.qd_names.index(name) for name in pair)
-        terms.append(Coupling(first, second, arguments.width))
+        terms.append(Coupling(indices[0], indices[1], arguments.width))
     return terms
 
 
 def _transmission(arguments: argparse.Namespace) -> Any:
     from appell.identification import Transmission
 
-    text = arguments.torque_constants
-    if not text:
-        return None
-    try:
-        return Transmission(torque_constants=[float(x) for x in text.split(",")])
-    except ValueError:
-        raise ArgumentError(f"--torque-constants is {text!r}, expected numbers separated by commas.") from None
+    texts = arguments.torque_constants.split(",") if arguments.torque_constants else []
+    constants = [parse_number(text, "--torque-constants") for text in texts]
+    return Transmission(torque_constants=constants) if constants else None
 
 
 def _load_described(arguments: argparse.Namespace) -> Robot:

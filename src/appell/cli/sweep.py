@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--random", type=int, metavar="N", help="number of random states (default: 10000)")
     which.add_argument("--grid", type=int, metavar="K", help="K points per coordinate between its limits, at rest")
-    which.add_argument(
-        "--states", metavar="FILE", help="CSV file with columns q, qd, qdd or tau, or .npz with such arrays"
-    )
+    which.add_argument("--states", metavar="FILE", help="CSV file with q, qd, qdd or tau, or .npz with such arrays")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random states (default: %(default)s)")
     parser.add_argument("--out", metavar="FILE", help="write states and results as .npz or .csv")
     parser.add_argument("--plot", metavar="FILE", help="write histograms of the results")
@@ -49,26 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         states = random_states(robot, 10_000 if arguments.random is None else arguments.random, arguments.seed)
     start = time.perf_counter()
-    result = sweep(
-        robot,
-        function_names(arguments),
-        states,
-        dtype=arguments.dtype,
-        threads=arguments.threads,
-        progress=lambda share: show(share, f"{len(states)} states", time.perf_counter() - start),
-    )
+
+    def show_progress(share: float) -> None:
+        show(share, f"{len(states)} states", time.perf_counter() - start)
+
+    options = {"dtype": arguments.dtype, "threads": arguments.threads, "progress": show_progress}
+    result = sweep(robot, function_names(arguments), states, **options)
     finish()
-    written = []
-    for path, write in ((arguments.out, result.save), (arguments.plot, result.plot)):
-        if path:
-            write(path)
-            written.append(path)
+    if arguments.out:
+        result.save(arguments.out)
+    if arguments.plot:
+        result.plot(arguments.plot)
+    written = [path for path in (arguments.out, arguments.plot) if path]
     text = "\n".join([str(result.table()), *(f"written: {path}" for path in written)])
-    print_result(
-        arguments,
-        text,
-        {**result.table().as_dict(), "states": len(states), "seconds": result.seconds, "files": written},
-    )
+    data = {**result.table().as_dict(), "states": len(states), "seconds": result.seconds, "files": written}
+    print_result(arguments, text, data)
     return OK
 
 

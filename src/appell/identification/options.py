@@ -44,9 +44,7 @@ class Transmission:
         N = np.asarray(self.ratio, dtype=float)
         N = np.diag(N) if N.ndim == 1 else N
         if N.ndim != 2 or N.shape[0] != N.shape[1] or not np.isfinite(N).all() or np.linalg.matrix_rank(N) < len(N):
-            raise ArgumentError(
-                f"ratio has shape {N.shape}, expected gear ratios (nv,) or an invertible matrix (nv, nv)."
-            )
+            raise ArgumentError(f"ratio has shape {N.shape}, expected ratios (nv,) or an invertible matrix (nv, nv).")
         return N
 
     def joint_coordinates(self, motor_angles: ArrayLike) -> np.ndarray:
@@ -67,14 +65,10 @@ class Transmission:
         N, n = self.matrix, robot.nv
         if N is not None and (robot.nq, n) != (len(N), len(N)):
             raise ArgumentError(f"transmission has {len(N)} joints, {robot.name!r} has nq = {robot.nq} and nv = {n}.")
-        constants = require_real_array(
-            "torque_constants", 1.0 if self.torque_constants is None else self.torque_constants
-        )
-        if require_finite("torque_constants", constants).shape not in ((), (1,), (n,), (n, n)):
-            names = ", ".join(robot.joint_names)
-            raise ArgumentError(
-                f"torque_constants has shape {constants.shape}, expected ({n},), one per joint {names}, or ({n}, {n})."
-            )
+        name, constants = "torque_constants", self.torque_constants
+        shape = () if constants is None else require_finite(name, require_real_array(name, constants)).shape
+        if shape not in ((), (1,), (n,), (n, n)):
+            raise ArgumentError(f"{name} has shape {shape}, expected ({n},), one per joint, or ({n}, {n}).")
 
     coordinates = renamed_attribute("coordinates", "joint_coordinates")
     torques = renamed_attribute("torques", "joint_forces")
@@ -107,10 +101,8 @@ class Estimator:
     Attributes:
         solver: `"qr"`, `"svd"`, `"pinv"` or `"ridge"` (parameter by generalized cross-validation).
         weights: weights of the joints: `"equal"`, `"residual"` (1 / variance of the residuals of a first fit), `"iterated"`
-            (repeated until they converge), `"robust"` (with Huber weights of the samples, for data with outliers), or
-            numbers (nv,).
-        prior: a robot of the same structure, whose parameters complete those that the motion does not determine; by
-            default the robot that is identified.
+            (repeated until they converge), `"robust"` (with Huber weights of the samples), or numbers (nv,).
+        prior: a robot of the same structure with parameters for what the motion does not determine; the robot by default.
         prior_std: relative standard deviation of the prior's links in a physical fit.
     """
 
@@ -166,8 +158,5 @@ class Holdout:
     def __post_init__(self) -> None:
         every = as_real(self.every)
         if not every.is_integer() or every < 0 or every == 1:
-            raise ArgumentError(
-                f"every is {self.every!r}, expected 0 (fit all samples) or an integer >= 2: one block of time in this many is "
-                "left out of the fit."
-            )
+            raise ArgumentError(f"every is {self.every!r}, expected 0 (fit all samples) or an integer >= 2.")
         require_positive("block", self.block, "s")

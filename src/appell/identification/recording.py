@@ -47,15 +47,14 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     if path.suffix == ".npz":
         return _from_npz(path)
     header = _header(path)
-    places = {
-        prefix: [_column(header, prefix, k, name, path) for k, name in enumerate(robot.qd_names)]
-        for prefix in ("q", "tau")
-    }
+    q, tau = (
+        [_column(header, prefix, k, name, path) for k, name in enumerate(robot.qd_names)] for prefix in ("q", "tau")
+    )
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise IdentificationError(f"{path.name}: no column 't' in the header: {', '.join(header)}.")
-    table = _numbers(path, header, {time, *places["q"], *places["tau"]})
-    return Recording(table[:, time], table[:, places["q"]], table[:, places["tau"]])
+    table = _numbers(path, header, {time, *q, *tau})
+    return Recording(table[:, time], table[:, q], table[:, tau])
 
 
 def _from_npz(path: Path) -> Recording:
@@ -131,14 +130,13 @@ def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
                 continue
             if len(cells) != len(header):
                 raise IdentificationError(
-                    f"{path.name}:{line}: the row has {len(cells)} cells, the header {len(header)} names."
+                    f"{path.name}:{line}: {len(cells)} cells, the header has {len(header)} names."
                 )
             values = [_value(cell) for cell in cells]
             for k in sorted(used):
-                if values[k] is None and cells[k].strip():
-                    raise IdentificationError(
-                        f"{path.name}:{line}: {cells[k].strip()!r} in column {header[k]!r} is not a number."
-                    )
+                cell = cells[k].strip()
+                if values[k] is None and cell:
+                    raise IdentificationError(f"{path.name}:{line}: {cell!r} in column {header[k]!r} is not a number.")
             rows.append([float("nan") if value is None else value for value in values])
     return np.array(rows, ndmin=2)
 

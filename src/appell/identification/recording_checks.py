@@ -40,9 +40,7 @@ def require_recording(robot: Robot, t: Any, q: Any, tau: Any) -> Recording:
             )
     if len({len(array) for array in recording}) > 1:
         lengths = ", ".join(f"{name} has {len(x)}" for name, x in zip(recording._fields, recording, strict=True))
-        raise IdentificationError(
-            f"the recordings differ in length: {lengths} samples. Cut them to the same interval of time."
-        )
+        raise IdentificationError(f"the arrays differ in length: {lengths} samples. Cut them to the same interval.")
     if len(recording.t) < 20:
         raise IdentificationError(f"the recording has {len(recording.t)} samples, expected at least 20.")
     return recording
@@ -53,9 +51,7 @@ def require_usable(robot: Robot, recording: Recording) -> None:
     t, q, tau = recording
     require_complete(robot, recording)
     if not tau.any():
-        raise IdentificationError(
-            "tau is 0 in all samples: no force was recorded. Check the sensors and the torque constants."
-        )
+        raise IdentificationError("tau is 0 in all samples: no force was recorded. Check sensors and torque constants.")
     require_even_times(t)
     require_seconds(robot, t, q)
     require_radians(robot, t, q)
@@ -98,9 +94,7 @@ def require_even_times(t: np.ndarray) -> None:
 def require_seconds(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
     """Raise for times in milliseconds: long sampling periods, and minutes for a joint's travel or for 1 rad of it.
 
-    Both must hold, for the joint that travels farthest, so that slow recordings pass: slow motions if sampled at more than
-    20 Hz, rare samples if the travel is crossed in 100 s. Read as seconds, milliseconds at 1 kHz and 1 rad/s are 1 s between
-    samples and 1000 s per radian.
+    Both must hold, for the joint that travels farthest: slow motions pass if sampled often, rare samples if motion is fast.
     """
     step, k = float(t[1] - t[0]), int(np.argmax(np.ptp(q, axis=0)))
     path, travel = float(np.abs(np.diff(q[:, k])).sum()), min(float(np.ptp(q[:, k])), 1.0)

@@ -146,9 +146,8 @@ class Identification:
         robot = self.nominal_robot
         checked = require_recording(robot, *recording)
         require_usable(robot, checked)
-        motion, decimation = (
-            filtered_motion(robot, checked, self.cutoff), default_decimation(self.cutoff, checked.period)
-        )  # fmt: skip
+        motion = filtered_motion(robot, checked, self.cutoff)
+        decimation = default_decimation(self.cutoff, checked.period)
         rows = Observations(robot, self.terms, self.base, motion, decimation, Holdout(every=0))
         return RelativeError.of(robot.qd_names, rows.forces, rows.predict(self.base_parameters))
 

@@ -171,7 +171,7 @@ class CustomTerm(RegressorTerm):
         columns, expected = np.asarray(self.function(q, qd, qdd), dtype=float), (*qd.shape, len(self.parameters))
         if columns.shape != expected:
             raise ArgumentError(
-                f"the columns of the term {self.parameters} have shape {columns.shape}, expected {expected}."
+                f"columns of the term {self.parameters} have shape {columns.shape}, expected {expected}."
             )
         return columns
 

@@ -79,9 +79,7 @@ def grid_states(robot: Robot, points: int) -> States:
     """
     require_tree("robot", robot, NO_TREE)
     if robot.tree.quaternions:
-        raise ArgumentError(
-            f"{robot.name} has joints with quaternions, for which a grid is not defined. Use random states."
-        )
+        raise ArgumentError(f"{robot.name} has quaternions, for which a grid is not defined. Use random states.")
     if points < 2 or points**robot.nq > MAX_STATES:
         raise ArgumentError(
             f"a grid of {points} points in {robot.nq} coordinates has {points**robot.nq:.3g} states, expected at most "
