@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +30,7 @@ def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:
     if not (np.isfinite(factors).all() and (factors > 0.0).all()):
         raise ArgumentError(f"factor is {factor!r}, expected positive numbers.")
     bodies = tuple(
-        replace(body, mass=body.mass * f, inertia=_times(body.inertia, f))
+        replace(body, mass=body.mass * f, inertia=cast("Six", tuple(x * f for x in body.inertia)))
         for body, f in zip(robot.bodies, factors.tolist(), strict=True)
     )
     return replace(robot, bodies=bodies)
-
-
-def _times(inertia: Six, factor: float) -> Six:
-    xx, xy, xz, yy, yz, zz = inertia
-    return xx * factor, xy * factor, xz * factor, yy * factor, yz * factor, zz * factor

@@ -31,7 +31,7 @@ class RealClock:
     real = True
 
     def __init__(self) -> None:
-        self.start_time = time.perf_counter()
+        self.start()
 
     def start(self) -> None:
         self.start_time = time.perf_counter()
