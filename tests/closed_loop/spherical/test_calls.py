@@ -230,5 +230,5 @@ def test_c_for_a_controller_computes_the_same(tmp_path):
 @pytest.mark.parametrize("name", ["agile_wrist", "four_bar"])
 def test_closed_equations_are_for_trees(name):
     pytest.importorskip("sympy")
-    with pytest.raises(appell.ArgumentError, match="expected an appell.Robot, a kinematic tree"):
+    with pytest.raises(appell.ArgumentError, match="a kinematic tree"):
         appell.equations(appell.load(name))
