@@ -28,9 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_result(arguments, table, table.as_dict())
         return OK
     robot = load_robot(arguments)
-    tree = spanning_tree(robot)
-    first = getattr(robot, "first_coordinates", tree.first_coordinates)
-    tables = (body_table(tree), joint_table(tree, first), *loop_tables(robot), count_table(robot))
+    tree = robot.spanning_tree
+    tables = (body_table(tree), joint_table(tree, robot.first_coordinates), *loop_tables(robot), count_table(robot))
     mass = sum(body.mass for body in tree.bodies)
     head = (
         f"{robot.name}: {len(tree.bodies)} bodies, {len(tree.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
@@ -51,23 +50,17 @@ def built_in_table() -> Table:
     rows = []
     for name in appell.robots.names():
         robot = appell.load(name)
-        kind = "closed loops" if spanning_tree(robot) is not robot else "tree"
-        rows.append((name, kind, robot.nq, robot.nv, len(spanning_tree(robot).bodies)))
+        kind = "closed loops" if robot.closure_names else "tree"
+        rows.append((name, kind, robot.nq, robot.nv, len(robot.spanning_tree.bodies)))
     return Table("Built-in robots", ("name", "kind", "nq", "nv", "bodies"), tuple(rows))
-
-
-def spanning_tree(robot: Any) -> Robot:
-    """The robot, or the spanning tree of one with closed loops."""
-    return getattr(robot, "spanning_tree", robot)
 
 
 def loop_tables(robot: Any) -> tuple[Table, ...]:
     """Independent velocities, actuators and loop closures of a robot with closed loops."""
-    if spanning_tree(robot) is robot:
+    if not robot.closure_names:
         return ()
     rows = [("independent velocities", ", ".join(robot.qd_names)), ("actuators", ", ".join(robot.actuator_names))]
-    closures = getattr(robot, "closures", ())
-    rows += [(f"loop closure {c.name}", f"{c.kind}: {c.body1}, {c.body2}") for c in closures]
+    rows += [(f"loop closure {c.name}", f"{c.kind}: {c.body1}, {c.body2}") for c in robot.closures]
     return (Table("Closed loops", ("", "names"), tuple(rows)),)
 
 

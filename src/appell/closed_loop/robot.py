@@ -79,6 +79,11 @@ class ClosedLoopRobot(AnyRobot):
         """Names of all joints with coordinates, in the order of q."""
         return self.spanning_tree.joint_names
 
+    @property
+    def first_coordinates(self) -> Mapping[str, tuple[int, int]]:
+        """Indices of the first coordinate of each joint in q, and of its first velocity in those of all joints."""
+        return self.spanning_tree.first_coordinates
+
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """Names of the entries of q: `joint`, or `joint[k]` for joints with several coordinates."""
@@ -200,6 +205,10 @@ class ClosedLoopRobot(AnyRobot):
         from appell.closed_loop.singularity import singularity_at
 
         return singularity_at(self.system, np.asarray(q, dtype=float))
+
+    def neutral_configuration(self) -> np.ndarray:
+        """The reference configuration, (nq,)."""
+        return np.array(self.reference_configuration)
 
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random closed configurations near the reference configuration, (count, nq)."""

@@ -1,4 +1,4 @@
-"""What every robot has: trees, closed loops and spherical robots alike."""
+"""Members that every robot has: trees, closed loops and spherical robots."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from appell.compiler.evaluate import Evaluator, evaluator_of
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from appell.algorithms.system import System
+    from appell.robot.robot import Robot
 
 
 class AnyRobot(Dynamics, ABC):
@@ -31,6 +34,9 @@ class AnyRobot(Dynamics, ABC):
         q_names, qd_names, actuator_names: a name for every entry of q, qd and tau.
         body_names: bodies, which are also frames.
         closure_names: loop closures, or legs; empty for trees.
+        closures: the loop closures; empty for trees and spherical robots.
+        spanning_tree: the robot without its loop closures; a tree is its own.
+        first_coordinates: indices of the first coordinate and velocity of each joint in q and qd.
         gravity_vector: [m/s²]
         initial_state: configuration and velocity at which a motion of interest begins, if there is one.
         rotors: links with a rotor; the last ones of `parameters` are theirs.
@@ -44,6 +50,9 @@ class AnyRobot(Dynamics, ABC):
     joint_names: tuple[str, ...]
     q_names: tuple[str, ...]
     body_names: tuple[str, ...]
+    closures: tuple[Any, ...]
+    spanning_tree: Robot
+    first_coordinates: Mapping[str, tuple[int, int]]
     gravity_vector: tuple[float, float, float]
     initial_state: tuple[tuple[float, ...], tuple[float, ...]] | None
     system: System
@@ -72,6 +81,22 @@ class AnyRobot(Dynamics, ABC):
     @abstractmethod
     def with_gravity(self, gravity: Sequence[float]) -> Self:
         """The same robot under another gravity vector [m/s²]."""
+
+    @abstractmethod
+    def neutral_configuration(self) -> np.ndarray:
+        """A configuration (nq,) to start from: zeros and unit quaternions for trees, the reference configuration of loops."""
+
+    @abstractmethod
+    def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random valid configurations (count, nq): within joint limits, with closed loops, not singular."""
+
+    def random_configuration(self, seed: int | np.random.Generator = 0) -> np.ndarray:
+        """One of `random_configurations`, (nq,)."""
+        return self.random_configurations(1, np.random.default_rng(seed))[0]
+
+    @abstractmethod
+    def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """Generalized forces of damping and friction, (..., nv); not part of `inverse_dynamics` and `bias`. [N m, N]"""
 
     @abstractmethod
     def simulation_model(self) -> Any:

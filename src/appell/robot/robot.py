@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.algorithms.system import TreeSystem
 from appell.model.description import Description
-from appell.model.joint_friction import joint_friction
+from appell.model.joint_friction import joint_friction, passive_forces
 from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from appell.robot.simulation_model import TreeSimulationModel
 
 
@@ -54,6 +56,29 @@ class Robot(Description, AnyRobot):
     def closure_names(self) -> tuple[str, ...]:
         """Names of loop closures: a tree has none."""
         return ()
+
+    @property
+    def spanning_tree(self) -> Robot:
+        """The robot itself: it has no loop closures."""
+        return self
+
+    @property
+    def closures(self) -> tuple[Any, ...]:
+        """Loop closures: a tree has none."""
+        return ()
+
+    def passive_forces(self, q: ArrayLike = (), qd: ArrayLike | None = None) -> np.ndarray:
+        """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). (..., nv) [N m, N]
+
+        They are not part of `inverse_dynamics` and `bias`: M qdd + bias = tau + passive_forces(q, qd). They do not depend on q:
+        `passive_forces(qd)` is the same.
+
+        Example:
+            >>> import appell
+            >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
+            True
+        """
+        return passive_forces(self, q if qd is None else qd)
 
     def simulation_model(self) -> TreeSimulationModel:
         """The interface that `appell.simulate` uses."""

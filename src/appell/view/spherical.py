@@ -59,11 +59,6 @@ class SphericalSubject(BaseSubject):
     def poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
         return {name: self.robot.pose(q, name) for name in self.robot.body_names}
 
-    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
-        poses, bodies = self.poses(q), self.robot.bodies
-        moments = [body.mass * (poses[body.name] @ [*body.com, 1.0])[:3] for body in bodies]
-        return np.sum(moments, axis=0) / (sum(body.mass for body in bodies) or 1.0)
-
 
 def _arcs(robot: SphericalRobot, reach: float) -> list[Shape]:
     """Links as arcs from their own joint's axis to the next, joints, and the platform as a star to the last axes."""

@@ -53,7 +53,7 @@ class RobotSubject(BaseSubject):
     @classmethod
     def from_robot(cls, robot: Any, folder: Path | None = None) -> RobotSubject:
         """The subject of a robot; `folder` is that of its description, for mesh files."""
-        tree, closures = getattr(robot, "spanning_tree", robot), getattr(robot, "closures", ())
+        tree, closures = robot.spanning_tree, robot.closures
         start = np.array(robot.reference_configuration) if closures else start_configuration(tree)
         size = robot_size(tree, start)
         visuals, notes = visual_shapes(tree, folder)
@@ -73,7 +73,7 @@ class RobotSubject(BaseSubject):
     @property
     def tree(self) -> Robot:
         """The spanning tree."""
-        return getattr(self.robot, "spanning_tree", self.robot)
+        return self.robot.spanning_tree
 
     def configuration(self, values: np.ndarray, near: np.ndarray) -> np.ndarray:
         """`near` itself if the loops do not close with these values."""

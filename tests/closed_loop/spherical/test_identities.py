@@ -114,6 +114,14 @@ def test_gravity_is_the_gradient_of_the_potential_energy(name):
 
 
 @over_robots
+def test_potential_energy_is_that_of_the_mass_at_the_centre_of_mass(name):
+    robot = ROBOTS[name]
+    q, _, _ = regular_states(robot)
+    weight = sum(body.mass for body in robot.bodies) * np.array(robot.gravity_vector)
+    assert_close(robot.potential_energy(q), -robot.center_of_mass(q) @ weight, tolerance=1e-13)
+
+
+@over_robots
 def test_gibbs_function_has_q_as_gradient_and_m_as_hessian(name):
     """S is quadratic in q̈, so that differences are exact."""
     robot = ROBOTS[name]

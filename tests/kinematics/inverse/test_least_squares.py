@@ -168,11 +168,9 @@ def test_a_robot_with_several_tips_needs_a_frame():
         appell.inverse_kinematics(appell.load("shafei_tree"), np.eye(4))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("agile_wrist", r"joint_angles\(q\)"), ("four_bar", r"solve_loop_closure\(\{joint: value\}\)")]
-)
-def test_robots_that_are_no_trees_are_told_what_they_have_instead(name, text):
-    with pytest.raises(appell.ArgumentError, match=f"for kinematic trees, got .*{name!r}.*{text}"):
+@pytest.mark.parametrize("name", ["agile_wrist", "four_bar"])
+def test_robots_that_are_not_trees_are_named_with_the_alternative(name):
+    with pytest.raises(appell.ArgumentError, match=r"a kinematic tree.*solve_loop_closure.*joint_angles"):
         appell.inverse_kinematics(appell.load(name), np.eye(4))
-    with pytest.raises(appell.ArgumentError, match="compiled one has it as `robot`"):
+    with pytest.raises(appell.ArgumentError, match="compiled robot has its robot as `robot`"):
         appell.inverse_kinematics(appell.compile(appell.load("planar2r")), np.eye(4))  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z
+from appell.algorithms.energy import require_mass
 from appell.algorithms.linear import solve
 from appell.algorithms.regressor import UNITS
 from appell.closed_loop.elimination import dot
@@ -227,6 +228,19 @@ def potential_energy(system: SphericalSystem, q) -> Scalar:
             sigma = step.T @ sigma
             total = total - inertia.gamma @ sigma
     return total
+
+
+def center_of_mass(system: SphericalSystem, q) -> Vec3:
+    """Σ m R ρ / Σ m in the world.  [m]"""
+    placed = placements(system, q)
+    mass, total = system.platform.mass, placed.R @ system.platform.gamma
+    for model, leg in zip(system.legs, placed.legs, strict=True):
+        moment = ZERO  # first moment of the bodies from the tip to the base, in the frame of each
+        for inertia, step in zip(reversed(model.inertias), reversed(leg.steps), strict=True):
+            mass, moment = mass + inertia.mass, step @ (inertia.gamma + moment)
+        total = total + moment
+    require_mass(mass)
+    return total * (1.0 / mass)
 
 
 def gibbs_function(system: SphericalSystem, q, qd, qdd) -> Scalar:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from appell.closed_loop.closure import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.forward_kinematics import AssemblyModes
     from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
@@ -328,6 +329,19 @@ class SphericalRobot(AnyRobot):
         return self._loops.constraint_forces(
             x, qd, tau, gravity=gravity, external_forces=external_forces, parameters=parameters, check=check
         )
+
+    @property
+    def closures(self) -> tuple[LoopClosure, ...]:
+        """Loop closures: none, the equations are in closed form."""
+        return ()
+
+    def neutral_configuration(self) -> np.ndarray:
+        """All coordinates zero, (nq,). [rad]"""
+        return np.zeros(self.nq)
+
+    def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """Zero: the joints have neither damping nor friction. (..., nv) [N m]"""
+        return np.zeros_like(qd, dtype=float)
 
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Regular configurations drawn uniformly within the workspace, (count, nq). [rad]"""

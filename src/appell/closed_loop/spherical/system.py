@@ -86,6 +86,7 @@ QUANTITIES = {
         _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
         _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
         _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
+        _quantity("center_of_mass", "q", (3,), gibbs=dynamics.center_of_mass),
         _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
         _quantity("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
         _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
@@ -120,10 +121,7 @@ class SphericalSystem(System):
     quantities = QUANTITIES
     kind = "spherical"
     sources = (Path(__file__).parent,)
-    main = (
-        *(name for name in MAIN if name != "center_of_mass"),
-        "generalized_forces", "actuator_jacobian", "joint_angles", "margins",
-    )  # fmt: skip
+    main = (*MAIN, "generalized_forces", "actuator_jacobian", "joint_angles", "margins")
 
     @classmethod
     def of(cls, robot: SphericalRobot) -> SphericalSystem:

@@ -12,6 +12,7 @@ from appell.errors import ArgumentError
 from appell.kinematics.inverse.rotation import rotation_vector
 from appell.model.joints import KINDS
 from appell.model.joints.joint_model import JointModel
+from appell.model.tree import require_tree
 from appell.robot.compiled import CompiledRobot
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import native
@@ -134,7 +135,7 @@ class FrameMotion:
 
 def resolve_frame(robot: Robot, frame: str | None) -> str:
     """The name of a frame, by default of the only tip of the robot; raises for robots that are not trees."""
-    require_tree(robot)
+    require_tree("robot", robot, NO_TREE)
     if frame is not None:
         return require_choice("frame", frame, robot.body_names)
     parents = {joint.parent for joint in robot.joints}
@@ -146,22 +147,7 @@ def resolve_frame(robot: Robot, frame: str | None) -> str:
     return tips[0]
 
 
-REMEDIES = {
-    "SphericalRobot": "Its coordinates are the orientation of the platform, and joint_angles(q) are the angles of all joints.",
-    "ClosedLoopRobot": "Its solve_loop_closure({joint: value}) finds configurations with closed loops.",
-}
-"""Alternatives for other classes of robots."""
-
-
-def require_tree(robot: object) -> None:
-    """Raise for a robot that is not a kinematic tree."""
-    if isinstance(robot, Robot):
-        return
-    name, kind = getattr(robot, "name", None), type(robot).__name__
-    remedy = REMEDIES.get(kind, "Pass a robot as appell.load returns it; a compiled one has it as `robot`.")
-    raise ArgumentError(
-        f"inverse kinematics is for kinematic trees, got {kind}{f' {name!r}' if name else ''}. {remedy}"
-    )
+NO_TREE = " Closed loops have `solve_loop_closure`, spherical robots `joint_angles`; a compiled robot has its robot as `robot`."
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
