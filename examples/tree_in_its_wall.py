@@ -1,4 +1,4 @@
-"""The flying and the impact phase of Shafei and Shafei 2018: a tree of ten rods falls inside a circular wall.
+"""Free motion and impacts of Shafei and Shafei 2018: a tree of ten rods falls inside a circle.
 
     python examples/tree_in_its_wall.py [restitution]
 
@@ -34,7 +34,7 @@ def main() -> None:
         lost = impact.energy_before - impact.energy_after
         print(f"  {impact.time:.6f} s  {np.degrees(impact.incidence[0]):6.2f} deg  {shares}  ({lost:.3g} J lost)")
     for contact in motion.contacts:
-        print(f"  {contact.point} stays on the wall from {contact.start:.6f} s to {contact.end:.6f} s")
+        print(f"  {contact.point} stays on the circle from {contact.start:.6f} s to {contact.end:.6f} s")
     motion.save("tree_in_its_wall.npz")
     try:
         motion.plot("tree_in_its_wall.png")
