@@ -9,7 +9,7 @@ from appell.algebra.scalar import Scalar
 
 HALF_PI = math.pi / 2
 ROUNDING = 1e-15
-"""How far [rad] an angle may be from a multiple of a right angle and still be that multiple, rounded."""
+"""Angles within this distance of a multiple of a right angle count as that multiple. [rad]"""
 
 
 class Angle(NamedTuple):
@@ -29,9 +29,9 @@ class Angle(NamedTuple):
 
 
 def nearest_quarters(radians: float) -> int:
-    """How many right angles are nearest to this angle."""
+    """The nearest multiple of a right angle."""
     return round(radians / HALF_PI)
 
 
 ZERO_ANGLE = Angle(0.0, 1.0, 0.0)
-"""No turn."""
+"""The angle 0."""

@@ -1,7 +1,7 @@
 """Rotations as products of planar rotations.
 
-A `Rotation` is a sequence of turns about coordinate axes, each given by its cosine and sine, and maps the components of
-a vector from the turned frame to the frame before the turns. Applying one turn costs 4 products and 2 sums, so a joint's
+A `Rotation` is a sequence of rotations about coordinate axes, each given by its cosine and sine, and maps the components of
+a vector from the rotated frame to the original frame. One such factor costs 4 products and 2 sums, so a joint's
 `Rx(alpha) Rz(theta)` costs 8 and 4 and its matrix is never formed (Mata 2002, section 4.1).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from appell.algebra.angle import Angle
 from appell.algebra.scalar import Scalar
 from appell.algebra.vec3 import IDENTITY, Mat3, Sym3, Vec3
 
@@ -20,19 +21,24 @@ class AxisRotation(NamedTuple):
     cos: Scalar
     sin: Scalar
 
+    @classmethod
+    def by(cls, axis: int, angle: Angle) -> AxisRotation:
+        """The rotation about a coordinate axis by a constant angle."""
+        return cls(axis, angle.cos, angle.sin)
+
     @property
     def T(self) -> AxisRotation:
         return AxisRotation(self.axis, self.cos, -self.sin)
 
     def __matmul__(self, v: Vec3) -> Vec3:
-        return _TURN_VECTOR[self.axis](self.cos, self.sin, v)
+        return _ROTATE_VECTOR[self.axis](self.cos, self.sin, v)
 
     def conjugate(self, A: Sym3) -> Sym3:
-        return _turn_tensor(self, A)
+        return _rotate_tensor(self, A)
 
 
 class DirectionCosines(NamedTuple):
-    """A rotation by its nine direction cosines, columns are the axes of the turned frame."""
+    """A rotation by its nine direction cosines, columns are the axes of the rotated frame."""
 
     matrix: Mat3
 
@@ -49,12 +55,12 @@ class DirectionCosines(NamedTuple):
 
 
 class Rotation:
-    """Factors from left to right: `Rotation(Turn(x), Turn(z))` is Rx Rz."""
+    """A product of rotations from left to right: `Rotation(Rx, Rz)` is Rx Rz."""
 
     __slots__ = ("factors",)
 
-    def __init__(self, *turns: AxisRotation | DirectionCosines) -> None:
-        self.factors = turns
+    def __init__(self, *factors: AxisRotation | DirectionCosines) -> None:
+        self.factors = factors
 
     def __mul__(self, other: Rotation) -> Rotation:
         return Rotation(*self.factors, *other.factors)
@@ -62,18 +68,18 @@ class Rotation:
     @property
     def T(self) -> Rotation:
         """The inverse rotation."""
-        return Rotation(*(turn.T for turn in reversed(self.factors)))
+        return Rotation(*(factor.T for factor in reversed(self.factors)))
 
     def __matmul__(self, v: Vec3) -> Vec3:
         """R v."""
-        for turn in reversed(self.factors):
-            v = turn @ v
+        for factor in reversed(self.factors):
+            v = factor @ v
         return v
 
     def conjugate(self, A: Sym3) -> Sym3:
         """R A R^T."""
-        for turn in reversed(self.factors):
-            A = turn.conjugate(A)
+        for factor in reversed(self.factors):
+            A = factor.conjugate(A)
         return A
 
     def conjugate_general(self, A: Mat3) -> Mat3:
@@ -85,7 +91,7 @@ class Rotation:
         return Mat3.from_columns(*(self @ column for column in A.columns))
 
     def matrix(self) -> Mat3:
-        """The nine direction cosines, columns are the turned frame's axes."""
+        """The nine direction cosines; columns are the axes of the rotated frame."""
         return self.rotate_columns(IDENTITY)
 
 
@@ -101,9 +107,9 @@ def _about_z(c: Scalar, s: Scalar, v: Vec3) -> Vec3:
     return Vec3(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
 
 
-_TURN_VECTOR = (_about_x, _about_y, _about_z)
+_ROTATE_VECTOR = (_about_x, _about_y, _about_z)
 
-# Names of a symmetric tensor's entries seen from the axis of the turn: with u, v the other two axes in cyclic order,
+# Names of a symmetric tensor's entries seen from the axis of rotation: with u, v the other two axes in cyclic order,
 # (uu, uv, vv) is the planar block, (ua, va) the column of the axis, and aa stays.
 _BLOCK = (
     ("yy", "yz", "zz", "xy", "xz", "xx"),
@@ -112,14 +118,14 @@ _BLOCK = (
 )
 
 
-def _turn_tensor(turn: AxisRotation, A: Sym3) -> Sym3:
-    """R A R^T for one turn, with the double products shared: 10 products and 9 sums."""
-    uu, uv, vv, ua, va, aa = _BLOCK[turn.axis]
-    c, s = turn.cos, turn.sin
+def _rotate_tensor(rotation: AxisRotation, A: Sym3) -> Sym3:
+    """R A R^T for one axis rotation, with the double products shared: 10 products and 9 sums."""
+    uu, uv, vv, ua, va, aa = _BLOCK[rotation.axis]
+    c, s = rotation.cos, rotation.sin
     difference, off = getattr(A, uu) - getattr(A, vv), getattr(A, uv)
     sc, ss = s * c, s * s
     shift = ss * difference + sc * (off + off)
-    turned = {
+    rotated = {
         uu: getattr(A, uu) - shift,
         vv: getattr(A, vv) + shift,
         uv: off + (sc * difference - ss * (off + off)),
@@ -127,7 +133,7 @@ def _turn_tensor(turn: AxisRotation, A: Sym3) -> Sym3:
         va: s * getattr(A, ua) + c * getattr(A, va),
         aa: getattr(A, aa),
     }
-    return Sym3(turned["xx"], turned["xy"], turned["xz"], turned["yy"], turned["yz"], turned["zz"])
+    return Sym3(rotated["xx"], rotated["xy"], rotated["xz"], rotated["yy"], rotated["yz"], rotated["zz"])
 
 
 def rotation_from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:

@@ -1,4 +1,4 @@
-"""Functions of one scalar, whatever the scalar is.
+"""Functions of scalars of any type.
 
 The algorithms use `+ - * /` and the functions of this file on floats, NumPy arrays of lanes, `casadi.SX`, SymPy
 expressions, or anything else that has the four operations and methods `sin`, `cos`, `sqrt`.
@@ -7,11 +7,13 @@ expressions, or anything else that has the four operations and methods `sin`, `c
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 Scalar = Any
 """A float, an array of lanes, a `casadi.SX`, a SymPy expression, ..."""
+Scalars = Sequence[Scalar]
 
 
 def _elementary(name: str):

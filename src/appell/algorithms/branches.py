@@ -12,10 +12,10 @@ translations X_1, X_2 of the base, with U_3k = ∂E_0/∂X_k of (10)-(12), are t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from appell.algebra import AxisRotation, Rotation, Scalar, Sym3, Vec3
+from appell.algebra import Rotation, Scalars, Sym3, Vec3
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
 from appell.model.tree import BASE, Link, Tree
 
@@ -95,16 +95,13 @@ class LinkTransform(NamedTuple):
     dT: tuple[Matrix, ...]
 
 
-def transformations(tree: Tree, q: Sequence[Scalar]) -> list[LinkTransform]:
+def transformations(tree: Tree, q: Scalars) -> list[LinkTransform]:
     """Steps 1 and 2 for every link; a link on several branches has the same in all of them."""
     transforms: list[LinkTransform] = []
     for link in tree.links:
-        along = Rotation(
-            AxisRotation(2, link.azimuth.cos, link.azimuth.sin), AxisRotation(0, link.tilt.cos, link.tilt.sin)
-        )
         R, p = link.kind.placement(link.coordinates(q), link.offset)
-        E, A = transformation(along, link.origin), transformation(R, p)
+        E, A = transformation(link.before_joint, link.origin), transformation(R, p)
         U1 = [A @ screw(unit) for unit in link.kind.motion_subspace()]
         That = (IDENTITY if link.parent == BASE else transforms[link.parent].T) @ E
-        transforms.append(LinkTransform(E @ A, along * R, That @ A, tuple(That @ U for U in U1)))
+        transforms.append(LinkTransform(E @ A, link.before_joint * R, That @ A, tuple(That @ U for U in U1)))
     return transforms

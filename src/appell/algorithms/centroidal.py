@@ -9,9 +9,9 @@ and the columns of A_G are [P; L - c x P], c the centre of mass of the robot. Ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Twist, Vec3, Wrench
+from appell.algebra import ZERO, DirectionCosines, Inertia, Rotation, Scalar, Scalars, Twist, Vec3, Wrench
 from appell.algorithms.energy import require_mass
 from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.algorithms.registry import algorithm
@@ -19,7 +19,7 @@ from appell.model.tree import BASE, Tree
 
 
 @algorithm("centroidal_momentum", "composite")
-def centroidal_momentum(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def centroidal_momentum(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """Momentum and moment of momentum about the centre of mass, along the world axes.  [kg m/s, kg m²/s]"""
     motions = world_motion(tree, q, qd)
     bodies = own_bodies(tree, motions)
@@ -32,7 +32,7 @@ def centroidal_momentum(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -
 
 
 @algorithm("centroidal_momentum_matrix", "composite")
-def centroidal_momentum_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def centroidal_momentum_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """A_G(q) with momentum = A_G qd, linear rows first.  [kg, kg m, kg m²]"""
     motions = world_motion(tree, q)
     bodies = own_bodies(tree, motions)
@@ -46,7 +46,7 @@ def centroidal_momentum_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Sca
 
 
 @algorithm("center_of_mass_jacobian", "composite")
-def center_of_mass_jacobian(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def center_of_mass_jacobian(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """ċ = J qd: momentum per unit velocity and unit mass.  [m, 1]"""
     motions = world_motion(tree, q)
     bodies = own_bodies(tree, motions)

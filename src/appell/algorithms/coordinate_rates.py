@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from appell.algebra import Scalar, sqrt
+from appell.algebra import Scalar, Scalars, sqrt
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def quaternions(joints: Sequence[QuasiVelocityJoint]) -> tuple[tuple[str, int], 
     return tuple((joint.name, joint.idx_q + offset) for joint, offset in offsets if offset is not None)
 
 
-def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Scalars, qd: Scalars) -> list[Scalar]:
     """q̇ = N(q) qd; nq scalars from nq and nv scalars."""
     rates: list[Scalar] = []
     done = 0
@@ -58,7 +58,7 @@ def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Sequence[Scalar], 
     return [*rates, *qd[done:]]
 
 
-def normalize_quaternions(joints: Sequence[QuasiVelocityJoint], q: Sequence[Scalar]) -> list[Scalar]:
+def normalize_quaternions(joints: Sequence[QuasiVelocityJoint], q: Scalars) -> list[Scalar]:
     """The configuration with quaternions of unit length; steps along q̇ change their length."""
     q = list(q)
     for _, first in quaternions(joints):

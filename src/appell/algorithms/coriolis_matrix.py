@@ -11,10 +11,9 @@ ancestor k of j, C_kj = e_k · F_j + w_k · N_j, and C_jk is the same bilinear f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Twist, Vec3, Wrench, skew
+from appell.algebra import IDENTITY, Inertia, Mat3, Scalar, Scalars, Twist, Vec3, Wrench, skew
 from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Tree
@@ -45,7 +44,7 @@ class GroupMomentum(NamedTuple):
 
 
 @algorithm("coriolis_matrix", "gibbs", lumpable=True)
-def coriolis_matrix(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
+def coriolis_matrix(tree: Tree, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
     """C(q, qd).  [N m s, N s]"""
     motions = world_motion(tree, q, qd)
     groups = subtrees(tree, motions)

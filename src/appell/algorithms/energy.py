@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import ZERO, Scalar, Vec3, is_zero
+from appell.algebra import ZERO, Scalar, Scalars, Vec3, is_zero
 from appell.algorithms.inverse_dynamics.mata2002 import propagate_motion
 from appell.algorithms.registry import algorithm
 from appell.errors import ModelError
@@ -12,7 +10,7 @@ from appell.model.tree import BASE, Tree
 
 
 @algorithm("kinetic_energy", "gibbs", lumpable=True)
-def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Scalar:
+def kinetic_energy(tree: Tree, q: Scalars, qd: Scalars) -> Scalar:
     """T = Σ (m v²/2 + v · (ω x γ) + ω · H ω/2) + rotors, v the velocity of the link's origin.  [J]"""
     velocities: list[tuple[Vec3, Vec3]] = []
     total: Scalar = 0.0
@@ -29,14 +27,14 @@ def kinetic_energy(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Sca
 
 
 @algorithm("potential_energy", "gibbs")
-def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
+def potential_energy(tree: Tree, q: Scalars) -> Scalar:
     """U = -g · Σ m_i r_i over the moving bodies.  [J]"""
     _, moment = first_moment(tree, q)
     return -(tree.gravity @ moment)
 
 
 @algorithm("center_of_mass", "gibbs")
-def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+def center_of_mass(tree: Tree, q: Scalars) -> Vec3:
     """Σ m_i r_i / Σ m_i over the moving bodies, in the world frame.  [m]"""
     mass, moment = first_moment(tree, q)
     require_mass(mass)
@@ -49,7 +47,7 @@ def require_mass(mass: Scalar) -> None:
         raise ModelError("the moving bodies have no mass, so there is no centre of mass. Give the links their masses.")
 
 
-def first_moment(tree: Tree, q: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
+def first_moment(tree: Tree, q: Scalars) -> tuple[Scalar, Vec3]:
     """Mass and first moment of all moving bodies about the world origin, in the base frame of the recursions."""
     masses = [link.inertia.mass for link in tree.links]
     moments = [link.inertia.gamma for link in tree.links]
@@ -65,7 +63,7 @@ def first_moment(tree: Tree, q: Sequence[Scalar]) -> tuple[Scalar, Vec3]:
 
 
 @algorithm("gibbs_function", "gibbs")
-def gibbs_function(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> Scalar:
+def gibbs_function(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalar:
     """G = Σ (m r̈²/2 + ω̇ · I ω̇/2 + ω̇ · (ω x I ω)) + rotors, Mata 2002 (3) and (4); r̈ includes gravity.  [J/s²]"""
     total: Scalar = 0.0
     for link, motion in zip(tree.links, propagate_motion(tree, tree.placements(q), qd, qdd), strict=True):

@@ -6,9 +6,9 @@ skipped: most entries of these matrices are zeros, and tracing takes half the ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from appell.algebra import Mat3, Rotation, Scalar, Twist, Vec3, skew
+from appell.algebra import Mat3, Rotation, Scalar, Scalars, Twist, Vec3, skew
 
 
 class Matrix:
@@ -16,7 +16,7 @@ class Matrix:
 
     __slots__ = ("rows",)
 
-    def __init__(self, rows: Iterable[Sequence[Scalar]]) -> None:
+    def __init__(self, rows: Iterable[Scalars]) -> None:
         self.rows = tuple(tuple(row) for row in rows)
 
     @property
@@ -45,7 +45,7 @@ class Matrix:
         return total
 
 
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def _dot(a: Scalars, b: Scalars) -> Scalar:
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         if not (_is_zero(x) or _is_zero(y)):

@@ -7,10 +7,10 @@ linear one, both along the world's axes, and p the joint's origin,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Scalar, Twist, Vec3
+from appell.algebra import ZERO, Mat3, Scalar, Scalars, Twist, Vec3
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Frame, Tree
 
@@ -50,7 +50,7 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
 
 
 @algorithm("pose", "recursive")
-def pose(tree: Tree, q: Sequence[Scalar], frame: Frame, reference: str) -> list[list[Scalar]]:
+def pose(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[Scalar]]:
     """Homogeneous transformation of the frame in the world."""
     R, p, _, _ = _frame_motion(tree, world_motion(tree, q), frame)
     rows = [[*row, x] for row, x in zip(R.rows, p, strict=True)]
@@ -58,15 +58,13 @@ def pose(tree: Tree, q: Sequence[Scalar], frame: Frame, reference: str) -> list[
 
 
 @algorithm("jacobian", "recursive")
-def jacobian(tree: Tree, q: Sequence[Scalar], frame: Frame, reference: str) -> list[list[Scalar]]:
+def jacobian(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[Scalar]]:
     """[v; ω] = J qd."""
     return _assembled(tree, world_motion(tree, q), frame, _COLUMN[reference])
 
 
 @algorithm("jacobian_rate", "recursive")
-def jacobian_rate(
-    tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], frame: Frame, reference: str
-) -> list[list[Scalar]]:
+def jacobian_rate(tree: Tree, q: Scalars, qd: Scalars, frame: Frame, reference: str) -> list[list[Scalar]]:
     """d/dt of `jacobian` along qd."""
     return _assembled(tree, world_motion(tree, q, qd), frame, _RATE[reference])
 

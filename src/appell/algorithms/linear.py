@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra import Scalar, is_zero
+from appell.algebra import Scalar, Scalars, is_zero
 from appell.errors import ModelError
 from appell.model.tree import Tree
 
@@ -33,7 +33,7 @@ def reciprocal(pivot: Scalar, where: str) -> Scalar:
     return 1.0 / pivot
 
 
-def solve(M: Sequence[Sequence[Scalar]], b: Sequence[Scalar], order: Sequence[int]) -> list[Scalar]:
+def solve(M: Sequence[Scalars], b: Scalars, order: Sequence[int]) -> list[Scalar]:
     """x with M x = b, eliminating the unknowns in the given order."""
     A = [list(row) for row in M]
     x = list(b)

@@ -12,10 +12,10 @@ own joint alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from appell.algebra import Scalar, Wrench
+from appell.algebra import Scalar, Scalars, Wrench
 from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion, step_inward
 from appell.algorithms.registry import algorithm
 from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
@@ -23,7 +23,7 @@ from appell.model.tree import Link, Placement, Tree
 
 
 @algorithm("regressor", "mata2002")
-def regressor(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[list[Scalar]]:
+def regressor(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Scalar]]:
     """K with tau = K Φ."""
     placements = tree.placements(q)
     motions = propagate_motion(tree, placements, qd, qdd)

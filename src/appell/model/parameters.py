@@ -16,14 +16,13 @@ function change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from appell.algebra import AxisRotation, Inertia, Mat3, Rotation, Scalar, Sym3, Vec3, euler_tensor, is_zero
+from appell.algebra import AxisRotation, Inertia, Mat3, Rotation, Scalar, Scalars, Sym3, Vec3, euler_tensor, is_zero
 from appell.model.tree import BASE, Link, Tree
 
 PER_LINK = 10
-"""Numbers a link."""
+"""Parameters per link."""
 
 
 def parameters(tree: Tree) -> list[Scalar]:
@@ -38,17 +37,17 @@ def parameters(tree: Tree) -> list[Scalar]:
 
 
 def rotors(tree: Tree) -> list[tuple[int, Link]]:
-    """Links with a rotor, and their places in the tree."""
+    """Links with a rotor, with their indices."""
     return [(i, link) for i, link in enumerate(tree.links) if not is_zero(link.armature)]
 
 
 def parameter_count(tree: Tree) -> int:
-    """How many parameters a robot has."""
+    """Number of parameters of a robot."""
     return PER_LINK * len(tree.links) + len(rotors(tree))
 
 
-def with_parameters(tree: Tree, entries: Sequence[Scalar]) -> Tree:
-    """The same robot with these parameters, which may be symbols."""
+def with_parameters(tree: Tree, entries: Scalars) -> Tree:
+    """The tree with these parameters, which may be symbols."""
     links = []
     for i, link in enumerate(tree.links):
         own = entries[PER_LINK * i : PER_LINK * (i + 1)]
@@ -58,7 +57,7 @@ def with_parameters(tree: Tree, entries: Sequence[Scalar]) -> Tree:
     return replace(tree, links=tuple(links))
 
 
-def inertia_of(entries: Sequence[Scalar], R: Mat3) -> Inertia:
+def inertia_of(entries: Scalars, R: Mat3) -> Inertia:
     """Mass properties in a link's frame from the ten parameters of its body, whose axes are the columns of R there."""
     mass, mcx, mcy, mcz, xx, xy, yy, xz, yz, zz = entries
     J = _conjugate(R, euler_tensor(Sym3(xx, xy, xz, yy, yz, zz)))
@@ -72,23 +71,21 @@ def _conjugate(R: Mat3, A: Sym3) -> Sym3:
 
 
 def lumped(tree: Tree) -> Tree:
-    """The tree with all mass moved towards the base as far as the joints allow."""
+    """The tree with all lumpable inertia moved to the parents."""
     links = list(tree.links)
     for i in reversed(range(len(links))):
         link = links[i]
-        given = link.kind.lumpable_inertia(link.inertia)
-        links[i] = replace(link, inertia=_difference(link.inertia, given))
+        part = link.kind.lumpable_inertia(link.inertia)
+        links[i] = replace(link, inertia=_difference(link.inertia, part))
         if link.parent != BASE:
             parent = links[link.parent]
-            links[link.parent] = replace(parent, inertia=parent.inertia + _at_rest(link, given))
+            links[link.parent] = replace(parent, inertia=parent.inertia + _in_parent(link, part))
     return replace(tree, links=tuple(links))
 
 
-def _at_rest(link: Link, part: Inertia) -> Inertia:
-    """What does not feel the joint, seen from the parent: it stands there as at q = 0."""
-    R = Rotation(AxisRotation(2, link.azimuth.cos, link.azimuth.sin), AxisRotation(0, link.tilt.cos, link.tilt.sin))
-    R = R * Rotation(AxisRotation(2, link.offset.cos, link.offset.sin))
-    return part.transformed(R, link.origin)
+def _in_parent(link: Link, part: Inertia) -> Inertia:
+    """The lumped part in the parent's frame, at q = 0."""
+    return part.transformed(link.before_joint * Rotation(AxisRotation.by(2, link.offset)), link.origin)
 
 
 def _difference(a: Inertia, b: Inertia) -> Inertia:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Vec3, Wrench
+from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Scalars, Vec3, Wrench
 from appell.errors import ArgumentError
 from appell.model.joints import JointModel
 
@@ -58,21 +58,24 @@ class Link:
     inertia: Inertia
     armature: Scalar
 
-    def coordinates(self, q: Sequence[Scalar]) -> list[Scalar]:
+    def coordinates(self, q: Scalars) -> list[Scalar]:
         """The joint's coordinates out of q."""
         own = q[self.idx_q : self.idx_q + self.kind.nq]
         return list(own) if self.is_independent else [x * self.multiplier + self.mimic_offset for x in own]
 
-    def velocities(self, qd: Sequence[Scalar]) -> list[Scalar]:
+    def velocities(self, qd: Scalars) -> list[Scalar]:
         """The joint's velocities (or accelerations) out of qd (or qdd)."""
         own = qd[self.idx_v : self.idx_v + self.kind.nv]
         return list(own) if self.is_independent else [x * self.multiplier for x in own]
 
-    def placement(self, q: Sequence[Scalar]) -> Placement:
+    @property
+    def before_joint(self) -> Rotation:
+        """The constant rotation before the joint, Rz(azimuth) Rx(tilt)."""
+        return Rotation(AxisRotation.by(2, self.azimuth), AxisRotation.by(0, self.tilt))
+
+    def placement(self, q: Scalars) -> Placement:
         """Rotation and origin of the link in its parent."""
-        before = Rotation(
-            AxisRotation(2, self.azimuth.cos, self.azimuth.sin), AxisRotation(0, self.tilt.cos, self.tilt.sin)
-        )
+        before = self.before_joint
         R, p = self.kind.placement(self.coordinates(q), self.offset)
         return Placement(before * R, self.origin + before @ p)
 
@@ -122,7 +125,7 @@ class Tree:
         axes = (max(range(3), key=[abs(float(x)) for x in (R.zx, R.zy, R.zz)].__getitem__) for R in frames)
         return tuple((link.body, axis) for link, axis in zip(self.links, axes, strict=True))
 
-    def placements(self, q: Sequence[Scalar]) -> list[Placement]:
+    def placements(self, q: Scalars) -> list[Placement]:
         """Every link in its parent."""
         return [link.placement(q) for link in self.links]
 

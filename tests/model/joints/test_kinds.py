@@ -146,7 +146,7 @@ def matrix(kind, q: np.ndarray) -> np.ndarray:
 
 def test_a_universal_joint_is_made_of_two() -> None:
     for ask in (lambda: KINDS["universal"].placement([0.1, 0.2], Angle.of(0.0)), KINDS["universal"].motion_subspace):
-        with pytest.raises(TypeError, match="made of two revolute joints"):
+        with pytest.raises(TypeError, match="consists of two revolute joints"):
             ask()
 
 

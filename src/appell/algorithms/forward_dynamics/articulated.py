@@ -14,12 +14,11 @@ residual of inverse dynamics restores them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Rotation, Scalar, Sym3, Twist, Vec3, Wrench, is_zero, skew
+from appell.algebra import ZERO, Mat3, Rotation, Scalar, Scalars, Sym3, Twist, Vec3, Wrench, is_zero, skew
 from appell.algorithms.forward_dynamics.mimic_constraints import MimicConstraints
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics, step_inward
 from appell.algorithms.linear import reciprocal
@@ -118,7 +117,7 @@ class ArticulatedFactors:
 
 
 @algorithm("forward_dynamics", "articulated", lumpable=True)
-def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+def forward_dynamics(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
     placements = tree.placements(q)
     factors = factorise(tree, placements)
@@ -132,7 +131,7 @@ def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau:
     return [a + b for a, b in zip(qdd, independent_accelerations(tree, correction), strict=True)]
 
 
-def joint_forces(tree: Tree, tau: Sequence[Scalar]) -> list[list[Scalar]]:
+def joint_forces(tree: Tree, tau: Scalars) -> list[list[Scalar]]:
     """Per link, the forces on its joint: tau on independent joints, zero on mimic joints."""
     return [[tau[link.idx_v + k] if link.is_independent else 0.0 for k in range(link.kind.nv)] for link in tree.links]
 

@@ -7,10 +7,9 @@ diagonal of mass and inertia of the bodies, and the bias is T^T of the bodies' i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Twist, Wrench
+from appell.algebra import ZERO, Scalar, Scalars, Twist, Wrench
 from appell.algorithms.inverse_dynamics.newton_euler import newton_euler
 from appell.algorithms.inverse_dynamics.valera2003 import propagate_motion
 from appell.algorithms.linear import elimination_order, solve
@@ -29,7 +28,7 @@ class Column(NamedTuple):
 
 
 @algorithm("forward_dynamics", "noc")
-def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+def forward_dynamics(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[Scalar]:
     """Accelerations qdd that tau gives at (q, qd).  [rad/s², m/s²]"""
     placements = tree.placements(q)
     T = orthogonal_complement(tree, placements)
@@ -38,7 +37,7 @@ def forward_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], tau:
 
 
 @algorithm("mass_matrix", "noc")
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """M(q) = T^T 𝓜 T.  [kg m², kg m, kg]"""
     return inertia_matrix(tree, orthogonal_complement(tree, tree.placements(q)))
 
@@ -77,7 +76,7 @@ def momentum(link: Link, twist: Twist) -> Twist:
     return Twist(link.inertia.inertia @ twist.angular, twist.linear * link.inertia.mass)
 
 
-def bias(tree: Tree, placements: list[Placement], qd: Sequence[Scalar], T: list[list[Column]]) -> list[Scalar]:
+def bias(tree: Tree, placements: list[Placement], qd: Scalars, T: list[list[Column]]) -> list[Scalar]:
     """T^T of the inertia forces at zero acceleration, less the external forces."""
     motions = propagate_motion(tree, placements, qd, [0.0] * tree.nv)
     result: list[Scalar] = [0.0] * tree.nv

@@ -11,10 +11,9 @@ with ∂W_j/∂q_j = W_j S_j the rate of W_j per unit velocity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Wrench, skew
+from appell.algebra import ZERO, Scalar, Scalars, Wrench, skew
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, blocks, column, screw, transformation
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Tree
@@ -32,7 +31,7 @@ AT_REST = TransformMotion(IDENTITY, NULL, NULL)
 
 
 @algorithm("inverse_dynamics", "hollerbach", lumpable=True)
-def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     A = [transformation(*placement) for placement in tree.placements(q)]
     motions = propagate_motion(tree, A, qd, qdd)
@@ -55,7 +54,7 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
 
 
 @algorithm("bias", "hollerbach", lumpable=True)
-def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def bias(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """C qd + g: the forces at zero acceleration."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 

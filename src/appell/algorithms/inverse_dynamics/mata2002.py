@@ -11,10 +11,9 @@ allowed, and τ is linear in the ten numbers (m, γ, J).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Scalar, Vec3, Wrench, acceleration_tensor, moment_of_tensor
+from appell.algebra import ZERO, Mat3, Scalar, Scalars, Vec3, Wrench, acceleration_tensor, moment_of_tensor
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
 
@@ -29,7 +28,7 @@ class LinkMotion(NamedTuple):
 
 
 @algorithm("inverse_dynamics", "mata2002", lumpable=True)
-def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     placements = tree.placements(q)
     motions = propagate_motion(tree, placements, qd, qdd)  # base to tips, step 1
@@ -38,13 +37,13 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
 
 
 @algorithm("bias", "mata2002", lumpable=True)
-def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def bias(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """Forces at zero acceleration, C qd + g (section 3: "terms of joint accelerations eliminated")."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 
 
 @algorithm("gravity", "mata2002", lumpable=True)
-def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
+def gravity(tree: Tree, q: Scalars) -> list[Scalar]:
     """Static forces: those at zero velocity and acceleration."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, [0.0] * tree.nv)
 

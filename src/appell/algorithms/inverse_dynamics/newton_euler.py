@@ -6,9 +6,7 @@ Control 102 (1980). Written for frames at the joint (modified Denavit-Hartenberg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import Scalar, Wrench
+from appell.algebra import Scalar, Scalars, Wrench
 from appell.algorithms.inverse_dynamics.mata2002 import project_on_joints
 from appell.algorithms.inverse_dynamics.valera2003 import VectorMotion, propagate_motion
 from appell.algorithms.registry import algorithm
@@ -16,7 +14,7 @@ from appell.model.tree import Link, Tree
 
 
 @algorithm("inverse_dynamics", "newton_euler")
-def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     placements = tree.placements(q)
     motions = propagate_motion(tree, placements, qd, qdd)
@@ -28,7 +26,7 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
 
 
 @algorithm("bias", "newton_euler")
-def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def bias(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """C qd + g: the forces at zero acceleration."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 

@@ -10,10 +10,9 @@ steps 3 to 5 use the complete T̈_i and ω̇_i.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Twist, Vec3, Wrench
+from appell.algebra import ZERO, Scalar, Scalars, Twist, Vec3, Wrench
 from appell.algorithms.branches import BranchInertia, BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import IDENTITY, NULL, Matrix, column, screw
 from appell.algorithms.registry import algorithm
@@ -45,7 +44,7 @@ ZERO_SUMS = BranchSums(column(ZERO, 0.0), NULL, ZERO)
 
 
 @algorithm("inverse_dynamics", "shafei2018")
-def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     transforms = transformations(tree, q)  # steps 1 and 2
     motions = propagate_motion(tree, transforms, qd, qdd)  # step 3
@@ -60,7 +59,7 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
 
 
 @algorithm("bias", "shafei2018")
-def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def bias(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """C qd + g: the right-hand side -R of (25) for τ = 0, with T̈_v and ω̇_v in place of T̈ and ω̇."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 

@@ -10,10 +10,9 @@ Source: Valera et al. 2003, section 2, with the corrections of docs/theory/valer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Vec3, Wrench
+from appell.algebra import ZERO, Scalar, Scalars, Vec3, Wrench
 from appell.algorithms.inverse_dynamics.mata2002 import project_on_joints
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
@@ -32,7 +31,7 @@ class VectorMotion(NamedTuple):
 
 
 @algorithm("inverse_dynamics", "valera2003")
-def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
     """Generalised forces tau that give qdd at (q, qd).  [N m, N]"""
     placements = tree.placements(q)
     motions = propagate_motion(tree, placements, qd, qdd)  # steps 1 and 2
@@ -45,7 +44,7 @@ def inverse_dynamics(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar], qdd:
 
 
 @algorithm("bias", "valera2003")
-def bias(tree: Tree, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def bias(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
     """C qd + g: A + B at zero acceleration (section 4, corrected: both terms, not B alone)."""
     return inverse_dynamics(tree, q, qd, [0.0] * tree.nv)
 

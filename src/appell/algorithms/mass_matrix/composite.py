@@ -10,10 +10,9 @@ and of everything it carries; φ_i, its first moment about O_i; ψ_i, its inerti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import Scalar, Sym3, Twist, Vec3, Wrench
+from appell.algebra import Scalar, Scalars, Sym3, Twist, Vec3, Wrench
 from appell.algorithms.inverse_dynamics.mata2002 import step_inward
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
@@ -43,7 +42,7 @@ class CompositeBody(NamedTuple):
 
 
 @algorithm("mass_matrix", "composite", lumpable=True)
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     placements = tree.placements(q)
     D = JointSpaceMatrix(tree)

@@ -11,10 +11,9 @@ the composite body j the unit acceleration of joint j.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Scalar, Twist, Vec3
+from appell.algebra import ZERO, Scalar, Scalars, Twist, Vec3
 from appell.algorithms.mass_matrix.composite import JointSpaceMatrix, composite_bodies
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Placement, Tree
@@ -29,7 +28,7 @@ class Ancestor(NamedTuple):
 
 
 @algorithm("mass_matrix", "gibbs_hessian", lumpable=True)
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     placements = tree.placements(q)
     composites = composite_bodies(tree, placements)  # steps 1, 4, 5

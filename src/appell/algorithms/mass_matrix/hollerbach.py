@@ -7,9 +7,7 @@ for every ancestor k of j, with K_j = J_j + Σ A_i K_i A_i^T the pseudo-inertia 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import Scalar
+from appell.algebra import Scalar, Scalars
 from appell.algorithms.homogeneous import Matrix, screw, transformation
 from appell.algorithms.inverse_dynamics.hollerbach import pseudo_inertia
 from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
@@ -18,7 +16,7 @@ from appell.model.tree import BASE, Tree
 
 
 @algorithm("mass_matrix", "hollerbach", lumpable=True)
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     A = [transformation(*placement) for placement in tree.placements(q)]
     K = composite_inertias(tree, A)

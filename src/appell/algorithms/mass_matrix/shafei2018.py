@@ -9,9 +9,9 @@ are joints as all others (`appell.algorithms.branches`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from appell.algebra import Mat3, Scalar
+from appell.algebra import Mat3, Scalar, Scalars
 from appell.algorithms.branches import BranchLink, LinkTransform, branches, transformations
 from appell.algorithms.homogeneous import NULL, Matrix
 from appell.algorithms.mass_matrix.composite import JointSpaceMatrix
@@ -23,7 +23,7 @@ Element = tuple[int, int, int, int]
 
 
 @algorithm("mass_matrix", "shafei2018")
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Scalars) -> list[list[Scalar]]:
     """M(q).  [kg m², kg m, kg]"""
     transforms = transformations(tree, q)  # steps 1 and 2
     sums: dict[Element, Scalar] = {}

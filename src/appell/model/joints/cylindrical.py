@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, Z
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalars, Sym3, Twist, Vec3, Z
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
 
@@ -16,7 +14,7 @@ class Cylindrical(JointModel):
     nq = nv = 2
     limited = False
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         return Rotation(rotation_about_z(q[1], offset)), Z * q[0]
 
     def motion_subspace(self) -> tuple[Twist, ...]:

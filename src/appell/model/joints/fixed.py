@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Twist, Vec3
+from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalars, Twist, Vec3
 from appell.model.joints.joint_model import JointModel
 
 
@@ -15,8 +13,8 @@ class Fixed(JointModel):
     nq = nv = 0
     limited = False
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(AxisRotation(2, offset.cos, offset.sin)), ZERO
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(AxisRotation.by(2, offset)), ZERO
 
     def motion_subspace(self) -> tuple[Twist, ...]:
         return ()

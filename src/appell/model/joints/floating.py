@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Twist, Vec3, X, Y, Z, rotation_from_quaternion
+from appell.algebra import (
+    ZERO,
+    Angle,
+    AxisRotation,
+    Rotation,
+    Scalar,
+    Scalars,
+    Twist,
+    Vec3,
+    X,
+    Y,
+    Z,
+    rotation_from_quaternion,
+)
 from appell.model.joints import quaternion as unit
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.spherical import quaternion_rate
@@ -20,14 +31,14 @@ class Floating(JointModel):
     limited = axial = symmetric = False
     quaternion = 3
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(AxisRotation.by(2, offset))
         return before * rotation_from_quaternion(*q[3:]), before @ Vec3(*q[:3])
 
     def motion_subspace(self) -> tuple[Twist, ...]:
         return tuple(Twist(ZERO, axis) for axis in (X, Y, Z)) + tuple(Twist(axis, ZERO) for axis in (X, Y, Z))
 
-    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def rate(self, q: Scalars, v: Scalars) -> tuple[Scalar, ...]:
         """The velocity along the axes of the parent, then the quaternion rate."""
         return (*(rotation_from_quaternion(*q[3:]) @ Vec3(*v[:3])), *quaternion_rate(q[3:], Vec3(*v[3:])))
 

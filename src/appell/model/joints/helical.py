@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, Z
+from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalars, Sym3, Twist, Vec3, Z
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
 
@@ -27,7 +26,7 @@ class Helical(JointModel):
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         return ((Helical(joint.pitch), joint.axis),)
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         return Rotation(rotation_about_z(q[0], offset)), Z * (q[0] * self.pitch)
 
     def motion_subspace(self) -> tuple[Twist, ...]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Twist, Vec3
+from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Scalars, Twist, Vec3
 
 if TYPE_CHECKING:
     from appell.model.joint import Joint
@@ -39,7 +38,7 @@ class JointModel(ABC):
         return hash(type(self))
 
     @abstractmethod
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         """Rotation of the child and position of its origin in the frame before the joint.
 
         `offset` is a constant rotation about z, before the joint's own motion.
@@ -53,7 +52,7 @@ class JointModel(ABC):
     def motion_subspace(self) -> tuple[Twist, ...]:
         """Unit twists S of the child relative to the parent, one per degree of freedom (Featherstone's S)."""
 
-    def twist(self, v: Sequence[Scalar]) -> Twist:
+    def twist(self, v: Scalars) -> Twist:
         """Twist of the child relative to the parent, S v."""
         angular = linear = ZERO
         for unit, rate in zip(self.motion_subspace(), v, strict=True):
@@ -76,7 +75,7 @@ class JointModel(ABC):
         """Generalised forces S^T (moment, force) of a wrench at the child's origin, in the child's frame."""
         return tuple(unit.angular @ moment + unit.linear @ force for unit in self.motion_subspace())
 
-    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def rate(self, q: Scalars, v: Scalars) -> tuple[Scalar, ...]:
         """Coordinate rates q̇ = N(q) v; N is the identity unless v are quasi-velocities."""
         return tuple(v)
 

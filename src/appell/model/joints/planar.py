@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, X, Y, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Scalars, Sym3, Twist, Vec3, X, Y, Z
 from appell.algebra.angle import ZERO_ANGLE
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
@@ -19,14 +17,14 @@ class Planar(JointModel):
     nq = nv = 3
     limited = symmetric = False
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(AxisRotation.by(2, offset))
         return before * Rotation(rotation_about_z(q[2], ZERO_ANGLE)), before @ Vec3(q[0], q[1], 0.0)
 
     def motion_subspace(self) -> tuple[Twist, ...]:
         return Twist(ZERO, X), Twist(ZERO, Y), Twist(Z, ZERO)
 
-    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def rate(self, q: Scalars, v: Scalars) -> tuple[Scalar, ...]:
         """The velocity along the axes of the parent, then the angle's rate."""
         velocity = Rotation(rotation_about_z(q[2], ZERO_ANGLE)) @ Vec3(v[0], v[1], 0.0)
         return velocity.x, velocity.y, v[2]

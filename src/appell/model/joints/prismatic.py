@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Twist, Vec3, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalars, Twist, Vec3, Z
 from appell.model.joints.joint_model import JointModel
 
 
@@ -14,8 +12,8 @@ class Prismatic(JointModel):
     name = "prismatic"
     nq = nv = 1
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(AxisRotation(2, offset.cos, offset.sin)), Z * q[0]
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(AxisRotation.by(2, offset)), Z * q[0]
 
     def motion_subspace(self) -> tuple[Twist, ...]:
         return (Twist(ZERO, Z),)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Sym3, Twist, Vec3, Z, cos, sin
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Scalars, Sym3, Twist, Vec3, Z, cos, sin
 from appell.algebra.angle import nearest_quarters
 from appell.model.joints.joint_model import JointModel
 
@@ -15,7 +13,7 @@ class Revolute(JointModel):
     name = "revolute"
     nq = nv = 1
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         return Rotation(rotation_about_z(q[0], offset)), ZERO
 
     def motion_subspace(self) -> tuple[Twist, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from appell.algebra import (
@@ -13,6 +11,7 @@ from appell.algebra import (
     Inertia,
     Rotation,
     Scalar,
+    Scalars,
     Sym3,
     Twist,
     Vec3,
@@ -33,13 +32,13 @@ class Spherical(JointModel):
     limited = axial = symmetric = False
     quaternion = 0
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        return Rotation(AxisRotation(2, offset.cos, offset.sin)) * rotation_from_quaternion(*q), ZERO
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        return Rotation(AxisRotation.by(2, offset)) * rotation_from_quaternion(*q), ZERO
 
     def motion_subspace(self) -> tuple[Twist, ...]:
         return Twist(X, ZERO), Twist(Y, ZERO), Twist(Z, ZERO)
 
-    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def rate(self, q: Scalars, v: Scalars) -> tuple[Scalar, ...]:
         return quaternion_rate(q, Vec3(*v))
 
     def lumpable_inertia(self, inertia: Inertia) -> Inertia:
@@ -59,7 +58,7 @@ class Spherical(JointModel):
         return unit.random(rng)
 
 
-def quaternion_rate(q: Sequence[Scalar], omega: Vec3) -> tuple[Scalar, ...]:
+def quaternion_rate(q: Scalars, omega: Vec3) -> tuple[Scalar, ...]:
     """q̇ = q (ω, 0) / 2, with ω along the turning body's axes."""
     vector, w, half = Vec3(*q[:3]), q[3], omega * 0.5
     return (*(half * w + vector.cross(half)), -(vector @ half))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Twist, Vec3, X, Y, Z
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalars, Twist, Vec3, X, Y, Z
 from appell.model.joints.joint_model import JointModel
 
 
@@ -17,8 +15,8 @@ class Translation(JointModel):
     nq = nv = 3
     limited = axial = symmetric = False
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
-        before = Rotation(AxisRotation(2, offset.cos, offset.sin))
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
+        before = Rotation(AxisRotation.by(2, offset))
         return before, before @ Vec3(*q)
 
     def motion_subspace(self) -> tuple[Twist, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from appell.algebra import Angle, Rotation, Scalar, Twist, Vec3
+from appell.algebra import Angle, Rotation, Scalars, Twist, Vec3
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import Revolute
 
@@ -29,7 +28,7 @@ class Universal(JointModel):
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         return (REVOLUTE, (1.0, 0.0, 0.0)), (REVOLUTE, (0.0, 1.0, 0.0))
 
-    def placement(self, q: Sequence[Scalar], offset: Angle) -> tuple[Rotation, Vec3]:
+    def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         raise TypeError("a universal joint consists of two revolute joints; use its `parts`")
 
     def motion_subspace(self) -> tuple[Twist, ...]:
