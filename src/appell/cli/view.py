@@ -7,11 +7,10 @@ import time
 
 from appell.cli.common import OK, Command, add_robot, load_robot, robot_folder
 from appell.cli.surfaces import add_surfaces, surfaces_of
+from appell.view import LOCAL, PORT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from appell.view.serve import LOCAL, PORT
-
     add_robot(parser)
     parser.add_argument("--motion", metavar="FILE.npz", help="motion to play, from `appell simulate --out`")
     add_surfaces(parser)

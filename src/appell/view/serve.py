@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from appell.deprecation import renamed_arguments
 from appell.errors import AppellError, ArgumentError
+from appell.view import LOCAL, PORT
+from appell.view.page import Page
+from appell.view.subjects import subject_of
+from appell.view.timeline import Timeline
 
 if TYPE_CHECKING:
     from appell.simulation.contact.surfaces import Surface
     from appell.simulation.trajectory import Trajectory
-    from appell.view.page import Page
-
-LOCAL = "127.0.0.1"
-PORT = 8080
 
 
 @renamed_arguments(walls="surfaces")
@@ -50,10 +50,6 @@ def show(
         '127.0.0.1'
         >>> page.close()
     """
-    from appell.view.page import Page
-    from appell.view.subjects import subject_of
-    from appell.view.timeline import Timeline
-
     try:
         import viser
     except ImportError:
