@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.deprecation import grouped_arguments, renamed_arguments, renamed_attribute
+from appell.deprecation import grouped_arguments, renamed_arguments, renamed_fields
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters, base_regressor, nominal_parameters
 from appell.identification.identify import DEFAULT_TERMS
@@ -36,6 +36,7 @@ DIFFERENCE_STEP = 1e-5
 EFFORT_PENALTY = 30.0
 
 
+@renamed_fields(condition="condition_number")
 @dataclass(frozen=True)
 class FourierMotion:
     """A periodic reference trajectory: `motion(t)` gives q, qd, qdd; made by `appell.excitation`.
@@ -60,8 +61,6 @@ class FourierMotion:
     duration: float
     condition_number: float = float("nan")
     joint_names: tuple[str, ...] = ()
-
-    condition = renamed_attribute("condition", "condition_number")
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         times = np.asarray(t, dtype=float)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.checks import as_real, require_finite, require_integer, require_positive, require_real_array
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
 
+@renamed_attributes(coordinates="joint_coordinates", torques="joint_forces")
 @dataclass(frozen=True)
 class Transmission:
     """From recordings at the motors to the joints: motor angles = N (q - offset), tau = N^T motor torques.
@@ -69,9 +70,6 @@ class Transmission:
         shape = () if constants is None else require_finite(name, require_real_array(name, constants)).shape
         if shape not in ((), (1,), (n,), (n, n)):
             raise ArgumentError(f"{name} has shape {shape}, expected ({n},), one per joint, or ({n}, {n}).")
-
-    coordinates = renamed_attribute("coordinates", "joint_coordinates")
-    torques = renamed_attribute("torques", "joint_forces")
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from appell.deprecation import renamed_attribute, warn_renamed
+from appell.deprecation import renamed_attributes, warn_renamed
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.joint_friction import joint_friction
 
 AnyRobot = Any
 
 
+@renamed_attributes(own="nominal_values")
 class RegressorTerm(ABC):
     """Columns of the regressor for parameters other than the inertial parameters of the links."""
 
@@ -43,8 +44,6 @@ class RegressorTerm(ABC):
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
         """The parameters in the robot's description, (k,); zero by default."""
         return np.zeros(len(self.names(robot)))
-
-    own = renamed_attribute("own", "nominal_values")
 
 
 class _TermPerVelocity(RegressorTerm):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_fields
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
 from appell.model.tree import require_tree
@@ -22,6 +22,7 @@ MAX_STATES = 100_000_000
 NO_TREE = " Call the functions of robots with closed loops with batches."
 
 
+@renamed_fields(drive="qdd_or_tau")
 @dataclass(frozen=True)
 class States:
     """N states; slices are states, too.
@@ -35,8 +36,6 @@ class States:
     q: np.ndarray
     qd: np.ndarray
     qdd_or_tau: np.ndarray
-
-    drive = renamed_attribute("drive", "qdd_or_tau")
 
     def __len__(self) -> int:
         return len(self.q)
