@@ -44,7 +44,7 @@ def prepare(folder: Path, descriptions: Path) -> None:
         plain = robot.nq == robot.nv
         for dtype in ("float32", "float64"):
             compiled = appell.compile(robot, dtype=dtype)
-            functions = appell.robot.compiled.MAIN if plain else tuple(HUMANOID)
+            functions = None if plain else tuple(HUMANOID)
             compiled.save(folder / f"{name}-{dtype}.appell", functions, rollouts=["torque"])
         peer = robot if plain else appell.load(descriptions / f"{name}.urdf")
         bodies = (with_mass(peer.bodies[0]), *peer.bodies[1:])

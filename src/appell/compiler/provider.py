@@ -78,9 +78,12 @@ class TracedProvider:
     """Functions traced from a system when they are needed."""
 
     def __init__(self, system: System) -> None:
-        self.system = system
-        self.parameters, self.quaternions = system.parameters, system.quaternions
+        self.system, self.quaternions = system, system.quaternions
         self.signature, self.raise_nonfinite_cause = system.signature, system.raise_nonfinite_cause
+
+    @property
+    def parameters(self) -> Sequence[Any]:
+        return self.system.parameters
 
     @cached_property
     def _system_key(self) -> str:
