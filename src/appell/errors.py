@@ -1,4 +1,4 @@
-"""Every error that the library raises on purpose. Messages say what, where, what was expected and the remedy."""
+"""All errors of the library. Messages have what, where, got, expected and the remedy."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class ArgumentError(AppellError, ValueError):
 
 
 class ModelError(AppellError, ValueError):
-    """A robot description that has no meaningful dynamics.
+    """A robot description that does not define the dynamics.
 
     Attributes:
-        place: `file:line` of the defect, where it is known.
-        problems: all defects that were found (`appell.check` gives the same list).
+        place: `file:line` of the defect, where known.
+        problems: all defects, as `appell.check` lists them.
     """
 
     def __init__(self, message: str, *, place: str = "", problems: tuple = ()) -> None:
@@ -33,7 +33,7 @@ class ModelWarning(UserWarning):
 
 
 class CompileError(AppellError, RuntimeError):
-    """Native code could not be produced; carries the compiler's own words in `output`."""
+    """Native code could not be produced; `output` is the compiler's message."""
 
     def __init__(self, message: str, *, output: str = "") -> None:
         super().__init__(message)
@@ -41,12 +41,12 @@ class CompileError(AppellError, RuntimeError):
 
 
 class SimulationError(AppellError, RuntimeError):
-    """A simulation that cannot go on.
+    """A simulation that cannot continue.
 
     Attributes:
-        time: when. [s]
-        state: coordinates and speeds there, (nq + nv,).
-        quantity: the first number that was bad.
+        time: of the failure. [s]
+        state: q and qd at that time, (nq + nv,).
+        quantity: the first invalid quantity.
     """
 
     def __init__(self, message: str, *, time: float = math.nan, state: Any = None, quantity: str = "") -> None:
@@ -71,7 +71,7 @@ class TrajectoryError(AppellError, ValueError):
 
 
 class LoopClosureError(AppellError, ValueError):
-    """A configuration in which loops do not close, or do not say how the mechanism moves.
+    """A configuration with loops that do not close, or a singular configuration.
 
     Attributes:
         status: `"unreachable"` or the name of a singularity.
@@ -91,15 +91,15 @@ class LoopClosureError(AppellError, ValueError):
 
 
 class IdentificationError(AppellError, RuntimeError):
-    """An identification problem without a trustworthy answer."""
+    """An identification problem without a reliable solution."""
 
 
 class HardwareError(AppellError, RuntimeError):
-    """A robot, or its simulation in another process, does not answer or says what cannot be."""
+    """A robot, or its simulation in another process, does not respond or reports invalid values."""
 
 
 def unknown_name_message(kind: str, got: object, valid) -> str:
-    """The sentence for a name that does not exist, with the nearest valid one first."""
+    """Message for an unknown name, with the most similar valid one first."""
     import difflib
 
     names = [str(name) for name in valid]

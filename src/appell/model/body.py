@@ -11,7 +11,7 @@ Six = tuple[float, float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Visual:
-    """A drawable shape fixed to a body.
+    """A visual shape fixed to a body.
 
     Attributes:
         kind: `"box"`, `"cylinder"`, `"sphere"`, `"capsule"` or `"mesh"`.
@@ -33,8 +33,8 @@ class Body:
 
     Attributes:
         mass: [kg]
-        com: mass centre in the body frame. [m]
-        inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the mass centre, along the body frame's axes. [kg m²]
+        com: centre of mass in the body frame. [m]
+        inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, along the body frame's axes. [kg m²]
         line: line of the description file it came from, 0 where unknown.
     """
 

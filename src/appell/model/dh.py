@@ -1,11 +1,11 @@
 """Robots from Denavit-Hartenberg tables.
 
-A convention is a function of one row (alpha, a, d, theta) that says where the joint stands in the previous link's frame
-and, where the joint's frame is not the link's frame, where that one stands behind the joint.
+A convention is a function of one row (alpha, a, d, theta) that returns the pose of the joint in the previous link's frame
+and, where the link's frame is not the joint's frame, the pose of the link after the joint.
 
     modified (Craig)   ^{i-1}T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)       origin [a, -d sin alpha,  d cos alpha]
     valera2003         the same rotation, the opposite sign of d         origin [a,  d sin alpha, -d cos alpha]
-    standard           ^{i-1}T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)       joint i turns about z of link i-1
+    standard           ^{i-1}T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)       joint i rotates about z of link i-1
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algebra import Angle
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_finite, require_real_array
+from appell.errors import ArgumentError
 from appell.model.body import Body
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint
@@ -32,18 +33,18 @@ JOINTS = {"R": "continuous", "P": "prismatic"}
 
 
 def modified(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
-    """Craig's: the link's frame is on the joint's axis."""
+    """Craig's convention: the link's frame is on the joint's axis."""
     _, c, s = Angle.of(alpha)
     return Pose.from_matrix((a, -d * s + 0.0, d * c + 0.0), _about_x(alpha) @ _about_z(theta)), None
 
 
 def valera2003(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
-    """As Craig's with the sign of d reversed: a positive d moves the origin along -z."""
+    """Craig's with the sign of d reversed: a positive d moves the origin along -z."""
     return modified(alpha, a, -d, theta)
 
 
 def standard(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, Pose]:
-    """The original one: the link's frame is at its far end, behind the joint."""
+    """The original convention: the link's frame is at its far end, after the joint."""
     return Pose.from_matrix((0.0, 0.0, 0.0), _about_z(theta)), Pose.from_matrix((a, 0.0, d), _about_x(alpha))
 
 
@@ -72,13 +73,13 @@ def from_dh(
     Args:
         alpha, a: twist [rad] and length [m] of each row.
         d, theta: offset along [m] and angle about [rad] the axis. A joint's own coordinate is added to it.
-        mass, com, inertia: of each link (n,), its mass centre in the link's frame (n, 3), and its inertia about the
-            mass centre (n, 3, 3) or (n, 6) as (xx, xy, xz, yy, yz, zz). Without masses only the kinematics have a
-            meaning. [kg, m, kg m²]
-        joints: a letter for each joint, R (turns, without limits) or P (slides); all R by default.
+        mass, com, inertia: of each link (n,), its centre of mass in the link's frame (n, 3), and its inertia about the
+            centre of mass (n, 3, 3) or (n, 6) as (xx, xy, xz, yy, yz, zz). Without masses only the kinematics are
+            defined. [kg, m, kg m²]
+        joints: one letter per joint, R (revolute, without limits) or P (prismatic); all R by default.
         convention: `"modified"` (Craig: Rx(alpha) Tx(a) Rz(theta) Tz(d)), `"standard"`
-            (Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"valera2003"` (as modified, with the sign of d reversed). A sliding
-            joint's coordinate always counts along +z of its axis.
+            (Rz(theta) Tz(d) Tx(a) Rx(alpha)) or `"valera2003"` (as modified, with the sign of d reversed). The
+            coordinate of a prismatic joint is always along +z of its axis.
         names: of the joints; `joint1, joint2, ...` by default.
 
     Example:
@@ -87,12 +88,11 @@ def from_dh(
         >>> scara.pose([0, 0, -0.1], "link3")[:3, 3].round(3).tolist()
         [0.5, 0.0, 0.3]
     """
-    if convention not in CONVENTIONS:
-        raise ArgumentError(unknown_name_message("convention", convention, CONVENTIONS))
+    require_choice("convention", convention, CONVENTIONS)
     n = np.size(alpha)
     rows = [_column(label, values, (n,)) for label, values in (("alpha", alpha), ("a", a), ("d", d), ("theta", theta))]
     kinds = _kinds(joints, n)
-    joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else [str(each) for each in names]
+    joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else [str(label) for label in names]
     if len(joint_names) != n:
         raise ArgumentError(f"names has {len(joint_names)} entries, expected {n}, one per row of the table.")
     masses, centers = _column("mass", mass, (n,)), _column("com", com, (n, 3))
@@ -100,13 +100,13 @@ def from_dh(
     bodies, links = [Body("base")], []
     parent = "base"
     for i, (row, kind, joint) in enumerate(zip(np.transpose(rows).tolist(), kinds, joint_names, strict=True)):
-        before, behind = CONVENTIONS[convention](*row)
+        before, after = CONVENTIONS[convention](*row)
         link = f"link{i + 1}"
-        carried = link if behind is None else f"{link}_axis"
+        carried = link if after is None else f"{link}_axis"
         links.append(Joint(joint, kind, parent, carried, before))
-        if behind is not None:
+        if after is not None:
             bodies.append(Body(carried))
-            links.append(Joint(f"{link}_fixed", "fixed", carried, link, behind))
+            links.append(Joint(f"{link}_fixed", "fixed", carried, link, after))
         x, y, z = centers[i].tolist()
         xx, xy, xz, yy, yz, zz = tensors[i][[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
         bodies.append(Body(link, float(masses[i]), (x, y, z), (xx, xy, xz, yy, yz, zz)))
@@ -125,18 +125,7 @@ def _kinds(joints: str | None, n: int) -> list[str]:
 
 def _column(label: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
     """Values of this shape; zeros for None."""
-    if values is None:
-        return np.zeros(shape)
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{label} is not an array of numbers, expected shape {shape}.") from None
-    if array.shape != shape:
-        raise ArgumentError(f"{label} has shape {array.shape}, expected {shape}: one row per joint.")
-    if not np.isfinite(array).all():
-        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ArgumentError(f"{label}{list(index)} is {array[index]}, expected a finite number.")
-    return array
+    return np.zeros(shape) if values is None else require_finite(label, require_real_array(label, values, shape))
 
 
 def _tensors(inertia: ArrayLike | None, n: int) -> np.ndarray:

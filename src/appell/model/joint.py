@@ -1,4 +1,4 @@
-"""A joint between two bodies, as data. What a kind of joint does is in `appell.model.joints`."""
+"""A joint between two bodies, as data. The joint models are in `appell.model.joints`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from appell.model.pose import Pose, Triple
 
 @dataclass(frozen=True)
 class Limits:
-    """Range of the coordinate [rad, m], greatest speed [rad/s, m/s] and effort [N m, N]; infinite where unlimited."""
+    """Position range [rad, m], velocity limit [rad/s, m/s] and effort limit [N m, N]; infinite where unlimited."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -37,7 +37,7 @@ class Joint:
         axis: direction in the joint's frame, of unit length.
         damping: viscous friction. [N m s/rad, N s/m]
         friction: Coulomb friction. [N m, N]
-        rotor_inertia, gear_ratio: of the motor; the joint feels `armature = gear_ratio² rotor_inertia`. [kg m²]
+        rotor_inertia, gear_ratio: of the motor; the reflected inertia is `armature = gear_ratio² rotor_inertia`. [kg m²]
         pitch: advance of a helical joint per radian. [m/rad]
         line: line of the description file it came from, 0 where unknown.
     """
@@ -59,5 +59,5 @@ class Joint:
 
     @property
     def armature(self) -> float:
-        """Rotor inertia felt at the joint, part of M. [kg m², kg]"""
+        """Reflected rotor inertia, part of M. [kg m², kg]"""
         return self.gear_ratio**2 * self.rotor_inertia

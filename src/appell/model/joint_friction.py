@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class JointFriction(NamedTuple):
-    """Damping [N m s, N s/m] and Coulomb friction [N m, N] felt at each speed: forces are -(damping qd + friction sign(qd)).
+    """Damping [N m s, N s/m] and Coulomb friction [N m, N] per entry of qd: forces are -(damping qd + friction sign(qd)).
 
-    A joint that mimics another adds to its leader: multiplier² damping and |multiplier| friction.
+    A mimic joint adds multiplier² damping and |multiplier| friction to its leader.
     """
 
     damping: tuple[float, ...]
     friction: tuple[float, ...]
 
     def forces(self, qd: np.ndarray) -> np.ndarray:
-        """Forces on the joints at speeds (..., nv)."""
+        """Forces on the joints at the velocity qd (..., nv)."""
         return -(np.array(self.damping) * qd + np.array(self.friction) * np.sign(qd))
 
 
 def joint_friction(robot: Description) -> JointFriction:
-    """What the joints of a robot lose, brought to the independent speeds."""
+    """Damping and friction of all joints, mapped to the entries of qd."""
     damping, friction = [0.0] * robot.nv, [0.0] * robot.nv
     joints = {joint.name: joint for joint in robot.joints}
     for link in robot.tree.links:
@@ -50,5 +50,5 @@ def passive_forces(robot: Description, qd: ArrayLike) -> np.ndarray:
         >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
         True
     """
-    (speeds,), lead = as_batch((("qd", robot.nv),), (qd,))
-    return joint_friction(robot).forces(speeds).reshape(*lead, robot.nv)
+    (velocity,), batch_shape = as_batch((("qd", robot.nv),), (qd,))
+    return joint_friction(robot).forces(velocity).reshape(*batch_shape, robot.nv)

@@ -1,12 +1,12 @@
-"""Coordinates and speeds in the layouts of other programs, joint by joint, in the order of our joints.
+"""States (q, qd) in the layouts of other programs, joint by joint, in the order of our joints.
 
 MuJoCo: quaternions are w first; the velocity of a free body is along its parent's axes, its angular velocity and that of a
-ball along the body's own; a planar joint is two slides and a hinge, so its speeds are the rates of its coordinates.
+ball along the body's own; a planar joint is two slides and a hinge, so its velocities are the rates of its coordinates.
 Drake: a floating body is quaternion (w first), position; angular velocity, velocity, both along the parent's axes; a
-spherical joint is roll, pitch, yaw (`BallRpyJoint`) with the angular velocity along the parent's axes; a planar joint's
-speeds are the rates of its coordinates.
+spherical joint is roll, pitch, yaw (`BallRpyJoint`) with the angular velocity along the parent's axes; the velocities of a
+planar joint are the rates of its coordinates.
 
-All other kinds are alike. To add a program: write what it does differently as a `Layout`.
+All other joint types are the same. To add a program: define a `Layout` with the joint types that differ.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from appell.model.description import Description
 
 State = tuple[np.ndarray, np.ndarray]
-"""Coordinates and speeds, (N, nq) and (N, nv)."""
+"""q and qd, (N, nq) and (N, nv)."""
 
 
 class JointLayout(NamedTuple):
-    """How a program lays out one kind of joint: its number of coordinates, and the way there and back."""
+    """The layout of one joint type in another program: number of coordinates, conversion to it and from it."""
 
     nq: int
     to_other: Callable[[np.ndarray, np.ndarray], State]
@@ -37,7 +37,7 @@ class JointLayout(NamedTuple):
 
 
 Layout = Mapping[str, JointLayout]
-"""The kinds of joint that a program lays out differently."""
+"""The joint types with another layout in a program."""
 
 
 def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
@@ -46,25 +46,25 @@ def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, bac
     sizes = [form.nq if back else KINDS[joint.kind].nq for form, joint in zip(forms, robot.moving_joints, strict=True)]
     names = ("their q", "their qd") if back else ("q", "qd")
     named = ((names[0], sum(sizes)), (names[1], robot.nv))
-    (given, speeds), lead = as_batch(named, (q, qd))
+    (given, velocity), batch_shape = as_batch(named, (q, qd))
     if not back:
-        require_unit_quaternions("q", given, lead, robot.tree.quaternions)
-    found = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
+        require_unit_quaternions("q", given, batch_shape, robot.tree.quaternions)
+    parts = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
     first = 0
     for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):
         v = robot.first_coordinates[joint.name][1]
-        own = given[:, first : first + size], speeds[:, v : v + KINDS[joint.kind].nv]
-        found.append((form.from_other if back else form.to_other)(*own))
+        own = given[:, first : first + size], velocity[:, v : v + KINDS[joint.kind].nv]
+        parts.append((form.from_other if back else form.to_other)(*own))
         first += size
-    coordinates, rates = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-    return coordinates.reshape(*lead, -1), rates.reshape(*lead, -1)
+    q, qd = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
+    return q.reshape(*batch_shape, -1), qd.reshape(*batch_shape, -1)
 
 
 def _same(nq: int) -> JointLayout:
     return JointLayout(nq, lambda q, v: (q, v), lambda q, v: (q, v))
 
 
-# --- what the programs do differently -----------------------------------------------------------------------------------
+# --- joint types with another layout ------------------------------------------------------------------------------------
 
 
 def _w_first(e: np.ndarray) -> np.ndarray:
@@ -79,14 +79,14 @@ def _joined(*parts: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=-1)
 
 
-def _turned(angle: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Speeds of a planar joint, turned by an angle in its plane."""
+def _rotated(angle: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Velocities of a planar joint, rotated by an angle in its plane."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([c * v[:, 0] - s * v[:, 1], s * v[:, 0] + c * v[:, 1], v[:, 2]], axis=-1)
 
 
-PLANAR = JointLayout(3, lambda q, v: (q, _turned(q[:, 2], v)), lambda q, v: (q, _turned(-q[:, 2], v)))
-"""Rates of the coordinates instead of speeds along the child's axes."""
+PLANAR = JointLayout(3, lambda q, v: (q, _rotated(q[:, 2], v)), lambda q, v: (q, _rotated(-q[:, 2], v)))
+"""Rates of the coordinates instead of velocities along the child's axes."""
 
 
 def _mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
@@ -138,7 +138,7 @@ DRAKE: Layout = {
 def to_mujoco(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """MuJoCo's `qpos` and `qvel` of a state, joints in our order.
 
-    Quaternions are w first. The velocity of a free joint is along the world's axes, its angular velocity and that of
+    Quaternions are w first. The velocity of a free joint is along the world axes, its angular velocity and that of
     a ball joint along the body's. A planar joint is two slides and a hinge there.
 
     Example:
@@ -153,7 +153,7 @@ def to_mujoco(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarr
 
 
 def from_mujoco(robot: Description, qpos: ArrayLike, qvel: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and speeds of a state in MuJoCo's layout, the inverse of `to_mujoco`.
+    """q and qd of a state in MuJoCo's layout, the inverse of `to_mujoco`.
 
     Example:
         >>> import appell
@@ -167,7 +167,7 @@ def from_mujoco(robot: Description, qpos: ArrayLike, qvel: ArrayLike) -> tuple[n
 def to_drake(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Drake's positions and velocities of a state, joints in our order.
 
-    A floating body is quaternion (w first), position; angular velocity, velocity, both along the world's axes. A
+    A floating body is quaternion (w first), position; angular velocity, velocity, both along the world axes. A
     spherical joint is a `BallRpyJoint`, with angular velocity along the parent's axes.
 
     Example:
@@ -182,7 +182,7 @@ def to_drake(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarra
 
 
 def from_drake(robot: Description, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and speeds of a state in Drake's layout, the inverse of `to_drake`.
+    """q and qd of a state in Drake's layout, the inverse of `to_drake`.
 
     Example:
         >>> import appell

@@ -21,7 +21,7 @@ class Pose:
 
     @property
     def rotation(self) -> np.ndarray:
-        """Direction cosines (3, 3); what is zero up to rounding is exactly zero."""
+        """Rotation matrix (3, 3), exact at multiples of a right angle."""
         (_, cr, sr), (_, cp, sp), (_, cy, sy) = (Angle.of(angle) for angle in self.rpy)
         return np.array([
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -31,7 +31,7 @@ class Pose:
 
     @classmethod
     def from_matrix(cls, xyz, rotation) -> Pose:
-        """From a position and a rotation matrix. Exact to rounding at every attitude, gimbal lock included."""
+        """From a position and a rotation matrix. Exact to rounding at every orientation, gimbal lock included."""
         R = np.asarray(rotation, dtype=float)
         yaw = math.atan2(R[1, 0], R[0, 0]) if math.hypot(R[0, 0], R[1, 0]) > 1e-12 else 0.0
         pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))

@@ -1,4 +1,4 @@
-"""Robots written in code."""
+"""Robots built in code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_real_array
+from appell.errors import ArgumentError
 from appell.model.body import Body, Six, Visual
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint, Limits, Mimic
@@ -22,10 +23,10 @@ AXES: dict[str, Triple] = {
 
 
 class RobotBuilder:
-    """Collects bodies and joints, in any order, and makes a robot of them.
+    """Builds a robot from bodies and joints, given in any order.
 
-    Every method but `build` returns the builder. A joint's parent or child that is not given as a body has no mass, so
-    that frames need no lines of their own. Bodies keep the order in which they are first named.
+    Every method but `build` returns the builder. Parents and children of joints that are not added as bodies are massless
+    frames. Bodies keep the order in which they are first named.
 
     Example:
         >>> import appell
@@ -56,61 +57,61 @@ class RobotBuilder:
 
         Args:
             mass: [kg]
-            com: mass centre in the body's frame. [m]
-            inertia: about the mass centre: three principal moments along the body's axes, six entries
+            com: centre of mass in the body's frame. [m]
+            inertia: about the centre of mass: three principal moments along the body's axes, six entries
                 (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 tensor. [kg m²]
         """
         if self._bodies.get(name) is not None:
-            raise ArgumentError(f"body {name!r} was already added. Give every body a name of its own.")
+            raise ArgumentError(f"body {name!r} was already added. Names of bodies must differ.")
         (m,) = _numbers(f"mass of body {name!r}", [mass], 1)
         x, y, z = _numbers(f"com of body {name!r}", com, 3)
         self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals))
         return self
 
     def revolute(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
-        """Add a joint that turns about an axis, q in rad. Options as of `joint`."""
+        """Add a revolute joint, q in rad. Options as for `joint`."""
         return self.joint("revolute", name, parent, child, axis, **options)
 
     def continuous(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
-        """Add a joint that turns about an axis without limits, q in rad. Options as of `joint`."""
+        """Add a revolute joint without limits, q in rad. Options as for `joint`."""
         return self.joint("continuous", name, parent, child, axis, **options)
 
     def prismatic(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
-        """Add a joint that slides along an axis, q in m. Options as of `joint`."""
+        """Add a prismatic joint, q in m. Options as for `joint`."""
         return self.joint("prismatic", name, parent, child, axis, **options)
 
     def helical(
         self, name: str, parent: str, child: str, axis: Axis = "z", pitch: float = 0.0, **options: Any
     ) -> RobotBuilder:
-        """Add a screw: q in rad, the child moves `pitch` metres along the axis a radian. Options as of `joint`."""
+        """Add a screw joint: q in rad, the child moves `pitch` metres along the axis per radian. Options as for `joint`."""
         return self.joint("helical", name, parent, child, axis, pitch=pitch, **options)
 
     def cylindrical(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
-        """Add a joint that slides along an axis and turns about it, q in m and rad. Options as of `joint`."""
+        """Add a cylindrical joint: translation along an axis and rotation about it, q in m and rad. Options as for `joint`."""
         return self.joint("cylindrical", name, parent, child, axis, **options)
 
     def universal(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
-        """Add a Cardan joint: q are the angles about x and about the turned y in rad. Options as of `joint`."""
+        """Add a Cardan joint: q are the angles about x and about the rotated y in rad. Options as for `joint`."""
         return self.joint("universal", name, parent, child, **options)
 
     def spherical(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
-        """Add a ball joint: q is a quaternion x y z w, qd the child's own angular velocity. Options as of `joint`."""
+        """Add a ball joint: q is a quaternion x y z w, qd the angular velocity along the child's axes. Options as for `joint`."""
         return self.joint("spherical", name, parent, child, **options)
 
     def planar(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
-        """Add a joint that moves in the plane at right angles to an axis, q is x, y, angle. Options as of `joint`."""
+        """Add a joint with motion in the plane normal to an axis, q is x, y, angle. Options as for `joint`."""
         return self.joint("planar", name, parent, child, axis, **options)
 
     def translation(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
-        """Add a joint that moves without turning, q is x, y, z in m. Options as of `joint`."""
+        """Add a joint with translation only, q is x, y, z in m. Options as for `joint`."""
         return self.joint("translation", name, parent, child, **options)
 
     def floating(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
-        """Let a body fly: q is x y z and a quaternion x y z w, qd the child's own twist. Options as of `joint`."""
+        """Add a floating joint: q is x y z, quaternion x y z w; qd is the twist along the child axes. Options as for `joint`."""
         return self.joint("floating", name, parent, child, **options)
 
     def fixed(self, name: str, parent: str, child: str, **options: Any) -> RobotBuilder:
-        """Fix a body to another. Options as of `joint`."""
+        """Fix a body to another. Options as for `joint`."""
         return self.joint("fixed", name, parent, child, **options)
 
     def joint(
@@ -130,19 +131,20 @@ class RobotBuilder:
         pitch: float = 0.0,
         mimic: Mimic | None = None,
     ) -> RobotBuilder:
-        """Add a joint of any kind (`appell.model.joints.KINDS`).
+        """Add a joint of any type (`appell.model.joints.KINDS`).
 
         Args:
             axis: `"x"`, `"-y"`, ... or a unit vector, in the joint's frame.
-            xyz, rpy: where the child's frame stands in the parent's at q = 0. [m, rad]
+            xyz, rpy: pose of the child's frame in the parent's at q = 0. [m, rad]
             limits: (lower, upper[, velocity[, effort]]).
-            damping, friction, rotor_inertia, gear_ratio, pitch: as of `Joint`.
-            mimic: the joint it follows.
+            damping, friction, rotor_inertia, gear_ratio, pitch: as for `Joint`.
+            mimic: the leader, multiplier and offset of a mimic joint.
         """
         where = f"of joint {name!r}"
-        if isinstance(axis, str) and axis not in AXES:
-            raise ArgumentError(unknown_name_message(f"axis {where}", axis, AXES))
-        direction = AXES[axis] if isinstance(axis, str) else _numbers(f"axis {where}", axis, 3)
+        if isinstance(axis, str):
+            direction = AXES[require_choice(f"axis {where}", axis, AXES)]
+        else:
+            direction = _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
         bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
         numbers = damping, friction, rotor_inertia, gear_ratio, pitch
@@ -158,9 +160,9 @@ class RobotBuilder:
         return self
 
     def build(self) -> Robot:
-        """The robot. Defects raise one error, or one warning, with all of them.
+        """The robot. Raises one error, or gives one warning, that lists all defects.
 
-        A robot without any mass is allowed: its kinematics have a meaning.
+        A robot without any mass is allowed, for kinematics.
         """
         bodies = tuple(body or Body(name) for name, body in self._bodies.items())
         robot = Robot(self._name, bodies, tuple(self._joints), self._gravity)
@@ -170,13 +172,7 @@ class RobotBuilder:
 
 
 def _numbers(label: str, values: Sequence[float], count: int) -> tuple:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{label} is {values!r}, expected {count} numbers.") from None
-    if array.shape != (count,):
-        raise ArgumentError(f"{label} has shape {array.shape}, expected ({count},).")
-    return tuple(array.tolist())
+    return tuple(require_real_array(label, values, (count,)).tolist())
 
 
 def _limits(where: str, values: Sequence[float]) -> Limits:

@@ -1,7 +1,7 @@
 """Robots as plain dictionaries of text, numbers and lists, for JSON and the like, and back.
 
-Fields that have their default value are left out, so that infinite limits need no word. Reading refuses fields and
-versions that it does not know: a misspelt field never becomes a silent default.
+Fields with their default value are left out, such as infinite limits. Unknown fields and versions raise an error, so that a
+misspelt field is not silently ignored.
 """
 
 from __future__ import annotations

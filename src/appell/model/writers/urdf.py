@@ -1,9 +1,9 @@
 """Robots as URDF text. What `appell.load` reads back is equal to the robot, number by number.
 
-Numbers are written so that they are read back exactly. URDF has no word for infinity: unlimited revolute and prismatic
-joints get the greatest number there is, as other programs insist on limits. Rotor inertias are written in Drake's tags, a
-gravity other than the default and an initial state in a tag of our own; other programs ignore what they do not know.
-Joints that URDF does not have are refused. `coupled` is not written: it is the argument `mimic` of `appell.load`.
+Numbers are written with all digits. URDF cannot represent infinity: unlimited revolute and prismatic joints have the largest
+float, as other programs require limits. Rotor inertias are written in Drake's tags, a gravity other than the default and an
+initial state in an `appell` tag, which other programs ignore. Joint types that URDF does not have raise an error.
+`coupled` is not written: it is the argument `mimic` of `appell.load`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DRAKE = "http://drake.mit.edu"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-"""Kinds of joint that URDF has."""
+"""Joint types of URDF."""
 
 
 def to_urdf(robot: Description) -> str:
@@ -35,7 +35,7 @@ def to_urdf(robot: Description) -> str:
         if joint.kind not in TYPES:
             raise ModelError(
                 f"joint {joint.name!r} is {joint.kind}, which URDF does not have (it has {', '.join(TYPES)}). "
-                "Write the robot with Robot.to_dict, which has every kind."
+                "Write the robot with Robot.to_dict, which has every joint type."
             )
     try:
         root = etree.Element("robot", name=robot.name, nsmap={"drake": DRAKE} if any(map(_motor, robot.joints)) else {})
@@ -53,7 +53,7 @@ def to_urdf(robot: Description) -> str:
 
 
 def _own(robot: Description) -> dict[str, Iterable[float]]:
-    """What URDF has no word for."""
+    """Attributes of the `appell` tag."""
     own: dict[str, Iterable[float]] = {}
     if robot.gravity_vector != (0.0, 0.0, -9.81):
         own["gravity"] = robot.gravity_vector
