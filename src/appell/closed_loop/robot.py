@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.system import LoopSystem, system_of
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from appell.closed_loop.position_closure import ClosureSolution
     from appell.closed_loop.simulation_model import LoopSimulationModel
     from appell.closed_loop.singularity import Singularity
-    from appell.closed_loop.system import LoopSystem
     from appell.model.pose import Triple
     from appell.robot.robot import Robot
 
@@ -56,8 +56,6 @@ class ClosedLoopRobot(AnyRobot):
     @cached_property
     def system(self) -> LoopSystem:
         """The numerical model that the algorithms take."""
-        from appell.closed_loop.system import system_of
-
         return system_of(self)
 
     @property

@@ -18,17 +18,13 @@ from appell.closed_loop import constraints, dynamics, kinematics
 from appell.closed_loop.closure import loops_of
 from appell.closed_loop.independent_velocities import elimination_order
 from appell.closed_loop.loop_path import KinematicLoop
-from appell.closed_loop.robot import ClosedLoopRobot
 from appell.model.description import velocity_indices
 from appell.model.parameters import lumped, parameter_count, parameters
 from appell.model.tree import Frame, Tree
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from appell.algorithms.function_spec import FunctionSpec
-
-    pass
+    from appell.closed_loop.robot import ClosedLoopRobot
 
 
 def _quantity(
