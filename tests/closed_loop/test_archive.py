@@ -79,7 +79,7 @@ def test_what_cannot_be_saved_or_is_not_held(loop_file, tmp_path):
         appell.compile(FIVE_BAR).save(tmp_path / "robot", rollouts=["torque"])
     with pytest.raises(appell.ArgumentError, match="does not hold bias"):
         appell.load_compiled(loop_file).bias(FIVE_BAR.reference_configuration, [0.0, 0.0])
-    with pytest.raises(appell.ArgumentError, match=r"simulated by appell\.simulate"):
+    with pytest.raises(appell.ArgumentError, match=r"Use appell\.simulate"):
         appell.rollout(appell.load_compiled(loop_file), FIVE_BAR.reference_configuration, [0.0, 0.0], steps=1, dt=0.1)
     assert not (tmp_path / "robot").exists()
 
