@@ -105,8 +105,13 @@ class System(ABC):
         return ()
 
     @property
+    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
+        """Bodies in the order of `parameters`, with the axis of each frame that is nearest to the joint's axis."""
+        return ()
+
+    @property
     def free(self) -> tuple[QuasiVelocityJoint, ...]:
-        """Joints whose coordinates do not change at their speeds."""
+        """Joints with q̇ = N(q) v, N not the identity."""
         return ()
 
     @property

@@ -119,8 +119,8 @@ def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarr
     import numpy as np
 
     model = robot.simulation_model()
-    neutral = getattr(robot, "neutral_configuration", lambda: np.zeros(robot.nq))
-    q0, qd0 = (np.array(x, dtype=float) for x in robot.initial_state or (neutral(), np.zeros(robot.nv)))
+    start = robot.initial_state or (robot.neutral_configuration(), np.zeros(robot.nv))
+    q0, qd0 = (np.array(x, dtype=float) for x in start)
     tau = np.zeros(len(model.actuator_names))
     q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, model.q_names, q0, "--q0")
     qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, model.qd_names, qd0, "--qd0")

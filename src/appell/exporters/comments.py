@@ -10,7 +10,6 @@ from appell.compiler.count import Counts
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, OperationList
 from appell.compiler.rolled.form import Rolled
-from appell.model.description import Description
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ GUARANTEES = (
 def robot_comment(robot: Robot) -> list[str]:
     """The robot and the entries of its vectors."""
     gravity = ", ".join(f"{x:g}" for x in robot.gravity_vector)
-    loops = not isinstance(robot, Description)
+    loops = bool(robot.closure_names)
     sizes = f"q has {robot.nq} entries, qd, qdd and tau have {robot.nv}. SI units."
     return [
         f"Robot with {len(robot.body_names)} bodies{' in closed loops' if loops else ''}; {sizes if not loops else 'SI units.'}",

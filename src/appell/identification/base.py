@@ -21,7 +21,7 @@ from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.robot.regressor_terms import AnyRobot
+    from appell.robot.protocol import AnyRobot
     from appell.robot.robot import Robot
 
 LINK_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")

@@ -62,7 +62,7 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     require_choice("mimic", mimic, MIMIC)
     require_choice("base", base, BASES)
     parsed = read(source)
-    if not isinstance(parsed.robot, Robot):  # a built-in mechanism with closed loops
+    if parsed.robot.closure_names:  # a built-in robot with closed loops
         if base != "fixed":
             raise ArgumentError(
                 f"{parsed.robot.name} has closed loops; only robots without them can have a floating base."
@@ -115,8 +115,7 @@ def _unused_name(name: str, taken) -> str:
 
 def problems_of(parsed: ParsedRobot) -> tuple[Problem, ...]:
     """All defects: those of reading and those of the robot."""
-    robot = getattr(parsed.robot, "spanning_tree", parsed.robot)  # for robots with closed loops
-    return sorted_by_place((*parsed.problems, *inspect(robot, parsed.virtual)))
+    return sorted_by_place((*parsed.problems, *inspect(parsed.robot.spanning_tree, parsed.virtual)))
 
 
 def _unknown(source: Source) -> str:

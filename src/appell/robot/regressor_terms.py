@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from appell.deprecation import renamed_attributes, warn_renamed
 from appell.errors import ArgumentError, unknown_name_message
 from appell.model.joint_friction import joint_friction
 
-AnyRobot = Any
+if TYPE_CHECKING:
+    from appell.robot.protocol import AnyRobot
 
 
 @renamed_attributes(own="nominal_values")
@@ -74,7 +75,7 @@ class Rotor(_TermPerVelocity):
 
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
         armature = np.zeros(robot.nv)
-        for link in robot.tree.links:
+        for link in robot.spanning_tree.tree.links:
             armature[link.idx_v : link.idx_v + link.kind.nv] += link.multiplier**2 * link.armature
         return armature
 
@@ -90,7 +91,7 @@ class Viscous(_TermPerVelocity):
         return qd
 
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
-        return np.array(joint_friction(robot).damping)
+        return np.array(joint_friction(robot.spanning_tree).damping)
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Coulomb(_TermPerVelocity):
         return smooth_sign(qd, self.width)
 
     def nominal_values(self, robot: AnyRobot) -> np.ndarray:
-        return np.array(joint_friction(robot).friction)
+        return np.array(joint_friction(robot.spanning_tree).friction)
 
 
 @dataclass(frozen=True)
