@@ -45,101 +45,57 @@ class StateLimits(NamedTuple):
 class SimulationModel(Protocol):
     """Equations of motion in one state at a time, q (nq,) and qd (nv,).
 
-    The generalized velocities qd may be any nv independent ones. Non-finite inputs give non-finite results, not
-    exceptions. `integrate` and `coriolis_matrix` are needed by the method `midpoint`, `integrate` and `mass_matrix` by
-    contact and joint friction.
+    The generalized velocities qd may be any nv independent ones. Non-finite inputs give non-finite results, not exceptions.
+
+    Attributes:
+        joint_names: joints with coordinates.
+        q_names, qd_names, actuator_names: of the entries of q (nq,), qd (nv,) and tau (nu,).
+        joint_friction: Coulomb friction at each generalized velocity; of damping only whether there is any matters.
+        limits: limits that a trajectory reports, and the effort limits of `effort_limits="robot"`.
+        contact_tree: the tree whose frames can touch surfaces; None where contact is not supported.
+
+    Methods:
+        forward_dynamics: qdd (nv,) under generalized forces (nv,).
+        actuator_forces, damping_forces: generalized forces (nv,) of the actuators tau (nu,), and of damping.
+        energy: kinetic plus potential energy of states (..., nq), (..., nv). [J]
+        coordinate_rates: q̇, (nq,).
+        project_to_constraints: the nearest state with unit quaternions and closed loops.
+        constraint_error: distance to the constraints; above 1e-10 the state is projected to them. [1, m]
+        nonfinite_reason: why results are not finite in this configuration; empty where the reason is unknown.
+        integrate: the configuration after a step (nv,) along the generalized velocities, for `midpoint` and contact.
+        mass_matrix: M (nv, nv), for `midpoint`, contact and joint friction.
+        coriolis_matrix: a C (nv, nv) with Ṁ = C + C^T, for `midpoint`.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def nq(self) -> int: ...
-    @property
-    def nv(self) -> int: ...
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Joints with coordinates."""
-        ...
+    name: str
+    nq: int
+    nv: int
+    joint_names: tuple[str, ...]
+    q_names: tuple[str, ...]
+    qd_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+    joint_friction: JointFriction
+    limits: StateLimits
+    contact_tree: Robot | None
 
-    @property
-    def q_names(self) -> tuple[str, ...]:
-        """Name of each coordinate, (nq,)."""
-        ...
-
-    @property
-    def qd_names(self) -> tuple[str, ...]:
-        """Name of each generalized velocity, (nv,)."""
-        ...
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """Name of each actuator, (nu,)."""
-        ...
-
-    @property
-    def joint_friction(self) -> JointFriction:
-        """Coulomb friction at each generalized velocity; of damping only whether there is any matters."""
-        ...
-
-    @property
-    def limits(self) -> StateLimits:
-        """Limits that a trajectory reports, and the effort limits of `effort_limits="robot"`."""
-        ...
-
-    @property
-    def contact_tree(self) -> Robot | None:
-        """The tree whose frames can touch surfaces; None where contact is not supported."""
-        ...
-
-    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
-        """qdd under generalized forces (nv,), (nv,)."""
-        ...
-
-    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Generalized forces of the actuators tau (nu,), (nv,)."""
-        ...
-
-    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Generalized forces of damping, (nv,)."""
-        ...
-
-    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Kinetic plus potential energy of states (..., nq), (..., nv). [J]"""
-        ...
-
-    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """q̇, (nq,)."""
-        ...
-
-    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest state with unit quaternions and closed loops."""
-        ...
-
-    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
-        """Distance to the constraints; above 1e-10 the state is projected to them. [1, m]"""
-        ...
-
-    def nonfinite_reason(self, q: np.ndarray) -> str:
-        """Why results are not finite in this configuration; empty where the reason is unknown."""
-        ...
-
-    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """The configuration after a step (nv,) along the generalized velocities, (nq,)."""
-        ...
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """M, (nv, nv)."""
-        ...
-
-    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """A C with Ṁ = C + C^T, (nv, nv)."""
-        ...
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray: ...
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray: ...
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float: ...
+    def nonfinite_reason(self, q: np.ndarray) -> str: ...
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray: ...
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray: ...
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
 
 
 class CompiledFunctions:
     """The functions that every compiled robot has under the same name."""
 
     dynamics: Any
+    contact_tree: Robot | None = None
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.mass_matrix(q, check=False)

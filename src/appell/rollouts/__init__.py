@@ -11,9 +11,11 @@ import numpy as np
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, SimulationError
 from appell.robot.compiled import CompiledRobot
+from appell.rollouts import cuda, native
 from appell.rollouts.arrays import empty_states, split_states
 from appell.rollouts.plan import RolloutOptions as RolloutOptions
 from appell.rollouts.plan import RolloutPlan, RolloutSteps, make_plan
+from appell.rollouts.plot import plot_rollout
 
 
 class Rollout(NamedTuple):
@@ -40,8 +42,6 @@ class Rollout(NamedTuple):
             >>> len(fall.plot().axes)
             4
         """
-        from appell.rollouts.plot import plot_rollout
-
         return plot_rollout(self, path, columns)
 
 
@@ -105,23 +105,11 @@ def rollout(
     return Rollout(t, q, qd)
 
 
-def _on_cpu(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
-    from appell.rollouts.native import run
-
-    return run(dyn, plan, check)
-
-
-def _on_gpu(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
-    from appell.rollouts.cuda import run
-
-    return run(dyn, plan, check)
-
-
 def _without_joints(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     return split_states(empty_states(np, plan, dyn.options.dtype)[0], plan)
 
 
-RUNNERS = {"cpu": _on_cpu, "cuda": _on_gpu}
+RUNNERS = {"cpu": native.run, "cuda": cuda.run}
 
 
 def _require_finite_states(t: np.ndarray, q: Any, qd: Any, columns: bool) -> None:

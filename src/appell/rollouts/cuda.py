@@ -93,7 +93,7 @@ class Strided(NamedTuple):
 
 
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
-    """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's kind."""
+    """q and qd, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's library."""
     cp, dtype = cupy(), dyn.options.dtype
     kind = kind_of((*plan.start, *plan.signals.values(), *plan.constants))
     with kind.stream() if kind else cp.cuda.Stream.null, translate_gpu_errors("rollout"):

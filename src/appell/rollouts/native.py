@@ -31,7 +31,7 @@ LONGEST = 40_000
 
 
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and speeds, (..., T, n), or (n, T, ...) in columns."""
+    """q and qd, (..., T, n), or (n, T, ...) in columns."""
     plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
     if check:
         plan.with_arrays(_finite)

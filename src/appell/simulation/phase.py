@@ -46,28 +46,24 @@ class IntegratorStep:
 
 
 class Phase(Protocol):
-    """Equations of motion that hold for a time interval."""
+    """Equations of motion that hold for a time interval.
+
+    Attributes:
+        contacts: names of the points in contact and the indices of their surfaces.
+
+    Methods:
+        derivative: accelerations and powers.
+        first_event: the first time in a step at which the phase ends, or None.
+        project_to_constraints: the nearest state that satisfies all constraints exactly.
+        constraint_error: distance of a state to the constraints. [m]
+    """
 
     @property
-    def contacts(self) -> tuple[tuple[str, int], ...]:
-        """Names of the points in contact and the indices of their surfaces."""
-        ...
-
-    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
-        """Accelerations and powers."""
-        ...
-
-    def first_event(self, step: IntegratorStep) -> float | None:
-        """The first time in the step at which the phase ends, or None."""
-        ...
-
-    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest state that satisfies all constraints exactly."""
-        ...
-
-    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
-        """Distance of a state to the constraints. [m]"""
-        ...
+    def contacts(self) -> tuple[tuple[str, int], ...]: ...
+    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative: ...
+    def first_event(self, step: IntegratorStep) -> float | None: ...
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float: ...
 
 
 class InstantResult(NamedTuple):

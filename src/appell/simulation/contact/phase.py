@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.simulation.contact import forces
 from appell.simulation.contact.complementarity import minimum_norm
-from appell.simulation.contact.forces import (
-    NORMAL_VELOCITY_TOL,
-    SLIP_TOL,
-    ContactForces,
-    ContactMode,
-    bilateral_forces,
-    generalized_contact_forces,
-    mode_has_ended,
-    mode_slip_direction,
-)
+from appell.simulation.contact.forces import NORMAL_VELOCITY_TOL, SLIP_TOL, ContactForces, ContactMode
 from appell.simulation.contact.impact_law import jacobian_rows, tangents
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.joint_friction import JointFrictionState, first_stick_slip_event
@@ -56,23 +48,23 @@ class ContactPhase:
         if not len(self.mode.index) or not np.isfinite(free.qdd).all():
             return free
         contacts = self._closed(q, qd)
-        forces = self._forces(q, free.qdd, contacts)
+        contact = self._forces(q, free.qdd, contacts)
         active, passive, _ = free.power
         qdd = np.zeros_like(qd)
-        qdd[self.joints.free_indices] = forces.qdd
-        return MotionDerivative(qdd, (active, passive, float(np.sum(forces.friction * contacts.slip_velocity))))
+        qdd[self.joints.free_indices] = contact.qdd
+        return MotionDerivative(qdd, (active, passive, float(np.sum(contact.friction * contacts.slip_velocity))))
 
     def _forces(self, q: np.ndarray, qdd: np.ndarray, contacts: ContactState) -> ContactForces:
         """Contact forces, with the motion of the joints that do not stick."""
         free = self.joints.free_indices
-        return bilateral_forces(self._free_mass(q), qdd[free], contacts.restricted_to(free), self.mode)
+        return forces.bilateral_forces(self._free_mass(q), qdd[free], contacts.restricted_to(free), self.mode)
 
     def _sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         if not len(self.mode.index):
             return self.plant.sticking_forces(t, q, qd, self.joints)
         contacts = self._closed(q, qd)
-        forces = self._forces(q, self.plant.derivative(t, q, qd, self.joints).qdd, contacts)
-        return self.plant.sticking_forces(t, q, qd, self.joints, generalized_contact_forces(forces, contacts))
+        contact = self._forces(q, self.plant.derivative(t, q, qd, self.joints).qdd, contacts)
+        return self.plant.sticking_forces(t, q, qd, self.joints, forces.generalized_contact_forces(contact, contacts))
 
     # --- events -------------------------------------------------------------------------------------------------------
 
@@ -94,7 +86,7 @@ class ContactPhase:
     def _mode_end(self, step: IntegratorStep) -> float | None:
         """The first time at which a contact separates, or changes between sticking and slipping."""
         start = self._closed(*self._state(step, step.start))
-        direction = mode_slip_direction(start, self.mode)
+        direction = forces.mode_slip_direction(start, self.mode)
         accelerates = self.mode.starts_at_rest & (np.linalg.norm(start.slip_velocity, axis=-1) <= SLIP_TOL)
         reversal = np.where(
             accelerates, 0.5 * SLIP_TOL, NORMAL_VELOCITY_TOL
@@ -107,7 +99,7 @@ class ContactPhase:
             if ((self.mode.mu > 0.0) & ~self.mode.sticking & reversed_).any():
                 return True
             free, qdd = self.joints.free_indices, self.plant.derivative(t, q, qd, self.joints).qdd
-            return mode_has_ended(self._free_mass(q), qdd[free], contacts.restricted_to(free), self.mode)
+            return forces.mode_has_ended(self._free_mass(q), qdd[free], contacts.restricted_to(free), self.mode)
 
         times = np.linspace(step.start, step.end, CHECKS_PER_STEP + 1).tolist()
         for a, b in pairwise(times):

@@ -76,11 +76,11 @@ def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
 
     tree = robot.tree
     q, qd = casadi.SX.sym("q", tree.nq), casadi.SX.sym("qd", tree.nv)
-    speeds = [qd[i] for i in range(tree.nv)]
-    motions = world_motion(tree, [q[i] for i in range(tree.nq)], speeds)
+    velocities = [qd[i] for i in range(tree.nv)]
+    motions = world_motion(tree, [q[i] for i in range(tree.nq)], velocities)
     columns: list[list[Any]] = [[], [], [], []]
     for name in names:
-        p, v, J, a = _point(tree, motions, tree.frames[name], speeds)
+        p, v, J, a = _point(tree, motions, tree.frames[name], velocities)
         for column, entries in zip(columns, (p, v, [entry for row in J for entry in row], a), strict=True):
             column += entries
     results = [casadi.densify(casadi.vertcat(*map(casadi.SX, column))) for column in columns]
@@ -88,7 +88,7 @@ def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
     return paths, casadi.Function("motion", [q, qd], casadi.cse(results))
 
 
-def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequence[Scalar]) -> PointKinematics:
+def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, velocities: Sequence[Scalar]) -> PointKinematics:
     """Motion of a frame's origin p. The joint's unit twist (e, u) at p_i moves it by u + e x (p - p_i)."""
     p, v = _origin(tree, motions, frame)
     J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
@@ -97,8 +97,8 @@ def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, speeds: Sequenc
         link, motion = tree.links[i], motions[i]
         for k, (e, u) in enumerate(motion.units(link.kind.motion_subspace()), start=link.idx_v):
             column = u + e.cross(p - motion.p)
-            turning = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
-            a = a + (turning + e.cross(v - motion.v)) * (link.multiplier * speeds[k])
+            axis_rate = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
+            a = a + (axis_rate + e.cross(v - motion.v)) * (link.multiplier * velocities[k])
             for row, entry in zip(J, column, strict=True):
                 row[k] = row[k] + entry * link.multiplier
     return PointKinematics(p, v, J, a)  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from appell.checks import require_positive
 from appell.model.pose import Triple
 from appell.simulation.contact.surfaces.surface import (
     SidedSurface,
-    radial_second_derivative,
-    radial_value_and_gradient,
+    norm_curvature,
+    norm_gradient,
     set_fields,
     triple,
     unit_vector,
@@ -51,10 +51,10 @@ class Cylinder(SidedSurface):
         )
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return radial_value_and_gradient(self._radial_part(p - self.center), self.radius)
+        return norm_gradient(self._radial_part(p - self.center), self.radius)
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return radial_second_derivative(self._radial_part(p - self.center), self._radial_part(v))
+        return norm_curvature(self._radial_part(p - self.center), self._radial_part(v))
 
     def _radial_part(self, v: np.ndarray) -> np.ndarray:
         axis = np.array(self.axis)

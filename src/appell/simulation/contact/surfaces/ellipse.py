@@ -11,8 +11,8 @@ from appell.errors import ArgumentError
 from appell.model.pose import Triple
 from appell.simulation.contact.surfaces.surface import (
     SidedSurface,
-    radial_second_derivative,
-    radial_value_and_gradient,
+    norm_curvature,
+    norm_gradient,
     set_fields,
     triple,
     unit_vector,
@@ -58,11 +58,11 @@ class Ellipse(SidedSurface):
         set_fields(self, semi_axes=(a, b), center=triple("center of Ellipse", self.center), axis=axis, major=major)
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        value, gradient = radial_value_and_gradient((p - self.center) @ self._scaling.T, 1.0)
+        value, gradient = norm_gradient((p - self.center) @ self._scaling.T, 1.0)
         return value, gradient @ self._scaling
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return radial_second_derivative((p - self.center) @ self._scaling.T, v @ self._scaling.T)
+        return norm_curvature((p - self.center) @ self._scaling.T, v @ self._scaling.T)
 
     @property
     def _scaling(self) -> np.ndarray:

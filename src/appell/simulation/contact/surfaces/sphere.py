@@ -8,13 +8,7 @@ import numpy as np
 
 from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import (
-    SidedSurface,
-    radial_second_derivative,
-    radial_value_and_gradient,
-    set_fields,
-    triple,
-)
+from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, set_fields, triple
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class Sphere(SidedSurface):
         set_fields(self, radius=radius, center=center)
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return radial_value_and_gradient(p - self.center, self.radius)
+        return norm_gradient(p - self.center, self.radius)
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return radial_second_derivative(p - self.center, v)
+        return norm_curvature(p - self.center, v)

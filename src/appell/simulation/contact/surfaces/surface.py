@@ -136,13 +136,13 @@ def norm_or_one(v: np.ndarray) -> np.ndarray:
     return np.where(length > 0.0, length, 1.0)
 
 
-def radial_value_and_gradient(r: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+def norm_gradient(r: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """|r| - R and its gradient r/|r|, zero where r is."""
     length = np.sqrt(np.einsum("...i,...i->...", r, r))
     return length - radius, r / np.where(length > 0.0, length, 1.0)[..., None]
 
 
-def radial_second_derivative(r: np.ndarray, v: np.ndarray) -> np.ndarray:
+def norm_curvature(r: np.ndarray, v: np.ndarray) -> np.ndarray:
     """v^T ∇²|r| v = (v² - (v · r/|r|)²) / |r|."""
     length = norm_or_one(r)
     radial = np.einsum("...i,...i->...", v, r) / length
