@@ -210,7 +210,7 @@ def test_quaternions_of_other_than_unit_length_are_refused(pair, on_host):
 def test_batches_from_the_host_are_processed_in_pieces_that_fit(pair, monkeypatch):
     gpu, cpu = pair()
     given = list(state(5000).values())
-    monkeypatch.setattr("appell.compiler.targets.cuda.evaluate.PIECE", 2.5e5 / cp.cuda.Device().mem_info[0])
+    monkeypatch.setattr("appell.compiler.targets.cuda.target.PIECE", 2.5e5 / cp.cuda.Device().mem_info[0])
     assert worst(gpu.inverse_dynamics(*given), cpu.inverse_dynamics(*given)) < 1e-12
 
 
