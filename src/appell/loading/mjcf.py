@@ -22,9 +22,9 @@ from appell.errors import ModelError
 from appell.loading.mjcf_loops import closes_loop, loops_of, rotation
 from appell.loading.source import ParsedRobot, Source
 from appell.loading.xml import ProblemLog, local_name, parse, xml_error
-from appell.model.body import Body, Six, Visual
+from appell.model.body import Body, Six, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
-from appell.model.pose import Pose, Triple
+from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
 
 ORIGIN = np.zeros(3)
@@ -120,7 +120,7 @@ def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
     """Body i and the joints from its parent to it."""
     model, name = names.model, names.bodies[i]
     body = Body(
-        name, float(model.body_mass[i]), _triple(model.body_ipos[i]), _inertia(model, i), _visuals(model, i),
+        name, float(model.body_mass[i]), triple(model.body_ipos[i]), _inertia(model, i), _visuals(model, i),
         line=names.lines.get(("body", name), 0),
     )  # fmt: skip
     if i == 0:
@@ -155,7 +155,7 @@ def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
     v = model.jnt_dofadr[k]
     return Joint(
         name, kind[int(model.jnt_type[k])], parent, child,
-        axis=_triple(model.jnt_axis[k]),
+        axis=triple(model.jnt_axis[k]),
         limits=Limits(lower, upper, effort=effort),
         damping=float(model.dof_damping[v]),
         friction=float(model.dof_frictionloss[v]),
@@ -176,16 +176,12 @@ def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn:
 
 
 def _inertia(model: Any, i: int) -> Six:
-    R = rotation(model.body_iquat[i])
-    tensor = R @ np.diag(model.body_inertia[i]) @ R.T
-    tensor = (tensor + tensor.T) / 2
-    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
-    return xx, xy, xz, yy, yz, zz
+    return rotated_inertia(rotation(model.body_iquat[i]), np.diag(model.body_inertia[i]))
 
 
 def _gravity(names: _Names) -> Triple:
     off = names.model.opt.disableflags & _mujoco().mjtDisableBit.mjDSBL_GRAVITY
-    return (0.0, 0.0, 0.0) if off else _triple(names.model.opt.gravity)
+    return (0.0, 0.0, 0.0) if off else triple(names.model.opt.gravity)
 
 
 # --- visual shapes ------------------------------------------------------------------------------------------------------
@@ -259,8 +255,3 @@ def _left_out(names: _Names, notes: ProblemLog) -> None:
     for i in np.flatnonzero(model.body_gravcomp):
         what = "gravity compensation is not part of the model"
         notes.add("ignored", f"link {names.bodies[i]!r}", 0, what, "Add its force to tau.")
-
-
-def _triple(values: Any) -> Triple:
-    x, y, z = (float(value) for value in values)
-    return x, y, z

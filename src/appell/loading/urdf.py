@@ -20,10 +20,10 @@ import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
 from appell.loading.xml import ProblemLog, XmlNode, parse
-from appell.model.body import Body, Six, Visual
+from appell.model.body import Body, Six, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
-from appell.model.pose import Pose, Triple
+from appell.model.pose import Pose, triple
 from appell.robot.robot import Robot
 
 Rgba = tuple[float, float, float, float]
@@ -51,7 +51,7 @@ def read(source: Source) -> ParsedRobot:
         name or "robot",
         tuple(_body(link, colours) for link in root.children("link")),
         tuple(_joint(joint, rotors) for joint in root.children("joint")),
-        gravity_vector=_triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
+        gravity_vector=triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
     return ParsedRobot(_with_state(robot, root.child("appell")), tuple(notes.problems))
@@ -99,11 +99,7 @@ def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     xx, xy, xz, yy, yz, zz = (node.number(entry) for entry in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     if pose.rpy == (0.0, 0.0, 0.0):
         return xx, xy, xz, yy, yz, zz
-    R = pose.rotation
-    tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    tensor = (tensor + tensor.T) / 2
-    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
-    return xx, xy, xz, yy, yz, zz
+    return rotated_inertia(pose.rotation, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
 def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
@@ -154,7 +150,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
-        axis=_triple(node.child("axis").triple("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
+        axis=triple(node.child("axis").triple("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
         friction=dynamics.number("friction"),
@@ -203,9 +199,4 @@ def _rotors(root: XmlNode) -> dict[str, tuple[float, float]]:
 
 def _pose(node: XmlNode) -> Pose:
     origin = node.child("origin")
-    return Pose(_triple(origin.triple("xyz")), _triple(origin.triple("rpy")))
-
-
-def _triple(values) -> Triple:
-    x, y, z = values
-    return x, y, z
+    return Pose(triple(origin.triple("xyz")), triple(origin.triple("rpy")))

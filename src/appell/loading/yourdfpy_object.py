@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
-from appell.model.body import Body, Visual
+from appell.model.body import Body, Visual, inertia_entries, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
-from appell.model.pose import Pose, Triple
+from appell.model.pose import Pose, triple
 from appell.robot.robot import Robot
 
 
@@ -44,17 +44,14 @@ def _body(link: Any, colours: dict[str, Any]) -> Body:
         return Body(link.name or "", visuals=drawn)
     pose = _pose(link.inertial.origin)
     tensor = np.zeros((3, 3)) if link.inertial.inertia is None else np.asarray(link.inertial.inertia, dtype=float)
-    if pose.rpy != (0.0, 0.0, 0.0):
-        tensor = pose.rotation @ tensor @ pose.rotation.T
-        tensor = (tensor + tensor.T) / 2
-    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
-    return Body(link.name or "", _number(link.inertial.mass), pose.xyz, (xx, xy, xz, yy, yz, zz), drawn)
+    inertia = inertia_entries(tensor) if pose.rpy == (0.0, 0.0, 0.0) else rotated_inertia(pose.rotation, tensor)
+    return Body(link.name or "", _number(link.inertial.mass), pose.xyz, inertia, drawn)
 
 
 def _joint(joint: Any) -> Joint:
     limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
     moves = joint.type not in KINDS or KINDS[joint.type].nv > 0
-    axis = (1.0, 0.0, 0.0) if joint.axis is None else _triple(joint.axis)
+    axis = (1.0, 0.0, 0.0) if joint.axis is None else triple(joint.axis)
     return Joint(
         joint.name or "", joint.type or "", joint.parent or "", joint.child or "", _pose(joint.origin),
         axis=axis if moves else (0.0, 0.0, 1.0),
@@ -72,7 +69,7 @@ _SIZES = {
     "box": lambda shape: tuple(float(edge) for edge in shape.size),
     "cylinder": lambda shape: (float(shape.radius), float(shape.length)),
     "sphere": lambda shape: (float(shape.radius),),
-    "mesh": lambda shape: _triple(np.broadcast_to(1.0 if shape.scale is None else shape.scale, 3)),
+    "mesh": lambda shape: triple(np.broadcast_to(1.0 if shape.scale is None else shape.scale, 3)),
 }
 
 
@@ -96,8 +93,3 @@ def _pose(matrix: Any) -> Pose:
 
 def _number(value: Any, default: float = 0.0) -> float:
     return default if value is None else float(value)
-
-
-def _triple(values: Any) -> Triple:
-    x, y, z = (float(value) for value in values)
-    return x, y, z

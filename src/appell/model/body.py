@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from appell.model.pose import Pose, Triple
 
 Six = tuple[float, float, float, float, float, float]
+
+
+def inertia_entries(tensor: np.ndarray) -> Six:
+    """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of a symmetric tensor (3, 3)."""
+    xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return xx, xy, xz, yy, yz, zz
+
+
+def rotated_inertia(R: np.ndarray, tensor: np.ndarray) -> Six:
+    """Entries of R I R^T, exactly symmetric."""
+    rotated = R @ tensor @ R.T
+    return inertia_entries((rotated + rotated.T) / 2)
 
 
 @dataclass(frozen=True)

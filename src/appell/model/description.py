@@ -14,7 +14,7 @@ from appell.model.check import require_tree
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
 from appell.model.parameters import rotors
-from appell.model.pose import Triple
+from appell.model.pose import Triple, triple
 from appell.model.tree import Tree
 from appell.model.tree_builder import build_tree
 from appell.model.writers import dictionary
@@ -136,8 +136,7 @@ class Description:
 
     def with_gravity(self, gravity: Sequence[float]) -> Self:
         """The same robot under another gravity vector [m/s²]."""
-        x, y, z = (float(value) for value in gravity)
-        return replace(self, gravity_vector=(x, y, z))
+        return replace(self, gravity_vector=triple(gravity))
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}  # cached properties are recomputed

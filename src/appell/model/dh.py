@@ -18,10 +18,10 @@ import numpy as np
 from appell.algebra import Angle
 from appell.checks import require_choice, require_finite, require_real_array
 from appell.errors import ArgumentError
-from appell.model.body import Body
+from appell.model.body import Body, inertia_entries
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint
-from appell.model.pose import Pose
+from appell.model.pose import Pose, triple
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -107,9 +107,7 @@ def from_dh(
         if after is not None:
             bodies.append(Body(carried))
             links.append(Joint(f"{link}_fixed", "fixed", carried, link, after))
-        x, y, z = centers[i].tolist()
-        xx, xy, xz, yy, yz, zz = tensors[i][[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
-        bodies.append(Body(link, float(masses[i]), (x, y, z), (xx, xy, xz, yy, yz, zz)))
+        bodies.append(Body(link, float(masses[i]), triple(centers[i]), inertia_entries(tensors[i])))
         parent = link
     robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
     raise_or_warn([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")])

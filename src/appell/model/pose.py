@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,12 @@ import numpy as np
 from appell.algebra.angle import Angle
 
 Triple = tuple[float, float, float]
+
+
+def triple(values: Iterable[float]) -> Triple:
+    """Three numbers as floats."""
+    x, y, z = (float(value) for value in values)
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -37,5 +44,4 @@ class Pose:
         pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
         c, s = math.cos(yaw), math.sin(yaw)  # roll is read after undoing this yaw, so that their errors cancel
         roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-        x, y, z = (float(value) for value in xyz)
-        return cls((x, y, z), (Angle.of(roll).radians, Angle.of(pitch).radians, Angle.of(yaw).radians))
+        return cls(triple(xyz), (Angle.of(roll).radians, Angle.of(pitch).radians, Angle.of(yaw).radians))

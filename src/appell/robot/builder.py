@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.checks import require_choice, require_real_array
 from appell.errors import ArgumentError
-from appell.model.body import Body, Six, Visual
+from appell.model.body import Body, Six, Visual, inertia_entries
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
@@ -190,6 +190,6 @@ def _tensor(name: str, inertia: Sequence) -> Six:
     if entries.shape == (3, 3):
         if not np.allclose(entries, entries.T, rtol=1e-9, atol=0.0):
             raise ArgumentError(f"inertia of body {name!r} is not symmetric.")
-        entries = entries[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        return inertia_entries(entries)
     xx, xy, xz, yy, yz, zz = _numbers(f"inertia of body {name!r}", entries.tolist(), 6)
     return xx, xy, xz, yy, yz, zz

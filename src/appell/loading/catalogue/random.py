@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.checks import require_choice, require_integer
-from appell.model.body import Body
+from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS as JOINT_KINDS
-from appell.model.pose import Pose
+from appell.model.pose import Pose, triple
 from appell.robot.robot import Robot
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
@@ -64,12 +64,12 @@ def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching:
     for i in range(1, n + 1):
         parent = int(rng.integers(0, i)) if rng.random() < branching else i - 1
         kind = str(rng.choice(list(kinds)))
-        axis = _floats(_unit(rng))
+        axis = triple(_unit(rng))
         moves = kind != "fixed"
         joints.append(
             Joint(
                 f"joint{i}", kind, bodies[parent].name, f"link{i}",
-                origin=Pose(_floats(rng.uniform(-0.5, 0.5, 3)), _floats(rng.uniform(-math.pi, math.pi, 3))),
+                origin=Pose(triple(rng.uniform(-0.5, 0.5, 3)), triple(rng.uniform(-math.pi, math.pi, 3))),
                 axis=axis if moves else (0.0, 0.0, 1.0),
                 limits=Limits(-3.0, 3.0, 10.0, 100.0) if kind in ("revolute", "prismatic") else Limits(),
                 damping=float(rng.uniform(0.0, 0.5)) if moves else 0.0,
@@ -89,15 +89,9 @@ def _random_body(rng: np.random.Generator, name: str) -> Body:
     com = masses @ points / mass
     second = (points - com).T @ ((points - com) * masses[:, None])
     inertia = np.trace(second) * np.eye(3) - second
-    entries = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return Body(name, float(mass), _floats(com), tuple(entries.tolist()))  # type: ignore[arg-type]
+    return Body(name, float(mass), triple(com), inertia_entries(inertia))
 
 
 def _unit(rng: np.random.Generator) -> np.ndarray:
     v = rng.normal(size=3)
     return v / np.linalg.norm(v)
-
-
-def _floats(values) -> tuple[float, float, float]:
-    x, y, z = (float(value) for value in values)
-    return x, y, z

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import ModelWarning
-from appell.model.body import Body
+from appell.model.body import Body, inertia_entries
 from appell.model.check import STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.mass import LENGTH_TOL, second_moments, tensors
 from appell.model.check.problem import Problem
 from appell.model.check.structure import has_axis
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+from appell.model.pose import triple
 
 if TYPE_CHECKING:
     from appell.model.description import Described
@@ -76,8 +77,7 @@ def nearest_body(body: Body, solid: bool = False) -> Body:
         floor = max(floor, mass * MIN_GYRATION_RADIUS**2)
     second = (axes * np.maximum(values, floor)) @ axes.T
     inertia = np.trace(second) * np.eye(3) - (second + second.T) / 2
-    xx, xy, xz, yy, yz, zz = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
-    return replace(body, mass=mass, inertia=(xx, xy, xz, yy, yz, zz))
+    return replace(body, mass=mass, inertia=inertia_entries(inertia))
 
 
 def nearest_joint(joint: Joint) -> Joint:
@@ -101,8 +101,7 @@ def with_unit_axis(joint: Joint) -> Joint:
     length = math.hypot(*joint.axis)
     if abs(length - 1.0) <= 1e-12 or not has_axis(joint):
         return joint
-    x, y, z = (value / length for value in joint.axis)
-    return replace(joint, axis=(x, y, z))
+    return replace(joint, axis=triple(value / length for value in joint.axis))
 
 
 def _changes(element: str, before: tuple, after: tuple) -> Iterator[str]:
