@@ -211,7 +211,7 @@ def test_external_forces_where_they_mean_nothing(robot: Robot, function: str) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "told"), [({"gravity": True}, "gravity"), ({"forces": ("link3",)}, "external forces")]
+    ("options", "told"), [({"gravity_input": True}, "gravity"), ({"force_frames": ("link3",)}, "external forces")]
 )
 def test_requests_for_what_means_nothing(robot: Robot, options: dict, told: str) -> None:
     with refused(f"mass_matrix does not depend on {told}"):
@@ -421,7 +421,7 @@ def test_follower_without_inertia() -> None:
     expected = (0.3 - robot.bias([0.1], [0.2])) / robot.mass_matrix([0.1])[0]
     for method in ("gibbs", "noc"):
         assert_close(robot.forward_dynamics(*state, method=method), expected, tolerance=1e-12)
-    with pytest.raises(appell.ModelError, match=r"joint 'joint2' \(freed from its leader; method 'gibbs'"):
+    with pytest.raises(appell.ModelError, match=r"joint 'joint2' \(released from its leader; method 'gibbs'"):
         robot.forward_dynamics(*state, method="articulated")
 
 
