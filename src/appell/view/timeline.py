@@ -46,7 +46,7 @@ class Timeline:
         >>> import appell
         >>> from appell.view.subjects import subject_of
         >>> arm = appell.load("planar2r")
-        >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, sample=0.25)
+        >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=1.0, t_eval=0.25)
         >>> bool(abs(Timeline(subject_of(arm), motion).state(0.5).q - motion.q[2]).max() < 1e-15)
         True
     """
