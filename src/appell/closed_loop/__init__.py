@@ -1,1 +1,1 @@
-"""Robots with closed loops: a tree of bodies, closures that join its ends, and dynamics in independent speeds."""
+"""Robots with closed loops: a spanning tree, loop closures, and dynamics in independent velocities."""

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.position_closure import continuation, newton_closure
+from appell.closed_loop.singularity import singularity_at
 from appell.closed_loop.system import LoopSystem, system_of
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
+from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
 from appell.robot.protocol import AnyRobot
 
@@ -165,8 +168,6 @@ class ClosedLoopRobot(AnyRobot):
             >>> robot.solve_loop_closure({"crank": 0.3}, q0=solution.q).closed.item()
             True
         """
-        from appell.closed_loop.position_closure import continuation, newton_closure
-
         start = np.array(self.reference_configuration if q0 is None else q0, dtype=float)
         if q is not None and not isinstance(q, Mapping):
             start = np.asarray(q, dtype=float)
@@ -200,8 +201,6 @@ class ClosedLoopRobot(AnyRobot):
             >>> robot.singularity(robot.reference_configuration) is None
             True
         """
-        from appell.closed_loop.singularity import singularity_at
-
         return singularity_at(self.system, np.asarray(q, dtype=float))
 
     def neutral_configuration(self) -> np.ndarray:
@@ -235,13 +234,11 @@ class ClosedLoopRobot(AnyRobot):
             >>> robot.passive_forces(robot.reference_configuration, [1.0]).shape
             (1,)
         """
-        from appell.model.joint_friction import joint_friction
-
         forces = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
         return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), forces)
 
     def simulation_model(self) -> LoopSimulationModel:
-        """The robot as `appell.simulate` sees it."""
+        """The interface that `appell.simulate` uses."""
         from appell.closed_loop.simulation_model import LoopSimulationModel
 
         return LoopSimulationModel(self)

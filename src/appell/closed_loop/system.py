@@ -1,4 +1,4 @@
-"""A robot with closed loops as the compiler sees it."""
+"""Numerical model of a robot with closed loops, and the list of its functions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from appell.closed_loop import constraints, dynamics, kinematics
 from appell.closed_loop.closure import loops_of
 from appell.closed_loop.independent_velocities import elimination_order
 from appell.closed_loop.loop_path import KinematicLoop
+from appell.closed_loop.singularity import require_nonsingular
 from appell.model.description import velocity_indices
 from appell.model.parameters import lumped, parameter_count, parameters
 from appell.model.tree import Frame, Tree
@@ -68,14 +69,14 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class LoopSystem(System):
-    """A tree with closures, and the choice of independent speeds.
+    """A tree with loop closures and independent velocities.
 
     Attributes:
         tree: with all joints free.
         loops: its closures.
-        independent: speeds of the tree that are the robot's own, in order.
+        independent: indices of the independent velocities of the tree, in the order of qd.
         dependent: the others, in the order in which they are eliminated.
-        actuated: speeds of the tree that have an actuator, in order.
+        actuated: indices of the velocities of the tree with an actuator, in order.
         lump: whether mass may be lumped (`appell.model.parameters`); run-time parameters forbid it.
     """
 
@@ -146,8 +147,6 @@ class LoopSystem(System):
         return replace(self, tree=tree_with_inputs(self.tree, spec, entries, False), lump=not spec.parameter_input)
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
-        from appell.closed_loop.singularity import require_nonsingular
-
         require_nonsingular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
 
 

@@ -40,7 +40,7 @@ class AnyRobot(Dynamics, ABC):
         gravity_vector: [m/s²]
         initial_state: configuration and velocity at which a motion of interest begins, if there is one.
         rotors: links with a rotor; the last ones of `parameters` are theirs.
-        system: the robot as the compiler sees it.
+        system: the numerical model that the compiler takes.
     """
 
     name: str

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 class Robot(Description, AnyRobot):
     """A tree of bodies joined by joints, in the order of the description.
 
-    Coordinates q, speeds qd and forces tau follow the order of the joints; `joint_names` lists the joints that carry
-    one. Leading dimensions of every array are a batch. Units are SI, spatial vectors are linear part first
-    (`docs/conventions.md`).
+    q, qd and tau follow the order of the joints; `joint_names` lists the joints with coordinates. Leading
+    dimensions of every array are a batch. Units are SI, spatial vectors are linear part first (`docs/conventions.md`).
 
     Attributes:
         bodies, joints: the description.
         gravity_vector: acceleration of free fall in the world frame. [m/s²]
         coupled: whether mimic joints follow their leader (True) or move on their own.
-        initial_state: coordinates and speeds at which a motion of interest begins, where the description has one.
+        initial_state: q and qd at which a motion of interest begins, if the description has one.
 
     Example:
         >>> import appell
@@ -44,7 +43,7 @@ class Robot(Description, AnyRobot):
 
     @cached_property
     def system(self) -> TreeSystem:
-        """The robot as the compiler sees it."""
+        """The numerical model that the compiler takes."""
         return TreeSystem(self.tree, joint_friction(self))
 
     @property

@@ -10,6 +10,14 @@ import numpy as np
 
 from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
+from appell.closed_loop.spherical.singularities import random_configurations, singularity
+from appell.closed_loop.spherical.spanning_tree import (
+    as_closed_loop,
+    closed_loop_configuration,
+    leg_joints,
+    spanning_tree,
+)
+from appell.closed_loop.spherical.system import SphericalSystem
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
@@ -93,8 +101,6 @@ class SphericalRobot(AnyRobot):
     @cached_property
     def system(self) -> SphericalSystem:
         """The numerical model that the algorithms take."""
-        from appell.closed_loop.spherical.system import SphericalSystem
-
         return SphericalSystem.of(self)
 
     @property
@@ -112,8 +118,6 @@ class SphericalRobot(AnyRobot):
             >>> appell.load("agile_wrist").singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5]]).status.tolist()
             ['regular', 'unreachable']
         """
-        from appell.closed_loop.spherical.singularities import singularity
-
         return singularity(self, q)
 
     singularities = renamed_attribute("singularities", "singularity")
@@ -175,8 +179,6 @@ class SphericalRobot(AnyRobot):
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
         """The joints of all legs; the last one of each carries the platform."""
-        from appell.closed_loop.spherical.spanning_tree import leg_joints
-
         return tuple(joint for leg in self.legs for joint in leg_joints(leg, self.platform.name))
 
     @property
@@ -187,8 +189,6 @@ class SphericalRobot(AnyRobot):
     @cached_property
     def spanning_tree(self) -> Robot:
         """The spanning tree: legs without their last joints, the platform on its Euler angles."""
-        from appell.closed_loop.spherical.spanning_tree import spanning_tree
-
         return spanning_tree(self)
 
     @property
@@ -214,7 +214,7 @@ class SphericalRobot(AnyRobot):
         return replace(self, legs=with_working_modes(self.legs, working_mode))
 
     def simulation_model(self) -> SphericalSimulationModel:
-        """The robot as `appell.simulate` sees it."""
+        """The interface that `appell.simulate` uses."""
         from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
 
         return SphericalSimulationModel(self)
@@ -296,14 +296,10 @@ class SphericalRobot(AnyRobot):
             >>> bool(abs(tau - wrist.inverse_dynamics(q, [1.0, 0.0, 0.0], [0.0] * 3)).max() < 1e-12)
             True
         """
-        from appell.closed_loop.spherical.spanning_tree import as_closed_loop
-
         return as_closed_loop(self, q)
 
     def closed_loop_configuration(self, q: ArrayLike) -> np.ndarray:
         """Configuration of `as_closed_loop()` at the coordinates q, (..., joints of the spanning tree)."""
-        from appell.closed_loop.spherical.spanning_tree import closed_loop_configuration
-
         return closed_loop_configuration(self, q)
 
     with_assembly = renamed_attribute("with_assembly", "with_working_modes")
@@ -345,8 +341,6 @@ class SphericalRobot(AnyRobot):
 
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Regular configurations drawn uniformly within the workspace, (count, nq). [rad]"""
-        from appell.closed_loop.spherical.singularities import random_configurations
-
         return random_configurations(self, count, rng)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A spherical parallel robot as `appell.simulate` sees it: coordinates are Euler angles, drives the actuated joints."""
+"""Simulation model of a spherical parallel robot: coordinates are Euler angles, actuators the actuated joints."""
 
 from __future__ import annotations
 
