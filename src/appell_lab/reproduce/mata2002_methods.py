@@ -16,6 +16,8 @@ from appell.algebra import Scalar
 from appell.algorithms.linear import elimination_order, solve
 from appell.algorithms.registry import Algorithm, Quantity, find
 from appell.algorithms.system import System
+from appell.compiler.evaluate import evaluator_of
+from appell.compiler.options import Options
 from appell_lab.reproduce.walker_orin import central_bodies, mass_matrix
 
 if TYPE_CHECKING:
@@ -67,9 +69,6 @@ class ForwardDynamics:
     """One method for one robot, as native code: qdd (..., n) of q, qd and tau."""
 
     def __init__(self, robot: Robot, method: str) -> None:
-        from appell.compiler.evaluate import evaluator_of
-        from appell.compiler.options import Options
-
         self._function = evaluator_of(Arm(robot.tree), Options(threads=1))["forward_dynamics", method]
 
     def __call__(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from appell.kinematics.trajectories import PathReference, mata2002_line
+from appell.loading.catalogue import build
 from appell.robot.robot import Robot
 from appell_lab.reproduce.mata2002_methods import ForwardDynamics
 
@@ -87,8 +88,6 @@ class Outcome:
 @cache
 def replay(branch: str = BRANCH) -> Replay:
     """The line of the paper with the PUMA of Valera 2003."""
-    from appell.loading.catalogue import build
-
     robot = build("puma560")
     return Replay(robot, mata2002_line(robot, branch))
 

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from appell.errors import AppellError
 from appell.report.page import Report, link_list, page
 from appell.report.picture import Picture
 
@@ -23,8 +24,6 @@ def report_of(result: Reproduction) -> Report:
         >>> report_of(reproduce("provenzano2002")).title
         'provenzano2002: printed and computed'
     """
-    from appell.errors import AppellError
-
     notes = result.notes
     try:
         pictures = tuple(Picture.from_drawing(figure.draw, caption(figure.name)) for figure in result.figures)

@@ -10,6 +10,7 @@ import numpy as np
 
 from appell.control import ComputedTorque, ComputedTorqueIntegral, PointToPoint
 from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
+from appell.loading.catalogue import build
 from appell.plotting import COLOURS, new_figure, tidy
 from appell.simulation.options import Integration
 from appell.simulation.simulate import simulate
@@ -35,8 +36,6 @@ KNOTS = 6
 @cache
 def line() -> PathReference:
     """The line of section 4, in the branch of the reference values."""
-    from appell.loading.catalogue import build
-
     return valera2003_line(build("puma560"))
 
 
