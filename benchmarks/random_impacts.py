@@ -17,7 +17,7 @@ import numpy as np
 import appell
 from appell.simulation.contact.points import ContactPoints, default_contact_points
 
-WALL = appell.Circle(radius=2.5)
+WALL = appell.surfaces.Circle(radius=2.5)
 DURATION = 1.5
 
 

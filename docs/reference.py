@@ -23,6 +23,13 @@ GROUPS = {
 }
 """Pages by file name: title, and the modules and packages of their names. Other names are on a page `more`."""
 
+RESULTS = (
+    "robot.compiled.CompiledRobot", "closed_loop.robot.ClosedLoopRobot", "compiler.count.Counts",
+    "symbolic.equations.Equations", "sweeps.Sweep", "rollouts.Rollout", "simulation.records.Impact",
+    "simulation.records.ContactInterval", "identification.result.Identification", "identification.base.BaseParameters",
+)  # fmt: skip
+"""Classes of results, documented beside the functions that return them."""
+
 HEAD = """# {title}
 
 """
@@ -59,6 +66,8 @@ def write(folder: Path) -> None:
     pages: dict[str, list[str]] = {}
     for name in appell.__all__:
         pages.setdefault(page_of(appell._HOME[name].rstrip(":")), []).append(name)
+    for name in RESULTS:
+        pages.setdefault(page_of(name.rpartition(".")[0]), []).append(name)
     titles = {page: title for page, (title, _) in GROUPS.items()} | {"more": "More"}
     for page, names in pages.items():
         text = HEAD.format(title=titles[page]) + "".join(map(entry, names))
@@ -76,7 +85,7 @@ def page_of(home: str) -> str:
 
 def entry(name: str) -> str:
     """The directive for a public name."""
-    value = getattr(appell, name)
+    value = object if name in RESULTS else getattr(appell, name)  # results are classes
     if inspect.ismodule(value):
         return MODULE.format(name=name, home=value.__name__)
     if inspect.isclass(value):

@@ -22,7 +22,7 @@ try:  # unreachable: the error has the time at which the arm is stretched out
         [0.5, 0.0, 0.2], [1.5, 0.0, 0.2], appell.trajectories.euler_zyz([0.3, 1.0, 0.2]), speed=0.1
     )
     appell.trajectories.follow(robot, away, branch="left/above/no_flip")
-except appell.TrajectoryError as error:
+except appell.errors.TrajectoryError as error:
     print(error)
 
 motion.plot("through_via_points.png", robot)

@@ -17,7 +17,7 @@ import appell
 def main() -> None:
     restitution = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     tree = appell.load("shafei_tree")
-    wall = appell.Circle(radius=2.5)
+    wall = appell.surfaces.Circle(radius=2.5)
     motion = appell.simulate(
         tree,
         *tree.initial_state,

@@ -35,7 +35,7 @@ def main() -> None:
     )
     try:
         wrist.forward_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
-    except appell.LoopClosureError as error:
+    except appell.errors.LoopClosureError as error:
         print(error)
 
     try:

@@ -8,28 +8,24 @@ from typing import TYPE_CHECKING
 from appell.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from appell import control
+    from appell import control, errors
     from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
     from appell.closed_loop.closure import LoopClosure
-    from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.compiler.count import Counts, count_operations
+    from appell.compiler.count import count_operations
     from appell.errors import (
         AppellError,
         ArgumentError,
         CompileError,
         IdentificationError,
-        LoopClosureError,
         ModelError,
         ModelWarning,
         SimulationError,
-        TrajectoryError,
     )
     from appell.exporters import export
-    from appell.identification.base import BaseParameters, base_parameters
+    from appell.identification.base import base_parameters
     from appell.identification.excitation import excitation
     from appell.identification.identify import identify
-    from appell.identification.result import Identification
     from appell.kinematics import inverse as ik
     from appell.kinematics import trajectories
     from appell.kinematics.inverse import inverse_kinematics
@@ -39,86 +35,84 @@ if TYPE_CHECKING:
     from appell.loading.load import load
     from appell.model.pose import Pose
     from appell.robot.builder import RobotBuilder
-    from appell.robot.compiled import CompiledRobot, compile
+    from appell.robot.compiled import compile
     from appell.robot.robot import Robot
-    from appell.rollouts import Rollout, RolloutOptions, rollout
-    from appell.simulation.contact.surfaces import Circle, Cylinder, Ellipse, ImplicitSurface, Plane, Sphere
+    from appell.rollouts import RolloutOptions, rollout
+    from appell.simulation.contact import surfaces
     from appell.simulation.options import ContactOptions, Integration
-    from appell.simulation.records import ContactInterval, Impact
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
-    from appell.sweeps import Sweep, sweep
-    from appell.symbolic.equations import Equations, equations
+    from appell.sweeps import sweep
+    from appell.symbolic.equations import equations
     from appell.view.picture import draw
     from appell.view.serve import show
 
 _HOME = {
     "AppellError": "errors",
     "ArgumentError": "errors",
-    "LoopClosureError": "errors",
     "CompileError": "errors",
     "IdentificationError": "errors",
     "ModelError": "errors",
     "ModelWarning": "errors",
     "SimulationError": "errors",
-    "TrajectoryError": "errors",
-    "CompiledRobot": "robot.compiled",
-    "compile": "robot.compiled",
-    "load_compiled": "loading.compiled",
-    "Counts": "compiler.count",
-    "count_operations": "compiler.count",
-    "export": "exporters",
     "Robot": "robot.robot",
     "RobotBuilder": "robot.builder",
-    "check": "loading.check",
+    "Pose": "model.pose",
     "load": "loading.load",
-    "Rollout": "rollouts",
-    "RolloutOptions": "rollouts",
-    "rollout": "rollouts",
-    "Equations": "symbolic.equations",
+    "check": "loading.check",
+    "load_compiled": "loading.compiled",
+    "compile": "robot.compiled",
+    "count_operations": "compiler.count",
+    "export": "exporters",
     "equations": "symbolic.equations",
+    "sweep": "sweeps",
     "close_loops": "closed_loop.build",
     "LoopClosure": "closed_loop.closure",
-    "ClosedLoopRobot": "closed_loop.robot",
-    "Pose": "model.pose",
     "inverse_kinematics": "kinematics.inverse",
-    "BaseParameters": "identification.base",
     "base_parameters": "identification.base",
     "identify": "identification.identify",
-    "Identification": "identification.result",
     "excitation": "identification.excitation",
     "simulate": "simulation.simulate",
     "Trajectory": "simulation.trajectory",
-    "ContactInterval": "simulation.records",
     "ContactOptions": "simulation.options",
     "Integration": "simulation.options",
-    "Impact": "simulation.records",
-    "Circle": "simulation.contact.surfaces",
-    "Cylinder": "simulation.contact.surfaces",
-    "Ellipse": "simulation.contact.surfaces",
-    "ImplicitSurface": "simulation.contact.surfaces",
-    "Plane": "simulation.contact.surfaces",
-    "Sphere": "simulation.contact.surfaces",
+    "rollout": "rollouts",
+    "RolloutOptions": "rollouts",
     "draw": "view.picture",
     "show": "view.serve",
-    "Sweep": "sweeps",
-    "sweep": "sweeps",
     "control": "control:",
+    "ik": "kinematics.inverse:",
+    "errors": "errors:",
     "robots": "loading.catalogue:",
     "spherical": "closed_loop.spherical:",
-    "ik": "kinematics.inverse:",
+    "surfaces": "simulation.contact.surfaces:",
     "trajectories": "kinematics.trajectories:",
 }
 """Where each public name lives; a trailing colon means the module itself. Nothing is loaded before it is used."""
 
 _RENAMED = {
+    "BaseParameters": "appell.identification.base:BaseParameters",
+    "Identification": "appell.identification.result:Identification",
+    "ClosedLoopRobot": "appell.closed_loop.robot:ClosedLoopRobot",
+    "CompiledRobot": "appell.robot.compiled:CompiledRobot",
+    "Counts": "appell.compiler.count:Counts",
+    "Equations": "appell.symbolic.equations:Equations",
+    "Rollout": "appell.rollouts:Rollout",
+    "Sweep": "appell.sweeps:Sweep",
+    "Impact": "appell.simulation.records:Impact",
+    "Contact": "appell.simulation.records:ContactInterval",
+    "Circle": "appell.simulation.contact.surfaces:Circle",
+    "Cylinder": "appell.simulation.contact.surfaces:Cylinder",
+    "Ellipse": "appell.simulation.contact.surfaces:Ellipse",
+    "ImplicitSurface": "appell.simulation.contact.surfaces:ImplicitSurface",
+    "Plane": "appell.simulation.contact.surfaces:Plane",
+    "Sphere": "appell.simulation.contact.surfaces:Sphere",
     "Closure": "appell.closed_loop.closure:LoopClosure",
     "ClosureError": "appell.errors:LoopClosureError",
-    "tasks": "appell.kinematics.trajectories",
     "TaskError": "appell.errors:TrajectoryError",
-    "Contact": "appell.simulation.records:ContactInterval",
+    "tasks": "appell.kinematics.trajectories",
 }
-"""Former names, with what they are called now: `module` or `module:name`."""
+"""Former top-level names, with where they are now: `module` or `module:name`."""
 
 __all__ = sorted(_HOME)
 

@@ -114,10 +114,10 @@ def test_former_options_are_not_completed() -> None:
 
 def test_surfaces_as_words() -> None:
     circle = parse_surface("circle:radius=2.5:restitution=0.5:side=outside")
-    assert circle == appell.Circle(radius=2.5, restitution=0.5, side="outside")
-    assert parse_surface("plane") == appell.Plane()
-    assert parse_surface("Plane:normal=0,1,0:point=0,-1,0") == appell.Plane((0, 1, 0), (0, -1, 0))
-    assert parse_surface("ellipse:semi_axes=3,1") == appell.Ellipse((3.0, 1.0))
+    assert circle == appell.surfaces.Circle(radius=2.5, restitution=0.5, side="outside")
+    assert parse_surface("plane") == appell.surfaces.Plane()
+    assert parse_surface("Plane:normal=0,1,0:point=0,-1,0") == appell.surfaces.Plane((0, 1, 0), (0, -1, 0))
+    assert parse_surface("ellipse:semi_axes=3,1") == appell.surfaces.Ellipse((3.0, 1.0))
 
 
 @pytest.mark.parametrize(

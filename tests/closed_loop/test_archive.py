@@ -62,7 +62,7 @@ def test_a_loaded_spherical_robot_gives_equal_bits(tmp_path):
     assert np.array_equal(loaded.joint_angles(q), dyn.joint_angles(q))
     status = appell.spherical.singularity(loaded, [q[0], [0.0, 0.0, -1.5]]).status
     assert status.tolist() == ["regular", "unreachable"]
-    with pytest.raises(appell.LoopClosureError, match="out of reach"):
+    with pytest.raises(appell.errors.LoopClosureError, match="out of reach"):
         loaded.inverse_dynamics([0.0, 0.0, -1.5], [0.0] * 3, [0.0] * 3)
 
 

@@ -16,6 +16,7 @@ from appell.compiler.graph import GraphKernel
 from appell.compiler.options import Options
 from appell.compiler.targets.c.isa import supported
 from appell.compiler.trace import trace
+from appell.robot.compiled import CompiledRobot
 
 ROBOTS = {"general": general_tree(7, 11), "right_angled": right_angled_tree(6, 12)}
 
@@ -89,7 +90,7 @@ def test_the_methods_of_the_class_reach_their_functions():
 def test_every_instruction_set(isa, dtype):
     robot = ROBOTS["general"]
     values = [value.astype(dtype) for value in arguments(robot, "inverse_dynamics", 37)]
-    dyn = appell.CompiledRobot(robot, Options(dtype=dtype, isa=isa))
+    dyn = CompiledRobot(robot, Options(dtype=dtype, isa=isa))
     expected = interpreted(robot, FunctionSpec("inverse_dynamics"), values).astype(dtype)
     assert_close(dyn.inverse_dynamics(*values), expected)
     assert_close(
@@ -99,7 +100,7 @@ def test_every_instruction_set(isa, dtype):
 
 def test_an_instruction_set_that_the_processor_lacks_is_refused():
     with pytest.raises(appell.CompileError, match="instruction set"):
-        appell.CompiledRobot(ROBOTS["general"], Options(isa="sve9")).gravity(np.zeros(ROBOTS["general"].nq))
+        CompiledRobot(ROBOTS["general"], Options(isa="sve9")).gravity(np.zeros(ROBOTS["general"].nq))
 
 
 def test_gravity_and_external_forces_are_inputs():

@@ -10,14 +10,14 @@ import appell
 from appell.identification import Estimator, Filtering, Holdout
 from appell.identification.pseudo_inertia import pseudo_inertia
 from appell.identification.recording import Recording
-from appell.identification.result import RelativeError
+from appell.identification.result import Identification, RelativeError
 from appell.robot.regressor_terms import Coulomb, Coupling
 
 ORDINARY = 0.109
 """Total relative error of ordinary least squares with a filter of 100 Hz on held-out blocks, found independently."""
 
 
-def identified(**options) -> appell.Identification:
+def identified(**options) -> Identification:
     """Decimation by 10, as in the ordinary fit: forces hold everything below 200 Hz."""
     options = {"terms": TX40_TERMS, "filtering": Filtering(40.0, decimation=10), **options}
     return appell.identify(tx40(), *tx40_recording(), transmission=TX40_TRANSMISSION, **options)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import appell
+from appell.closed_loop.robot import ClosedLoopRobot
 
 YAML = """
 actuated: [crank]
@@ -48,7 +49,7 @@ def test_the_file_beside_a_urdf_is_found(urdf):
     assert isinstance(appell.load(urdf), appell.Robot)
     urdf.with_name("linkage.loops.yaml").write_text(YAML)
     robot = appell.load(urdf)
-    assert isinstance(robot, appell.ClosedLoopRobot)
+    assert isinstance(robot, ClosedLoopRobot)
     assert robot.closures == built_in("four_bar").closures
     assert robot.actuator_names == robot.qd_names == ("crank",)
     assert isinstance(appell.load(urdf, loops="ignore"), appell.Robot)

@@ -11,6 +11,7 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.model.joint import Limits, Mimic
 
 mujoco = pytest.importorskip("mujoco")
@@ -149,7 +150,7 @@ def test_other_equalities_are_left_out_with_a_warning(equality, kind):
 )
 def test_connect_and_weld_close_loops(equality, degrees):
     robot = appell.load(with_equality(equality))
-    assert isinstance(robot, appell.ClosedLoopRobot)
+    assert isinstance(robot, ClosedLoopRobot)
     assert robot.nv == degrees
     assert robot.mass_matrix(robot.reference_configuration).shape == (degrees, degrees)
     assert robot.gravity(robot.reference_configuration).shape == (degrees,)

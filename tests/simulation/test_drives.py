@@ -244,7 +244,7 @@ def test_two_joints_with_friction_come_to_rest_without_a_loss_unaccounted_for():
 
 def test_a_joint_that_sticks_while_a_point_rests_on_a_wall():
     """A cart with friction against a wall that a spring pushes it onto: it stays, and the spring's force is shared."""
-    wall = appell.Plane((-1, 0, 0), (0.5, 0, 0), restitution=0.0)
+    wall = appell.surfaces.Plane((-1, 0, 0), (0.5, 0, 0), restitution=0.0)
     motion = appell.simulate(block(3.0), [0.0], [0.0], 2.0, tau=[5.0], surfaces=[wall])
     assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-9)
     assert motion.contacts[-1].end == 2.0
@@ -260,7 +260,7 @@ def test_work_of_drives_joints_and_walls_is_the_change_of_energy():
     robot = with_losses(ARM, damping=0.2, friction=0.3)
     motion = appell.simulate(
         robot, [0.5, 0.3], [0.0, 0.0], 2.0, tau=lambda t, q, qd: [3 * math.cos(4 * t), 1.0],
-        surfaces=[appell.Plane((0, 1, 0), (0, -0.5, 0), friction=0.2)],
+        surfaces=[appell.surfaces.Plane((0, 1, 0), (0, -0.5, 0), friction=0.2)],
         contact=appell.ContactOptions(restitution=0.4), method=appell.Integration(rtol=1e-10),
     )  # fmt: skip
     assert motion.impacts

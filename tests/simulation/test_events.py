@@ -19,7 +19,7 @@ def halfway(t, q, qd):
 
 
 def test_zeros_are_found_and_kept_with_their_state():
-    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, surfaces=[appell.Plane()], events=[halfway])
+    motion = appell.simulate(ball(), [1.0], [0.0], 0.6, surfaces=[appell.surfaces.Plane()], events=[halfway])
     down, up = motion.events
     assert down.name == "halfway"
     assert down.number == 0
@@ -36,7 +36,7 @@ def test_directions(direction, count):
         return q[0] - 0.5
 
     level.direction = direction
-    motion = appell.simulate(ball(), [1.0], [0.0], 0.8, surfaces=[appell.Plane()], events=[level])
+    motion = appell.simulate(ball(), [1.0], [0.0], 0.8, surfaces=[appell.surfaces.Plane()], events=[level])
     assert len(motion.events) == count
 
 
@@ -45,7 +45,7 @@ def test_a_terminal_event_stops_the_run():
         return q[0] - 0.5
 
     stop.terminal = True
-    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, surfaces=[appell.Plane()], events=[halfway, stop])
+    motion = appell.simulate(ball(), [1.0], [0.0], 5.0, surfaces=[appell.surfaces.Plane()], events=[halfway, stop])
     assert motion.status == "stopped by stop"
     assert motion.t[-1] == motion.events[-1].time == pytest.approx(FALL / math.sqrt(2), abs=1e-12)
     assert motion.q[-1].item() == pytest.approx(0.5, abs=1e-12)
@@ -66,7 +66,7 @@ def test_an_impact_can_be_the_zero_of_a_function_of_speed():
         return qd[0]
 
     speed.direction = 1
-    motion = appell.simulate(ball(), [1.0], [-1.0], 0.5, surfaces=[appell.Plane()], events=[speed])
+    motion = appell.simulate(ball(), [1.0], [-1.0], 0.5, surfaces=[appell.surfaces.Plane()], events=[speed])
     (event,) = motion.events
     assert event.time == motion.impacts[0].time
 

@@ -99,7 +99,7 @@ def test_samples_between_fixed_steps_lie_on_the_motion():
 
 
 def test_impacts_with_fixed_steps():
-    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    tree, wall = appell.load("shafei_tree"), appell.surfaces.Circle(radius=2.5)
     motion = appell.simulate(
         tree,
         *tree.initial_state,

@@ -22,6 +22,7 @@ from appell.simulation.loop import SimulationLoop
 from appell.simulation.phase import FreePhase, InstantResult, NoContactEnvironment
 from appell.simulation.plant import Plant
 from appell.simulation.recorder import Recorder
+from appell.simulation.records import ContactInterval
 
 ARM = appell.load("planar2r")
 START = [0.5, -0.3], [0.0, 1.0]
@@ -116,7 +117,7 @@ def test_the_same_arguments_give_the_same_bits():
 
 
 def test_threads_give_the_same_bits():
-    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    tree, wall = appell.load("shafei_tree"), appell.surfaces.Circle(radius=2.5)
 
     def run(turn: float) -> bytes:
         q, qd = (np.array(each) for each in tree.initial_state)
@@ -177,8 +178,8 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"t_eval": [0.0, 2.0]}, "t_eval must be a period or increasing times from 0 to the duration of 1 s"),
         ({"t_eval": -0.1}, "t_eval is -0.1"),
         ({"surfaces": ["floor"]}, "surfaces has a str, expected surfaces"),
-        ({"surfaces": [appell.Plane()], "contact": appell.ContactOptions(["hand"])}, "unknown frame 'hand'"),
-        ({"surfaces": [appell.Plane()], "contact": appell.ContactOptions([])}, "no moving points for contact"),
+        ({"surfaces": [appell.surfaces.Plane()], "contact": appell.ContactOptions(["hand"])}, "unknown frame 'hand'"),
+        ({"surfaces": [appell.surfaces.Plane()], "contact": appell.ContactOptions([])}, "no moving points for contact"),
         ({"surfaces": 3}, "surfaces has a int, expected surfaces"),
         ({"events": 3}, "events is a int, expected functions"),
         ({"events": lambda t: t}, r"event '<lambda>' is a function of \(t\), expected one of \(t, q, qd\)"),
@@ -216,7 +217,7 @@ def test_wrong_options_are_refused(options, message):
 
 
 def test_former_arguments_work_and_warn():
-    wall = appell.Circle(radius=1.4)
+    wall = appell.surfaces.Circle(radius=1.4)
     expected = appell.simulate(
         ARM, *START, 0.4, surfaces=[wall], contact=appell.ContactOptions(["link2"], 0.5), t_eval=0.1,
         method=appell.Integration("RK45", rtol=1e-6),
@@ -239,13 +240,13 @@ def test_former_arguments_work_and_warn():
     with pytest.warns(DeprecationWarning, match="Work.walls is now called contact"):
         assert motion.work.walls is motion.work.contact
     with pytest.warns(DeprecationWarning, match="appell.Contact is now called ContactInterval"):
-        assert appell.Contact is appell.ContactInterval
+        assert appell.Contact is ContactInterval
 
 
 def test_single_walls_and_events_and_compiled_robots_are_taken():
     plain = appell.simulate(ARM, *START, 0.2)
     wall = appell.simulate(
-        appell.compile(ARM), *START, 0.2, surfaces=appell.Circle(radius=9.0), events=lambda t, q, qd: t - 0.1
+        appell.compile(ARM), *START, 0.2, surfaces=appell.surfaces.Circle(radius=9.0), events=lambda t, q, qd: t - 0.1
     )
     assert (plain.q == appell.simulate(ARM, *START, 0.2, surfaces=None, events=None).q).all()
     assert_close(wall.q[-1], plain.q[-1], tolerance=1e-9)
@@ -270,9 +271,9 @@ def test_numbers_of_numpy_are_numbers():
         contact=appell.ContactOptions(max_impacts=np.int64(3)),
     )
     assert (plain.q == other.q).all()
-    assert appell.Circle(radius=np.float32(2), restitution=np.float32(0.5), friction=np.int64(1)) == appell.Circle(
-        radius=2.0, restitution=0.5, friction=1.0
-    )
+    assert appell.surfaces.Circle(
+        radius=np.float32(2), restitution=np.float32(0.5), friction=np.int64(1)
+    ) == appell.surfaces.Circle(radius=2.0, restitution=0.5, friction=1.0)
 
 
 def test_no_absolute_tolerance_is_a_tolerance():

@@ -13,7 +13,7 @@ import appell
 
 
 def bouncing(sample=None) -> appell.Trajectory:
-    wall = appell.Plane(friction=0.2)
+    wall = appell.surfaces.Plane(friction=0.2)
     return appell.simulate(
         ball(), [1.0], [0.0], 1.5, surfaces=[wall], contact=appell.ContactOptions(restitution=0.5), t_eval=sample
     )

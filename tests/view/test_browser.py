@@ -90,7 +90,7 @@ def test_slider_moves_the_robot_and_the_numbers(browser: Browser) -> None:
 
 
 def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
-    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    tree, wall = appell.load("shafei_tree"), appell.surfaces.Circle(radius=2.5)
     motion = appell.simulate(
         tree, *tree.initial_state, duration=0.7, surfaces=[wall], method=appell.Integration(max_step=0.02)
     )

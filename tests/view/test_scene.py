@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import appell
 from appell.model.body import Body
+from appell.simulation.contact import surfaces
 from appell.view import solids
 from appell.view.links import inertia_ellipsoid, inertia_shapes, link_shapes
 from appell.view.meshes import candidate_paths, visual_shapes
@@ -165,9 +166,9 @@ def test_packages_are_looked_for_in_the_environment(monkeypatch: pytest.MonkeyPa
 # --- walls --------------------------------------------------------------------------------------------------------------------
 
 WALLS = [
-    appell.Circle(radius=2.5), appell.Plane((0, 1, 1), (0.0, 0.0, 0.3)), appell.Cylinder(radius=0.7, axis=(1, 0, 0)),
-    appell.Sphere(radius=1.2, center=(0.1, 0.2, 0.3)), appell.Ellipse((3.0, 1.0)),
-    appell.ImplicitSurface(
+    surfaces.Circle(radius=2.5), surfaces.Plane((0, 1, 1), (0.0, 0.0, 0.3)), surfaces.Cylinder(radius=0.7, axis=(1, 0, 0)),
+    surfaces.Sphere(radius=1.2, center=(0.1, 0.2, 0.3)), surfaces.Ellipse((3.0, 1.0)),
+    surfaces.ImplicitSurface(
         lambda p: p[0] ** 4 + p[1] ** 4 - 1.0, lambda p: np.array([4 * p[0] ** 3, 4 * p[1] ** 3, 0.0])
     ),
 ]  # fmt: skip
@@ -210,7 +211,7 @@ def test_moments_of_a_motion_lie_on_it() -> None:
 
 
 def test_marks_stand_where_points_hit_walls() -> None:
-    tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+    tree, wall = appell.load("shafei_tree"), surfaces.Circle(radius=2.5)
     motion = appell.simulate(tree, *tree.initial_state, duration=0.6, surfaces=[wall])
     marks = Timeline(subject_of(tree), motion).impact_marks()
     assert [mark.point for mark in marks] == ["O1", "O5", "O2", "O4"]
@@ -295,7 +296,7 @@ def test_a_picture_has_every_triangle_and_units_on_its_axes(tmp_path: Path) -> N
 def test_a_picture_of_a_motion_shows_its_moments_and_its_way() -> None:
     robot = appell.load("planar2r")
     motion = appell.simulate(robot, [0.5, 0.0], [0.0, 0.0], duration=0.3, t_eval=0.05)
-    (panel,) = appell.draw(robot, motion=motion, surfaces=[appell.Circle(radius=2.5)]).axes
+    (panel,) = appell.draw(robot, motion=motion, surfaces=[surfaces.Circle(radius=2.5)]).axes
     assert len(panel.lines) == 1
     links = sum(len(shape.mesh.faces) for shape in subject_of(robot).shapes if shape.layer == "links")
     assert len(panel.collections[0].get_facecolor()) > 0.7 * 6 * links

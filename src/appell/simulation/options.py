@@ -89,7 +89,7 @@ class ContactOptions:
 
     Example:
         >>> import appell
-        >>> tree, wall = appell.load("shafei_tree"), appell.Circle(radius=2.5)
+        >>> tree, wall = appell.load("shafei_tree"), appell.surfaces.Circle(radius=2.5)
         >>> contact = appell.ContactOptions(points=["O5"], restitution=0.5)
         >>> appell.simulate(tree, *tree.initial_state, 0.6, surfaces=wall, contact=contact).impacts[0].points
         ('O5',)

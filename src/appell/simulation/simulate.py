@@ -78,7 +78,7 @@ def simulate(
         effort_limits: largest forces of the actuators, a number or (nu,), or `"robot"` for the effort limits of the joints;
             by default `controller.effort_limits` if it has them. Forces are clipped to them, and `Trajectory.saturated`
             marks where. [N m, N]
-        surfaces: contact surfaces such as `appell.Circle(radius=2.5)`, or one of them.
+        surfaces: contact surfaces such as `appell.surfaces.Circle(radius=2.5)`, or one of them.
         contact: contact points, restitution and further options of contact.
         events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. The run stops at a zero of
             a function with the attribute `terminal = True`; `direction = 1` or `-1` selects rising or falling zeros.
@@ -95,7 +95,7 @@ def simulate(
     Example:
         >>> import appell
         >>> tree = appell.load("shafei_tree")
-        >>> motion = appell.simulate(tree, *tree.initial_state, duration=0.6, surfaces=[appell.Circle(radius=2.5)])
+        >>> motion = appell.simulate(tree, *tree.initial_state, duration=0.6, surfaces=[appell.surfaces.Circle(radius=2.5)])
         >>> [(round(impact.time, 6), impact.points) for impact in motion.impacts]
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
@@ -160,7 +160,7 @@ def _surfaces(surfaces: Surface | Sequence[Surface] | None) -> tuple[Surface, ..
     for item in items:
         if not isinstance(item, Surface):
             raise ArgumentError(
-                f"surfaces has a {type(item).__name__}, expected surfaces such as appell.Circle(radius=2.5)."
+                f"surfaces has a {type(item).__name__}, expected surfaces such as appell.surfaces.Circle(radius=2.5)."
             )
     return items
 

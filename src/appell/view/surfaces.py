@@ -23,7 +23,7 @@ def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...
 
     Example:
         >>> import appell
-        >>> [shape.name for shape in surface_shapes([appell.Circle(radius=2.5)], size=2.0)]
+        >>> [shape.name for shape in surface_shapes([appell.surfaces.Circle(radius=2.5)], size=2.0)]
         ['surface0']
     """
     return tuple(

@@ -70,7 +70,7 @@ def test_no_solution_is_told():
     rng = np.random.default_rng(7)
     found = next(f for f in map(robot.forward_kinematics, rng.uniform(-np.pi, np.pi, (150, 3))) if not len(f))
     assert found.q.shape == (0, 3)
-    with pytest.raises(appell.LoopClosureError, match="no orientation of the platform"):
+    with pytest.raises(appell.errors.LoopClosureError, match="no orientation of the platform"):
         found.nearest([0.0, 0.0, 0.0])
 
 
@@ -98,11 +98,11 @@ def test_newton_finds_the_solution_near_a_start(assembly):
 def test_newton_tells_that_nothing_is_near_the_start():
     """The error is about what was given, not about a configuration on the way; the other solutions are named."""
     with pytest.raises(
-        appell.LoopClosureError, match=r"no solution was found near start: .*forward_kinematics gives all"
+        appell.errors.LoopClosureError, match=r"no solution was found near start: .*forward_kinematics gives all"
     ):
         wrist().forward_kinematics_near([2.0, -2.0, 2.0], [0.0] * 3)
     good = actuated(wrist(), np.full(3, 0.1))
-    with pytest.raises(appell.LoopClosureError, match=r"near start\[1, 0\]") as caught:
+    with pytest.raises(appell.errors.LoopClosureError, match=r"near start\[1, 0\]") as caught:
         wrist().forward_kinematics_near([[good], [[2.0, -2.0, 2.0]]], np.zeros((2, 1, 3)))
     assert caught.value.index == (1, 0)
 

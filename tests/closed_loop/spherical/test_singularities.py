@@ -39,7 +39,7 @@ def test_a_pose_out_of_reach_names_the_leg_and_the_negative_value(function):
     robot, count = wrist(), {"inverse_dynamics": 3, "forward_dynamics": 3}.get(function, 1)
     rest = [np.zeros(3)] * (count - 1)
     with pytest.raises(
-        appell.LoopClosureError, match=r"out of reach: leg 'leg1' has a² \+ b² - c² = -0\.0\d+"
+        appell.errors.LoopClosureError, match=r"out of reach: leg 'leg1' has a² \+ b² - c² = -0\.0\d+"
     ) as caught:
         getattr(robot, function)(OUT, *rest)
     error = caught.value
@@ -54,11 +54,11 @@ def test_in_a_batch_the_index_is_named(compiled):
     q = np.zeros((7, 3))
     q[4] = OUT
     with pytest.raises(
-        appell.LoopClosureError, match=r"q\[4\] = \(0, 0, -1\.5\) is out of reach: leg 'leg1'"
+        appell.errors.LoopClosureError, match=r"q\[4\] = \(0, 0, -1\.5\) is out of reach: leg 'leg1'"
     ) as caught:
         robot.inverse_dynamics(q, 0 * q, 0 * q)
     assert caught.value.index == (4,)
-    with pytest.raises(appell.LoopClosureError, match=r"q\[1, 3\] = \(0, 0, -1\.5\)") as caught:
+    with pytest.raises(appell.errors.LoopClosureError, match=r"q\[1, 3\] = \(0, 0, -1\.5\)") as caught:
         robot.bias(np.stack([0 * q, np.roll(q, -1, axis=0)]), 0 * q)
     assert caught.value.index == (1, 3)
     tau = robot.inverse_dynamics(q, 0 * q, 0 * q, check=False)
@@ -71,14 +71,16 @@ def test_every_leg_is_named_at_its_border(leg):
     """The wrist is the same after a third of a turn: leg k + 1 meets what leg k met."""
     robot, turn = wrist(), np.array([2.0 * np.pi / 3.0 * leg, 0.0, 0.0])
     turned = orientation(turn) * orientation(OUT) * orientation(turn).inv()
-    with pytest.raises(appell.LoopClosureError, match=f"leg 'leg{leg + 1}'"):
+    with pytest.raises(appell.errors.LoopClosureError, match=f"leg 'leg{leg + 1}'"):
         robot.mass_matrix(turned.as_euler("ZYX"))
 
 
 def test_at_the_border_the_leg_is_singular():
     robot = wrist()
     reached, beyond = border(robot, np.zeros(3), OUT)
-    with pytest.raises(appell.LoopClosureError, match="singularity of leg 'leg1', stretched or folded: h =") as caught:
+    with pytest.raises(
+        appell.errors.LoopClosureError, match="singularity of leg 'leg1', stretched or folded: h ="
+    ) as caught:
         robot.inverse_dynamics(reached, np.zeros(3), np.zeros(3))
     assert caught.value.status == "leg singularity"
     assert 0.0 <= caught.value.value < MIN_H
@@ -104,7 +106,7 @@ def test_an_actuator_singularity_is_named_and_forward_dynamics_passes_it():
     robot = wrist()
     q = zero_of_det(robot, np.radians([0.0, 40.0, 0.0]), np.radians([0.0, 75.0, 0.0]))
     assert abs(robot.singularity(q).det) < 1e-10
-    with pytest.raises(appell.LoopClosureError, match="singularity of the actuators: det Jact =") as caught:
+    with pytest.raises(appell.errors.LoopClosureError, match="singularity of the actuators: det Jact =") as caught:
         robot.inverse_dynamics(q, np.zeros(3), np.zeros(3))
     assert (caught.value.status, caught.value.where) == ("actuator singularity", "actuators")
     assert np.isnan(robot.inverse_dynamics(q, np.zeros(3), np.zeros(3), check=False)).all()
@@ -117,7 +119,7 @@ def test_gimbal_lock_stops_forward_dynamics_alone():
     q = np.array([0.3, np.pi / 2, 0.1])
     state = q, np.array([0.4, 0.2, -0.3]), np.array([0.1, 0.5, 0.2])
     assert robot.singularity(q).status.item() == "gimbal lock"
-    with pytest.raises(appell.LoopClosureError, match="gimbal lock: cos q2 =") as caught:
+    with pytest.raises(appell.errors.LoopClosureError, match="gimbal lock: cos q2 =") as caught:
         robot.forward_dynamics(*state)
     assert caught.value.status == "gimbal lock"
     near = robot.inverse_dynamics(q + 1e-7 * np.eye(3)[1], *state[1:])
@@ -199,5 +201,5 @@ def test_what_is_not_a_number_by_rounding_is_explained_too(dtype):
     steps = np.linspace(-2.0, 2.0, 201) * (1e-8 if dtype == "float64" else 1e-6)
     for q in reached - (reached - OUT) * steps[:, None]:
         if np.isnan(dyn.gravity(q, check=False)).any():
-            with pytest.raises(appell.LoopClosureError, match="leg 'leg1'"):
+            with pytest.raises(appell.errors.LoopClosureError, match="leg 'leg1'"):
                 dyn.gravity(q)

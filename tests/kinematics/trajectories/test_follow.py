@@ -124,7 +124,7 @@ def test_planar_arms_follow_lines_in_their_plane(joints):
     assert np.abs(arm.pose(motion(0.5).q, "link4")[:3, 3] - path(0.5).pose[:3, 3]).max() < 1e-14
     assert_consistent(motion)
     outside = trajectories.line(p, p + np.array([0.0, 0.0, 0.1]), duration=1.0)
-    with pytest.raises(appell.TrajectoryError, match="unreachable"):
+    with pytest.raises(appell.errors.TrajectoryError, match="unreachable"):
         trajectories.follow(arm, outside, "link4", q0=q0)
 
 
@@ -144,20 +144,20 @@ def test_floating_base():
 def test_out_of_reach_on_the_way_is_named_with_its_time():
     path = trajectories.line([0.5, 0.0, 0.2], [1.5, 0.0, 0.2], trajectories.euler_zyz([0.3, 1.0, 0.2]), speed=0.1)
     with pytest.raises(
-        appell.TrajectoryError, match=r"t = 3\.55\d* s, position .* is unreachable .*left/above/no_flip"
+        appell.errors.TrajectoryError, match=r"t = 3\.55\d* s, position .* is unreachable .*left/above/no_flip"
     ) as caught:
         trajectories.follow(PUMA, path, branch="left/above/no_flip")
     assert caught.value.reason == "unreachable"
     reach = 0.5 + 0.1 * caught.value.time  # where the wrist leaves the sphere that the arm can reach
     fore = np.hypot(0.433, 0.02)
     assert reach**2 + 0.2**2 == pytest.approx((0.432 + fore) ** 2 + 0.15**2, rel=1e-6)
-    with pytest.raises(appell.TrajectoryError, match="no branch can follow the path"):
+    with pytest.raises(appell.errors.TrajectoryError, match="no branch can follow the path"):
         trajectories.follow(PUMA, path)
 
 
 def test_out_of_reach_at_the_start():
     path = trajectories.line([1.5, 0.0, 0.2], [0.5, 0.0, 0.2], np.eye(3), speed=0.1)
-    with pytest.raises(appell.TrajectoryError, match="t = 0 s") as caught:
+    with pytest.raises(appell.errors.TrajectoryError, match="t = 0 s") as caught:
         trajectories.follow(PUMA, path, branch="left/above/flip")
     assert (caught.value.time, caught.value.reason) == (0.0, "unreachable")
 
@@ -181,7 +181,7 @@ def test_an_excursion_between_the_knots_is_refused_when_it_is_asked_for():
     path = Spiked(trajectories.mata2002_path())
     motion = trajectories.follow(PUMA, path, branch="left/above/no_flip")
     motion(np.array([1.0, 1.1]))
-    with pytest.raises(appell.TrajectoryError, match=r"t = 1\.0015 s.*unreachable"):
+    with pytest.raises(appell.errors.TrajectoryError, match=r"t = 1\.0015 s.*unreachable"):
         motion(np.array([1.0, 1.0015, 1.1]))
 
 
@@ -196,7 +196,7 @@ def test_a_singular_point_on_the_way_is_named_with_its_time():
     start[:3, 3] += [0.05, 0.0, 0.0]
     end[:3, 3] -= [0.05, 0.0, 0.0]
     path = trajectories.line(start, end, duration=2.0)
-    with pytest.raises(appell.TrajectoryError, match="singular") as caught:
+    with pytest.raises(appell.errors.TrajectoryError, match="singular") as caught:
         trajectories.follow(PUMA, path, q0=[0.3, -0.9, 2.7, 0.4, 0.5, 0.2])
     assert caught.value.reason == "singular"
     assert 0.0 < caught.value.time < 2.0
@@ -221,7 +221,7 @@ def test_limits_are_named_with_joint_time_value_and_limit():
         assert violation.start == pytest.approx(t[beyond[0]], abs=1e-3)
         assert abs(violation.value) == pytest.approx(column.max(), rel=1e-5)
     with pytest.raises(
-        appell.TrajectoryError, match=r"joint 'joint2': effort .* N m at t = .* limit -60 N m"
+        appell.errors.TrajectoryError, match=r"joint 'joint2': effort .* N m at t = .* limit -60 N m"
     ) as caught:
         trajectories.require_within_limits(VALERA, robot)
     assert caught.value.reason == "outside limits"

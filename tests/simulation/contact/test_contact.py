@@ -11,7 +11,7 @@ from helpers.shared_data import SHARED
 import appell
 
 G = 9.81
-FLOOR = appell.Plane((0, 0, 1))
+FLOOR = appell.surfaces.Plane((0, 0, 1))
 
 
 def bounce_times(height: float, e: float, count: int) -> np.ndarray:
@@ -51,13 +51,13 @@ def test_ball_comes_to_rest_at_the_end_of_its_bounces(e):
 
 
 def test_each_wall_has_its_own_restitution():
-    ceiling = appell.Plane((0, 0, -1), point=(0, 0, 1), restitution=1.0)
+    ceiling = appell.surfaces.Plane((0, 0, -1), point=(0, 0, 1), restitution=1.0)
     motion = appell.simulate(
         ball(),
         [0.5],
         [5.0],
         0.5,
-        surfaces=[ceiling, appell.Plane(restitution=0.5)],
+        surfaces=[ceiling, appell.surfaces.Plane(restitution=0.5)],
         contact=appell.ContactOptions(restitution=0.25),
     )
     first, second = motion.impacts[:2]
@@ -103,7 +103,7 @@ def test_lifted_by_its_drive_the_ball_leaves():
 @pytest.mark.parametrize("rtol", [1e-7, 1e-10])
 def test_a_particle_slides_off_a_round_hill_at_two_thirds_of_its_height(rtol):
     """It leaves where g cos φ = v²/R, with v from the energy: cos φ = (2/3)(z_0 + v_0²/2g)/R."""
-    hill = appell.Circle(1.0, axis=(0, 1, 0), side="outside")
+    hill = appell.surfaces.Circle(1.0, axis=(0, 1, 0), side="outside")
     tilt = 0.05
     q0, direction = np.array([np.sin(tilt), np.cos(tilt)]), np.array([np.cos(tilt), -np.sin(tilt)])
     motion = appell.simulate(
@@ -118,7 +118,7 @@ def test_a_particle_slides_off_a_round_hill_at_two_thirds_of_its_height(rtol):
 
 def test_a_particle_runs_through_a_loop_or_falls_from_it():
     """In a loop of radius R a particle stays at the top for v² >= 5 g R at the bottom."""
-    loop = appell.Circle(1.0, axis=(0, 1, 0))
+    loop = appell.surfaces.Circle(1.0, axis=(0, 1, 0))
     fast = appell.simulate(
         particle(),
         [0.0, -1.0],
@@ -146,10 +146,10 @@ def test_a_particle_runs_through_a_loop_or_falls_from_it():
 def test_a_particle_slides_in_an_ellipse_and_along_any_function():
     """The same wall given twice: force and curvature of the implicit one come from differences."""
     a, b = 2.0, 1.0
-    implicit = appell.ImplicitSurface(
+    implicit = appell.surfaces.ImplicitSurface(
         lambda p: p[0] ** 2 / a**2 + p[2] ** 2 / b**2 - 1.0, lambda p: np.array([2 * p[0] / a**2, 0.0, 2 * p[2] / b**2])
     )
-    ellipse = appell.Ellipse((a, b), axis=(0, 1, 0))
+    ellipse = appell.surfaces.Ellipse((a, b), axis=(0, 1, 0))
     ends = []
     for wall in (ellipse, implicit):
         motion = appell.simulate(
@@ -173,7 +173,9 @@ def test_a_particle_slides_in_an_ellipse_and_along_any_function():
 
 def test_a_sliding_particle_stops_where_coulomb_says():
     mu, v = 0.3, 2.0
-    motion = appell.simulate(particle(), [0.0, 0.0], [v, 0.0], 1.0, surfaces=[appell.Plane(friction=mu)], t_eval=0.01)
+    motion = appell.simulate(
+        particle(), [0.0, 0.0], [v, 0.0], 1.0, surfaces=[appell.surfaces.Plane(friction=mu)], t_eval=0.01
+    )
     assert motion.q[-1, 0] == pytest.approx(v**2 / (2 * mu * G), abs=1e-9)
     stopped = motion.t > v / (mu * G) + 1e-6
     assert not motion.qd[stopped].any()
@@ -182,7 +184,7 @@ def test_a_sliding_particle_stops_where_coulomb_says():
 
 @pytest.mark.parametrize(("angle", "mu"), [(0.2, 0.3), (0.4, 0.3), (0.29, 0.3)])
 def test_on_a_slope_a_particle_sticks_up_to_the_angle_of_friction(angle, mu):
-    slope = appell.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
+    slope = appell.surfaces.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
     motion = appell.simulate(particle(), [0.0, 0.0], [0.0, 0.0], 1.0, surfaces=[slope])
     travelled = 0.5 * max(G * (np.sin(angle) - mu * np.cos(angle)), 0.0)
     assert np.linalg.norm(motion.q[-1]) == pytest.approx(travelled, abs=1e-9)
@@ -191,7 +193,7 @@ def test_on_a_slope_a_particle_sticks_up_to_the_angle_of_friction(angle, mu):
 def test_up_a_slope_and_down_again():
     angle, mu, v, duration = 0.4, 0.3, 2.0, 1.5
     up = np.array([-np.cos(angle), np.sin(angle)])
-    slope = appell.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
+    slope = appell.surfaces.Plane((np.sin(angle), 0, np.cos(angle)), friction=mu)
     motion = appell.simulate(
         particle(), [0.0, 0.0], v * up, duration, surfaces=[slope], method=appell.Integration(rtol=1e-11)
     )
@@ -201,7 +203,7 @@ def test_up_a_slope_and_down_again():
 
 
 def test_a_tumbling_rod_with_friction_comes_to_rest():
-    robot, wall = rod(3), appell.Plane(friction=0.5)
+    robot, wall = rod(3), appell.surfaces.Plane(friction=0.5)
     q0 = np.array([0.0, 0.0, 0.6, *quaternion_about_y(0.3)])
     points = ("P0", "P1", "P2")
     motion = appell.simulate(
@@ -265,7 +267,7 @@ def test_too_many_impacts_is_a_status():
 
 def test_between_two_walls_without_room_impacts_lose_their_rebound():
     """The ball is between floor and ceiling that touch: at e = 1 impacts would follow each other without end."""
-    ceiling = appell.Plane((0, 0, -1))
+    ceiling = appell.surfaces.Plane((0, 0, -1))
     motion = appell.simulate(
         ball(), [0.0], [1.0], 0.1, surfaces=[FLOOR, ceiling], contact=appell.ContactOptions(restitution=1.0)
     )
@@ -288,7 +290,7 @@ def test_strong_friction_without_forces_never_drives_a_rod(angle, velocity):
         q,
         qd,
         0.15,
-        surfaces=[appell.Plane((0, 0, 1), friction=2.0)],
+        surfaces=[appell.surfaces.Plane((0, 0, 1), friction=2.0)],
         contact=appell.ContactOptions(restitution=0.0),
     )
     assert (motion.status, len(motion.contacts)) == ("finished", 1)
@@ -303,7 +305,7 @@ def test_a_quadruped_dropped_on_a_floor_only_loses_energy():
         pytest.skip("needs the shared robots")
     robot = appell.load(path, base="floating")
     q = np.array([0, 0, 0.6, 0, 0, 0, 1, *np.tile([0, 0.8, -1.5], 4)])
-    floor = appell.Plane((0, 0, 1), friction=0.5)
+    floor = appell.surfaces.Plane((0, 0, 1), friction=0.5)
     motion = appell.simulate(
         robot,
         q,

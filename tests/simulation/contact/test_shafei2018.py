@@ -15,7 +15,7 @@ import appell
 from appell.loading.load import with_floating_base
 from appell.simulation.contact.points import ContactPoints
 
-WALL = appell.Circle(radius=2.5)
+WALL = appell.surfaces.Circle(radius=2.5)
 PAIRS = [("O1", "O5"), ("O2", "O4"), ("O8", "O11"), ("O3",), ("O1", "O5")]
 MIRROR = {"O1": "O5", "O2": "O4", "O3": "O3", "O6": "O6", "O7": "O10", "O8": "O11", "O9": "O9"}
 

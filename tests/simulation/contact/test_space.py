@@ -13,7 +13,7 @@ import appell
 from appell.loading.load import with_floating_base
 from appell.simulation.contact.points import default_contact_points
 
-SHELL = appell.Sphere(1.0)
+SHELL = appell.surfaces.Sphere(1.0)
 
 
 def angular_momentum(robot, q, qd) -> np.ndarray:
@@ -79,7 +79,7 @@ def flying_tree() -> appell.Robot:
 
 @pytest.mark.parametrize(("e", "friction"), [(1.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
 def test_a_tree_in_a_sphere(e, friction):
-    robot, shell = flying_tree(), appell.Sphere(2.0, friction=friction)
+    robot, shell = flying_tree(), appell.surfaces.Sphere(2.0, friction=friction)
     points = default_contact_points(robot)
     assert len(points) >= 6
     q0 = robot.neutral_configuration()

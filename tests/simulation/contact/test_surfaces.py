@@ -10,9 +10,9 @@ import appell
 from appell.simulation.contact.surfaces import Surface
 
 
-def torus_like() -> appell.ImplicitSurface:
+def torus_like() -> appell.surfaces.ImplicitSurface:
     """A wall that bends differently everywhere, without its second derivatives."""
-    return appell.ImplicitSurface(
+    return appell.surfaces.ImplicitSurface(
         lambda p: p[0] ** 2 + 2 * p[1] ** 2 + 0.3 * p[2] ** 4 - 1.0 + 0.2 * np.sin(p[0] * p[2]),
         lambda p: np.array([
             2 * p[0] + 0.2 * p[2] * np.cos(p[0] * p[2]), 4 * p[1], 1.2 * p[2] ** 3 + 0.2 * p[0] * np.cos(p[0] * p[2]),
@@ -20,18 +20,20 @@ def torus_like() -> appell.ImplicitSurface:
     )  # fmt: skip
 
 
-def quadric() -> appell.ImplicitSurface:
+def quadric() -> appell.surfaces.ImplicitSurface:
     A = np.diag([1.0, 2.0, 0.5])
-    return appell.ImplicitSurface(lambda p: p @ A @ p - 1.0, lambda p: 2 * A @ p, "outside", hessian=lambda p: 2 * A)
+    return appell.surfaces.ImplicitSurface(
+        lambda p: p @ A @ p - 1.0, lambda p: 2 * A @ p, "outside", hessian=lambda p: 2 * A
+    )
 
 
 WALLS = [
-    appell.Circle(2.5),
-    appell.Circle(1.0, center=(0.3, -0.2, 5.0), axis=(0, 1, 0), side="outside"),
-    appell.Cylinder(0.7, axis=(1, 2, 3)),
-    appell.Sphere(1.5, center=(0.1, 0.2, 0.3), side="outside"),
-    appell.Plane((1, -2, 0.5), point=(0, 1, 0)),
-    appell.Ellipse((2.0, 0.5), center=(0.1, 0, 0), major=(0, 1, 1), axis=(1, 0, 0)),
+    appell.surfaces.Circle(2.5),
+    appell.surfaces.Circle(1.0, center=(0.3, -0.2, 5.0), axis=(0, 1, 0), side="outside"),
+    appell.surfaces.Cylinder(0.7, axis=(1, 2, 3)),
+    appell.surfaces.Sphere(1.5, center=(0.1, 0.2, 0.3), side="outside"),
+    appell.surfaces.Plane((1, -2, 0.5), point=(0, 1, 0)),
+    appell.surfaces.Ellipse((2.0, 0.5), center=(0.1, 0, 0), major=(0, 1, 1), axis=(1, 0, 0)),
     torus_like(),
     quadric(),
 ]
@@ -80,35 +82,35 @@ def test_leading_dimensions_are_kept(wall: Surface):
 
 
 def test_sides_are_opposite():
-    inside, outside = appell.Sphere(2.0), appell.Sphere(2.0, side="outside")
+    inside, outside = appell.surfaces.Sphere(2.0), appell.surfaces.Sphere(2.0, side="outside")
     assert_close(inside.gap(POINTS), -outside.gap(POINTS), tolerance=0.0)
 
 
 def test_gap_of_round_walls_and_planes_is_the_distance():
-    assert appell.Circle(2.5).gap([0.0, -2.0, 100.0]).item() == 0.5
-    assert appell.Plane((0, 0, 2), point=(0, 0, 1)).gap([7.0, 7.0, 3.0]).item() == 2.0
-    assert appell.Sphere(1.0, side="outside").gap([0.0, 3.0, 4.0]).item() == 4.0
+    assert appell.surfaces.Circle(2.5).gap([0.0, -2.0, 100.0]).item() == 0.5
+    assert appell.surfaces.Plane((0, 0, 2), point=(0, 0, 1)).gap([7.0, 7.0, 3.0]).item() == 2.0
+    assert appell.surfaces.Sphere(1.0, side="outside").gap([0.0, 3.0, 4.0]).item() == 4.0
 
 
 def test_surfaces_compare_by_value():
-    assert appell.Plane((0, 0, 3)) == appell.Plane((0, 0, 1))
-    assert hash(appell.Circle(2.5)) == hash(appell.Circle(2.5))
-    assert appell.Circle(2.5) != appell.Cylinder(2.5)
+    assert appell.surfaces.Plane((0, 0, 3)) == appell.surfaces.Plane((0, 0, 1))
+    assert hash(appell.surfaces.Circle(2.5)) == hash(appell.surfaces.Circle(2.5))
+    assert appell.surfaces.Circle(2.5) != appell.surfaces.Cylinder(2.5)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: appell.Circle(0.0), "radius of Circle is 0.0, expected a positive number"),
-        (lambda: appell.Sphere(float("nan")), "radius of Sphere is nan"),
-        (lambda: appell.Circle(1.0, side="within"), "unknown side 'within'.*inside, outside"),
-        (lambda: appell.Cylinder(1.0, axis=(0, 0, 0)), "axis of Cylinder has length 0"),
-        (lambda: appell.Plane((0, 1)), "normal of Plane has shape \\(2,\\), expected \\(3,\\)"),
-        (lambda: appell.Plane(restitution=1.2), "restitution of Plane is 1.2, expected a number from 0"),
-        (lambda: appell.Plane(restitution=-0.1), "restitution of Plane is -0.1"),
-        (lambda: appell.Plane(friction=-1.0), "friction of Plane is -1.0"),
-        (lambda: appell.Ellipse((1.0, -2.0)), "a semi-axis of Ellipse is -2.0"),
-        (lambda: appell.Ellipse((1.0, 2.0), major=(0, 0, 1)), "at right angles to its axis"),
+        (lambda: appell.surfaces.Circle(0.0), "radius of Circle is 0.0, expected a positive number"),
+        (lambda: appell.surfaces.Sphere(float("nan")), "radius of Sphere is nan"),
+        (lambda: appell.surfaces.Circle(1.0, side="within"), "unknown side 'within'.*inside, outside"),
+        (lambda: appell.surfaces.Cylinder(1.0, axis=(0, 0, 0)), "axis of Cylinder has length 0"),
+        (lambda: appell.surfaces.Plane((0, 1)), "normal of Plane has shape \\(2,\\), expected \\(3,\\)"),
+        (lambda: appell.surfaces.Plane(restitution=1.2), "restitution of Plane is 1.2, expected a number from 0"),
+        (lambda: appell.surfaces.Plane(restitution=-0.1), "restitution of Plane is -0.1"),
+        (lambda: appell.surfaces.Plane(friction=-1.0), "friction of Plane is -1.0"),
+        (lambda: appell.surfaces.Ellipse((1.0, -2.0)), "a semi-axis of Ellipse is -2.0"),
+        (lambda: appell.surfaces.Ellipse((1.0, 2.0), major=(0, 0, 1)), "at right angles to its axis"),
     ],
 )
 def test_wrong_walls_are_refused(make, message):
@@ -117,7 +119,7 @@ def test_wrong_walls_are_refused(make, message):
 
 
 def test_a_gradient_of_another_function_is_refused():
-    wrong = appell.ImplicitSurface(lambda p: p @ p - 4.0, lambda p: p)
+    wrong = appell.surfaces.ImplicitSurface(lambda p: p @ p - 4.0, lambda p: p)
     robot = appell.load("planar2r")
     with pytest.raises(
         appell.ArgumentError, match=r"gradient of ImplicitSurface at .* differences of its function give"

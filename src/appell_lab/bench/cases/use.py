@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import appell
+from appell.robot.compiled import CompiledRobot
 from appell.robot.robot import Robot
 from appell.table import Table
 from appell_lab.bench.contest import Entry, Settings, contest, contest_table, difference
@@ -62,7 +63,7 @@ def rollout_rows(robot: Robot, settings: Settings) -> list[tuple]:
     return contest(f"{robot.name}, RK4", own, entries, settings)
 
 
-def rollout_contender(name: str, dyn: appell.CompiledRobot, q: np.ndarray, qd: np.ndarray) -> Contender:
+def rollout_contender(name: str, dyn: CompiledRobot, q: np.ndarray, qd: np.ndarray) -> Contender:
     return Contender(f"appell, {name}", lambda: appell.rollout(dyn, q, qd, steps=STEPS, dt=DT), ROBOTS * STEPS)
 
 

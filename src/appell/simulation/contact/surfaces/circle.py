@@ -19,6 +19,6 @@ class Circle(Cylinder):
 
     Example:
         >>> import appell
-        >>> appell.Circle(radius=2.5, restitution=0.5).gap([0.0, 2.0, 0.0]).item()
+        >>> appell.surfaces.Circle(radius=2.5, restitution=0.5).gap([0.0, 2.0, 0.0]).item()
         0.5
     """

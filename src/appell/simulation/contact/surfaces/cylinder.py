@@ -30,7 +30,7 @@ class Cylinder(SidedSurface):
 
     Example:
         >>> import appell
-        >>> pillar = appell.Cylinder(radius=0.5, axis=(0, 0, 1), side="outside")
+        >>> pillar = appell.surfaces.Cylinder(radius=0.5, axis=(0, 0, 1), side="outside")
         >>> pillar.gap([2.0, 0.0, 7.0]).item()
         1.5
     """

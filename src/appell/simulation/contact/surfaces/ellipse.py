@@ -34,7 +34,7 @@ class Ellipse(SidedSurface):
 
     Example:
         >>> import appell
-        >>> ellipse = appell.Ellipse((3.0, 1.0))
+        >>> ellipse = appell.surfaces.Ellipse((3.0, 1.0))
         >>> ellipse.gap([2.5, 0.0, 0.0]).round(3).item(), ellipse.normal_at([0.0, -1.0, 0.0])[1].item()
         (0.5, 1.0)
     """

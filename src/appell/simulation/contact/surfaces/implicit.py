@@ -28,7 +28,7 @@ class ImplicitSurface(SidedSurface):
 
     Example:
         >>> import appell, numpy as np
-        >>> box = appell.ImplicitSurface(
+        >>> box = appell.surfaces.ImplicitSurface(
         ...     lambda p: p[0] ** 4 + p[1] ** 4 - 1.0, lambda p: np.array([4 * p[0] ** 3, 4 * p[1] ** 3, 0.0])
         ... )
         >>> box.gap([0.5, 0.5, 0.0]).round(4).item(), box.normal_at([1.0, 0.0, 0.0]).tolist()

@@ -20,7 +20,7 @@ class Plane(Surface):
 
     Example:
         >>> import appell
-        >>> floor = appell.Plane((0, 0, 1))
+        >>> floor = appell.surfaces.Plane((0, 0, 1))
         >>> floor.gap([[0.0, 0.0, 0.3], [5.0, 1.0, -0.1]]).tolist()
         [0.3, -0.1]
     """

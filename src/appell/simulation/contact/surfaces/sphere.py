@@ -22,7 +22,7 @@ class Sphere(SidedSurface):
 
     Example:
         >>> import appell
-        >>> appell.Sphere(radius=2.0).normal_at([0.0, 0.0, 1.9]).tolist()
+        >>> appell.surfaces.Sphere(radius=2.0).normal_at([0.0, 0.0, 1.9]).tolist()
         [-0.0, -0.0, -1.0]
     """
 

@@ -73,7 +73,7 @@ class Surface(ABC):
 
         Example:
             >>> import appell
-            >>> appell.Circle(radius=2.5).gap([1.5, 0.0, 0.0]).item()
+            >>> appell.surfaces.Circle(radius=2.5).gap([1.5, 0.0, 0.0]).item()
             1.0
         """
         return self.gap_and_normal(np.asarray(p, dtype=float))[0]
@@ -83,7 +83,7 @@ class Surface(ABC):
 
         Example:
             >>> import appell
-            >>> appell.Circle(radius=2.5).normal_at([2.5, 0.0, 0.0]).tolist()
+            >>> appell.surfaces.Circle(radius=2.5).normal_at([2.5, 0.0, 0.0]).tolist()
             [-1.0, -0.0, -0.0]
         """
         return self.gap_and_normal(np.asarray(p, dtype=float))[1]
