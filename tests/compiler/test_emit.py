@@ -8,8 +8,7 @@ import pytest
 from helpers.closeness import assert_close
 from helpers.native_kernels import evaluate, kernel
 
-from appell.compiler.c import scalar_dialect
-from appell.compiler.emit import emit, plan_emission
+from appell.compiler.emit import emit, plan_emission, scalar_dialect
 from appell.compiler.operations import OPERATIONS, list_operations
 from appell.compiler.targets.c.isa import supported
 from appell.errors import CompileError

@@ -12,7 +12,7 @@ from helpers.states import random_states
 import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
-from appell.compiler.graph import GraphKernel
+from appell.compiler.interpret import GraphKernel
 from appell.compiler.options import Options
 from appell.compiler.targets.c.isa import supported
 from appell.compiler.trace import trace

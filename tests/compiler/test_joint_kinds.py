@@ -16,7 +16,7 @@ from helpers.states import random_states
 import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
-from appell.compiler.graph import GraphKernel
+from appell.compiler.interpret import GraphKernel
 from appell.compiler.lowering import lower_function
 from appell.compiler.rolled import programs
 from appell.compiler.rolled.form import Rolled

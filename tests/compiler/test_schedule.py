@@ -11,7 +11,7 @@ from helpers.states import random_states
 import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler import schedule
-from appell.compiler.interpret import run_listing
+from appell.compiler.interpret import run_operations
 from appell.compiler.operations import Operation, OperationList, list_operations
 from appell.compiler.schedule import ordered
 from appell.compiler.simplify import simplify
@@ -33,7 +33,7 @@ def test_the_same_operations_give_the_same_bits(name, function):
     assert Counter(o.name for o in after.operations) == Counter(o.name for o in before.operations)
     assert all(a < k for k, o in enumerate(after.operations) for a in o.arguments)
     x = [column for array in random_states(ROBOTS[name], 5) for column in array.T]
-    np.testing.assert_array_equal(run_listing(after, x), run_listing(before, x))
+    np.testing.assert_array_equal(run_operations(after, x), run_operations(before, x))
     assert ordered(after) == ordered(ordered(after))
 
 

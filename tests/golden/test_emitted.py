@@ -12,8 +12,7 @@ import pytest
 
 import appell
 from appell.algorithms.function_spec import FunctionSpec
-from appell.compiler.c import functions_text, scalar_dialect
-from appell.compiler.emit import emit, plan_emission
+from appell.compiler.emit import emit, functions_text, scalar_dialect
 from appell.compiler.lowering import StraightLine
 from appell.compiler.operations import list_operations
 from appell.compiler.targets.c.simd import kernel_source, simd_dialect
@@ -38,7 +37,7 @@ TEXTS = {
     "pendulum_scalar_float.c": lambda: body("inverse_dynamics", scalar_dialect("float32")),
     "pendulum_lanes.c": lambda: body("forward_dynamics", simd_dialect("float64")),
     "pendulum_kernel.c": lambda: kernel_source(
-        StraightLine(plan_emission(list_operations(trace(pendulum().system, FunctionSpec("kinetic_energy")).graph))),
+        StraightLine(list_operations(trace(pendulum().system, FunctionSpec("kinetic_energy")).graph)),
         "float64",
         4,
         "kinetic energy",

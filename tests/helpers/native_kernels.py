@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from appell.algorithms.function_spec import Signature
-from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import StraightLine
 from appell.compiler.operations import Operation, OperationList
 from appell.compiler.targets.c.isa import instruction_set
@@ -19,7 +18,7 @@ def kernel(
 ):
     """The native kernel of a list of operations."""
     compiler, target = find_compiler(), instruction_set(isa)
-    source = kernel_source(StraightLine(plan_emission(listed, part)), dtype, target.lanes(dtype), "test")
+    source = kernel_source(StraightLine(listed, part), dtype, target.lanes(dtype), "test")
     signature = Signature(tuple((f"in{k}", size) for k, size in enumerate(listed.sizes)), (len(listed.outputs),))
     return open_code(compiler.build(source, target)).kernel(signature, dtype, threads)
 

@@ -53,7 +53,7 @@ def find(folder: Path, key: str) -> Path | None:
             return None
         expected = note.read_text()
         code = folder / f"{expected}.so"
-        if checksum(code.read_bytes()) != expected:
+        if hashlib.sha256(code.read_bytes()).hexdigest() != expected:
             return None
     except (OSError, ValueError):
         return None
@@ -68,7 +68,7 @@ def store(folder: Path, key: str, content: bytes) -> Path | None:
     try:
         if not private(folder):
             return None
-        code = folder / f"{checksum(content)}.so"
+        code = folder / f"{hashlib.sha256(content).hexdigest()}.so"
         write_whole(code, content)
         write_whole(folder / f"{key}.key", code.stem.encode())
         trim(folder, LIMIT)
@@ -108,7 +108,3 @@ def trim(folder: Path, limit: int) -> None:
         with contextlib.suppress(OSError):
             path.unlink()
             total -= size
-
-
-def checksum(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -14,8 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from appell.compiler.operations import OPERATIONS, Operation, OperationList
+import numpy as np
+
+from appell.compiler.operations import LIBM, OPERATIONS, OperationList
 from appell.errors import CompileError
+
+REALS = {"float64": "double", "float32": "float"}
 
 WHOLE, PART = 3000, 1000
 """Bodies of more statements than the first are cut into parts of the second: compilers need more than linear time, and code
@@ -56,6 +60,7 @@ class EmissionPlan:
 
     Attributes:
         angles: arguments of the hoisted sines and cosines, with their place in a, s and c.
+        free: values that need no statement: inputs, constants, hoisted sines and cosines.
         before: operations behind the angles.
         pieces: all other operations, in order, cut into parts.
         shared: values that pass from one part to a later one, with their place in w.
@@ -63,6 +68,7 @@ class EmissionPlan:
 
     listed: OperationList
     angles: Mapping[int, int]
+    free: Collection[int]
     before: Sequence[int]
     pieces: Sequence[Sequence[int]]
     shared: Mapping[int, int]
@@ -86,15 +92,19 @@ class Code:
 def plan_emission(listed: OperationList, part: int | None = None) -> EmissionPlan:
     """Hoist the angles and cut the rest into parts, of a measured size unless one is given."""
     angles = hoisted_angles(listed)
-    free = {k for k, operation in enumerate(listed.operations) if _is_free(operation, angles)}
+    free = {
+        k
+        for k, (name, arguments, _) in enumerate(listed.operations)
+        if name in ("const", "input") or (name in ("sin", "cos") and arguments[0] in angles)
+    }
     body = _needed(listed, listed.outputs, free)
     part = part or (PART if len(body) > WHOLE else WHOLE)
     pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
-    return EmissionPlan(listed, angles, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
+    return EmissionPlan(listed, angles, free, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
 
 
 def emit(listed: OperationList, dialect: Dialect, part: int | None = None) -> Code:
-    """Statements of a listing in a dialect."""
+    """Statements of an operation list in a dialect."""
     return write(plan_emission(listed, part), dialect)
 
 
@@ -135,24 +145,17 @@ def hoisted_angles(listed: OperationList) -> dict[int, int]:
     return angles
 
 
-def _is_free(operation: Operation, angles: Mapping[int, int]) -> bool:
-    """Whether a value needs no statement: an input, a constant, a hoisted sine or cosine."""
-    name, arguments, _ = operation
-    return name in ("const", "input") or (name in ("sin", "cos") and arguments[0] in angles)
-
-
 def _known_texts(planned: EmissionPlan, dialect: Dialect) -> dict[int, str]:
     """How the values are written that need no statement."""
     texts = {}
-    for k, operation in enumerate(planned.listed.operations):
-        if _is_free(operation, planned.angles):
-            name, arguments, number = operation
-            if name == "const":
-                texts[k] = dialect.literal(number)
-            elif name == "input":
-                texts[k] = dialect.load(int(number))
-            else:
-                texts[k] = (dialect.sine if name == "sin" else dialect.cosine).format(planned.angles[arguments[0]])
+    for k in planned.free:
+        name, arguments, number = planned.listed.operations[k]
+        if name == "const":
+            texts[k] = dialect.literal(number)
+        elif name == "input":
+            texts[k] = dialect.load(int(number))
+        else:
+            texts[k] = (dialect.sine if name == "sin" else dialect.cosine).format(planned.angles[arguments[0]])
     return texts
 
 
@@ -199,3 +202,41 @@ def _alone(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k:
     """A value that is not the operand of an operator."""
     text = texts.get(k, f"v{k}")
     return dialect.splat.format(text) if listed.operations[k].name == "const" else text
+
+
+def literal(number: float, dtype: str) -> str:
+    """The shortest decimal that reads back as this number."""
+    return repr(float(number)) if dtype == "float64" else f"{np.float32(number)!s}f"
+
+
+def scalar_dialect(dtype: str, type_name: str | None = None) -> Dialect:
+    """Plain C over `double` or `float`; `type_name` is what the text calls that type."""
+    suffix = "" if dtype == "float64" else "f"
+    real = type_name or REALS[dtype]
+    return Dialect(
+        type=real,
+        literal=lambda number: literal(number, dtype),
+        functions={name: name + suffix for name in LIBM},
+        operators={"sign": f"({real})(({{0}} > 0) - ({{0}} < 0))"},
+    )
+
+
+def functions_text(code: Code, type_name: str, prefix: str, attribute: str = "") -> str:
+    """The emitted statements as C functions `<prefix>_angles` and `<prefix>_body`; `attribute` stands before each part."""
+    pointers = {"x": "const ", "s": "const ", "c": "const ", "w": "", "y": ""}
+    given = ", ".join(f"{const}{type_name} *restrict {name}" for name, const in pointers.items())
+    unused = "(void)x; (void)s; (void)c; (void)w; (void)y;"
+    texts = [
+        _function(
+            f"{prefix}_angles(const {type_name} *restrict x, {type_name} *restrict a)", code.angles, "(void)x; (void)a;"
+        )
+    ]
+    texts += [_function(f"{prefix}_part{i}({given})", part, unused, attribute) for i, part in enumerate(code.parts)]
+    calls = [f"{prefix}_part{i}(x, s, c, w, y);" for i in range(len(code.parts))]
+    texts.append(_function(f"{prefix}_body({given})", calls))
+    return "\n".join(texts)
+
+
+def _function(head: str, statements, unused: str = "", attribute: str = "") -> str:
+    lines = "\n".join(f"    {line}" for line in (*((unused,) if unused else ()), *statements))
+    return f"static {attribute}void {head}\n{{\n{lines}\n}}\n"

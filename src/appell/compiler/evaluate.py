@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +18,15 @@ from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.compiler.fast_path import bind_fast_path
 from appell.compiler.options import Options
 from appell.compiler.provider import Kernel, Provider, TracedProvider
-from appell.compiler.targets.choice import target_of
+from appell.compiler.targets.choice import TARGETS, Target
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from appell.algorithms.system import System
 
-COMPILE_AFTER_STATES, MIN_STATES_PER_CALL = 1024, 32
-"""States that are interpreted before a function is compiled where that was not asked for; a call counts as at least so many."""
+COMPILE_AFTER_STATES = 1024
+"""States that are interpreted before a function is compiled where that was not asked for."""
 
 
 @dataclass
@@ -35,15 +36,6 @@ class ActiveKernel:
     signature: Signature
     kernel: Kernel
     interpreted: int | None = None
-
-    def count_states(self, states: int) -> None:
-        """Count the states of a call that was interpreted."""
-        if self.interpreted is not None:
-            self.interpreted += max(states, MIN_STATES_PER_CALL)
-
-    @property
-    def worth_compiling(self) -> bool:
-        return self.interpreted is not None and self.interpreted >= COMPILE_AFTER_STATES
 
 
 class Evaluator(dict[tuple, "Function"]):
@@ -60,7 +52,8 @@ class Evaluator(dict[tuple, "Function"]):
     def __init__(self, provider: Provider, options: Options, owner: object = None) -> None:
         super().__init__()
         self.provider, self.options, self.owner = provider, options, owner
-        self.target = target_of(options)
+        module, _, name = TARGETS[options.target].partition(":")
+        self.target: Target = getattr(import_module(module), name)(options)
         self.quaternions = provider.quaternions
         self.ready: dict[tuple, ActiveKernel] = {}
         self.programs: dict[object, Any] = {}
@@ -74,20 +67,19 @@ class Evaluator(dict[tuple, "Function"]):
         place = (self.target.place, spec)
         active = self.ready.get(place)
         if active is None:
-            active = self.ready[place] = self._first(spec)
-        elif active.worth_compiling:
+            signature = self.provider.signature(spec)
+            kernel = self.target.cached(self.provider, spec, signature)
+            if kernel is None and self.options.eager:
+                kernel = self.target.build(self.provider, spec, signature)
+            if kernel is None:
+                active = ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
+            else:
+                active = ActiveKernel(signature, kernel)
+            self.ready[place] = active
+        elif active.interpreted is not None and active.interpreted >= COMPILE_AFTER_STATES:
             active.kernel = self.target.build(self.provider, spec, active.signature) or active.kernel
             active.interpreted = None
         return active
-
-    def _first(self, spec: FunctionSpec) -> ActiveKernel:
-        signature = self.provider.signature(spec)
-        kernel = self.target.cached(self.provider, spec, signature)
-        if kernel is None and self.options.eager:
-            kernel = self.target.build(self.provider, spec, signature)
-        if kernel is not None:
-            return ActiveKernel(signature, kernel)
-        return ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
 
     @cached_property
     def parameters(self) -> np.ndarray:
@@ -144,6 +136,6 @@ class Function:
         return variant
 
 
-def evaluator_of(system: System, options: Options = Options(eager=False), owner: object = None) -> Evaluator:  # noqa: B008
+def evaluator_of(system: System, options: Options | None = None, owner: object = None) -> Evaluator:
     """The functions of a system; by default compiled where that pays."""
-    return Evaluator(TracedProvider(system), options, owner)
+    return Evaluator(TracedProvider(system), options or Options(eager=False), owner)

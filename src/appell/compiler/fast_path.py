@@ -26,7 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _FastPath:
-    """The descriptor of a marked method."""
+    """Marks a method whose positional arguments are the arrays of one compiled function of the same name."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
@@ -41,9 +41,7 @@ class _FastPath:
         return vars(instance).setdefault(self.method.__name__, _native.Function(bound))
 
 
-def fast_path(method: Method) -> Method:
-    """Mark a method whose positional arguments are the arrays of one compiled function of the same name."""
-    return _FastPath(method)  # type: ignore[return-value]
+fast_path: Callable[[Method], Method] = _FastPath  # type: ignore[assignment]
 
 
 def bind_fast_path(

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from appell.version import __version__
-
-if TYPE_CHECKING:
-    pass
 
 SOURCES = ("algebra", "model", "algorithms", "compiler")
 """Packages that decide what every kernel computes; systems add their own (`System.sources`)."""
@@ -52,10 +49,8 @@ def source_digest(*more: Path) -> str:
     """A digest of this version of the algorithms, the compiler, and more files or folders of code."""
     root = Path(__file__).parents[1]
     content = hashlib.sha256()
-    for path in sorted(path for place in (*(root / name for name in SOURCES), *more) for path in _files(place)):
+    places = (*(root / name for name in SOURCES), *more)
+    files = [path for place in places for path in (place.rglob("*") if place.is_dir() else (place,))]
+    for path in sorted(path for path in files if path.suffix in (".py", ".h")):
         content.update(path.read_bytes())
     return f"{__version__} {content.hexdigest()}"
-
-
-def _files(place: Path) -> Iterable[Path]:
-    return (path for path in place.rglob("*") if path.suffix in (".py", ".h")) if place.is_dir() else (place,)

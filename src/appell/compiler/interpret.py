@@ -1,49 +1,71 @@
-"""Forms evaluated by NumPy, operation by operation: needs neither a compiler nor CasADi, and is slow.
-
-It is what a loaded robot uses where there is no C compiler, and the plain twin of the emitted code.
-"""
+"""Functions evaluated without a C compiler, slowly: by CasADi, or by NumPy alone as robots loaded from files need it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OPERATIONS, OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep, TracedSweep
+from appell.compiler.trace import Trace
 
 Lanes = np.ndarray
 """One value for many states."""
 
 
-class InterpretedKernel:
-    """A kernel (`appell.compiler.evaluate.Kernel`) that interprets a form."""
+class _ChunkedKernel(ABC):
+    """Batches are computed in chunks of states; `compute` maps rows of the inputs to rows of the result."""
 
-    CHUNK = 256
+    CHUNK: ClassVar[int]
 
-    def __init__(self, form: LoweredFunction, dtype: str) -> None:
-        if not isinstance(form, (StraightLine, Rolled)):
-            raise TypeError(f"{type(form).__name__} cannot be interpreted")
-        self.form, self.dtype = form, np.dtype(dtype)
+    @abstractmethod
+    def compute(self, inputs: list[np.ndarray]) -> np.ndarray: ...
 
     def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray, /) -> bool:
         rows = out.reshape(1, -1) if out.ndim == 1 else out
         with np.errstate(all="ignore"):
             for start in range(0, len(rows), self.CHUNK):
-                x = [column for array in inputs for column in np.atleast_2d(array)[start : start + self.CHUNK].T]
-                y = interpret(self.form, [np.asarray(column, self.dtype) for column in x])
-                rows[start : start + self.CHUNK] = np.stack(y, axis=-1)
+                chunk = slice(start, start + self.CHUNK)
+                rows[chunk] = self.compute([np.atleast_2d(array)[chunk] for array in inputs])
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in inputs))
 
 
-def interpret(form: StraightLine | Rolled, x: Sequence[Lanes]) -> list[Lanes]:
+class GraphKernel(_ChunkedKernel):
+    """A traced graph evaluated by CasADi: slower than native code, needs no compiler, and is the reference for all targets."""
+
+    CHUNK = 1024
+
+    def __init__(self, traced: Trace) -> None:
+        self.graph = traced.graph
+
+    def compute(self, inputs: list[np.ndarray]) -> np.ndarray:
+        return np.asarray(self.graph(*(array.T.astype(float) for array in inputs)).full()).T
+
+
+class InterpretedKernel(_ChunkedKernel):
+    """A lowered function evaluated by NumPy, operation by operation."""
+
+    CHUNK = 256
+
+    def __init__(self, lowered: LoweredFunction, dtype: str) -> None:
+        self.lowered, self.dtype = lowered, np.dtype(dtype)
+
+    def compute(self, inputs: list[np.ndarray]) -> np.ndarray:
+        x = [np.asarray(column, self.dtype) for array in inputs for column in array.T]
+        return np.stack(interpret(self.lowered, x), axis=-1)
+
+
+def interpret(lowered: LoweredFunction, x: Sequence[Lanes]) -> list[Lanes]:
     """Entries of the result from the entries of all inputs."""
-    return run_rolled(form, x) if isinstance(form, Rolled) else run_listing(form.planned.listed, x)
+    return run_rolled(lowered, x) if isinstance(lowered, Rolled) else run_operations(lowered.listed, x)
 
 
-def run_listing(listed: OperationList, x: Sequence[Lanes]) -> list[Lanes]:
+def run_operations(listed: OperationList, x: Sequence[Lanes]) -> list[Lanes]:
     like = x[0] if x else np.zeros(1)
     values: list[Lanes] = []
     for name, arguments, number in listed.operations:
@@ -56,15 +78,15 @@ def run_listing(listed: OperationList, x: Sequence[Lanes]) -> list[Lanes]:
     return [values[k] for k in listed.outputs]
 
 
-def run_rolled(form: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
+def run_rolled(rolled: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
     """The sweeps one after the other, and the climb."""
     state, first = {}, 0
-    for name, size in zip(form.inputs, form.sizes, strict=True):
+    for name, size in zip(rolled.inputs, rolled.sizes, strict=True):
         state[name], first = x[first : first + size], first + size
-    machine = _Machine(form, state, x[0])
-    for sweep in form.sweeps:
+    machine = _Machine(rolled, state, x[0])
+    for sweep in rolled.sweeps:
         machine.sweep(sweep)
-    if form.climb:
+    if rolled.climb:
         machine.climb()
     return machine.result
 
@@ -72,13 +94,13 @@ def run_rolled(form: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
 class _Machine:
     """The memory of a rolled function: what links keep, and the result."""
 
-    def __init__(self, form: Rolled, state: Mapping[str, Sequence[Lanes]], like: Lanes) -> None:
-        self.form, self.state, self.like = form, state, like
-        self.kept: list[dict[int, Lanes]] = [{} for _ in form.links]
-        self.result = [np.zeros_like(like) for _ in range(form.size_out)]
+    def __init__(self, rolled: Rolled, state: Mapping[str, Sequence[Lanes]], like: Lanes) -> None:
+        self.rolled, self.state, self.like = rolled, state, like
+        self.kept: list[dict[int, Lanes]] = [{} for _ in rolled.links]
+        self.result = [np.zeros_like(like) for _ in range(rolled.size_out)]
 
     def sweep(self, sweep: TracedSweep) -> None:
-        links = self.form.links
+        links = self.rolled.links
         start = [np.full_like(self.like, x) for x in sweep.start]
         carried = [list(start) for _ in links]
         order = reversed(range(len(links))) if sweep.inward else range(len(links))
@@ -95,9 +117,9 @@ class _Machine:
 
     def climb(self) -> None:
         """From every degree of freedom to the base: one row and column of the matrix."""
-        links, nv = self.form.links, self.form.nv
+        links, nv = self.rolled.links, self.rolled.nv
         for j, start in enumerate(links):
-            for r, begin in enumerate(self.form.climb[start.group].begin):
+            for r, begin in enumerate(self.rolled.climb[start.group].begin):
                 carried, own = self.step(begin, j, [])
                 i = j
                 while True:
@@ -106,13 +128,13 @@ class _Machine:
                         self.result[(start.v + r) * nv + links[i].v + k] = value
                     if links[i].parent < 0:
                         break
-                    carried, _ = self.step(self.form.climb[links[i].group].carry, i, carried)
+                    carried, _ = self.step(self.rolled.climb[links[i].group].carry, i, carried)
                     i = links[i].parent
-                    _, own = self.step(self.form.climb[links[i].group].meet, i, carried)
+                    _, own = self.step(self.rolled.climb[links[i].group].meet, i, carried)
 
     def step(self, step: TracedStep, i: int, carried: Sequence[Lanes]) -> tuple[list[Lanes], dict[int, Lanes]]:
         """What link i carries on, and its entries of the result."""
-        link = self.form.links[i]
+        link = self.rolled.links[i]
         given = []
         for source in step.sources:
             if source.origin == "table":
@@ -124,6 +146,6 @@ class _Machine:
             else:
                 given.append(self.state[source.origin][(link.q if source.origin == "q" else link.v) + source.index])
         onward, result = {}, {}
-        for (kind, k), value in zip(step.targets, run_listing(step.listed, given or [self.like]), strict=True):
+        for (kind, k), value in zip(step.targets, run_operations(step.listed, given or [self.like]), strict=True):
             {"carried": onward, "kept": self.kept[i], "result": result}[kind][k] = value
         return [onward[k] for k in range(len(onward))], result

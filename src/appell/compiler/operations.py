@@ -106,20 +106,18 @@ def list_operations(graph: casadi.Function) -> OperationList:
     place: dict[int, int] = {}  # CasADi's work vector: which value each place holds now
     outputs = [-1] * graph.numel_out(0)
 
-    def leaf(operation: Operation) -> int:
-        if operation not in leaves:
-            leaves[operation] = len(operations)
-            operations.append(operation)
-        return leaves[operation]
-
     for k in range(graph.n_instructions()):
         code, read, written = graph.instruction_id(k), graph.instruction_input(k), graph.instruction_output(k)
         if code == casadi.OP_OUTPUT:
             outputs[written[1]] = place[read[0]]
-        elif code == casadi.OP_INPUT:
-            place[written[0]] = leaf(Operation("input", (), first[read[0]] + read[1]))
-        elif code == casadi.OP_CONST:
-            place[written[0]] = leaf(Operation("const", (), graph.instruction_constant(k)))
+        elif code in (casadi.OP_INPUT, casadi.OP_CONST):
+            is_input = code == casadi.OP_INPUT
+            number = first[read[0]] + read[1] if is_input else graph.instruction_constant(k)
+            leaf = Operation("input" if is_input else "const", (), number)
+            if leaf not in leaves:
+                leaves[leaf] = len(operations)
+                operations.append(leaf)
+            place[written[0]] = leaves[leaf]
         elif code in names:
             operations.append(Operation(names[code], tuple(place[i] for i in read)))
             place[written[0]] = len(operations) - 1

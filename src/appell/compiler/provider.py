@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
+from appell.compiler.interpret import GraphKernel
 from appell.compiler.lowering import LoweredFunction, lower_function
+from appell.compiler.state_rate import state_rate
 from appell.compiler.trace import trace
 
 if TYPE_CHECKING:
@@ -98,16 +100,12 @@ class TracedProvider:
         return lower_function(self.system, spec, target, dtype)
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
-        from appell.compiler.graph import GraphKernel
-
         return GraphKernel(trace(self.system, spec))
 
     def has_rate(self, law: Law, runtime: bool) -> bool:
         return self.system.recursion is not None
 
     def rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
-        from appell.compiler.state_rate import state_rate
-
         friction = self.system.friction if passive else None
         key = digest(self._system_key, "rate", law.name, friction or (), runtime)
         return key, lambda: state_rate(self.system, law, friction, runtime)

@@ -20,7 +20,7 @@ import numpy as np
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import Law
 from appell.checks import require_choice
-from appell.compiler.c import REALS, literal
+from appell.compiler.emit import REALS, literal
 from appell.compiler.lowering import lower_function
 from appell.control.controller import Controller
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from appell.compiler.c import REALS, scalar_dialect
-from appell.compiler.emit import EmissionPlan, write
+from appell.compiler.emit import REALS, EmissionPlan, scalar_dialect, write
 from appell.compiler.lowering import StraightLine
 from appell.exporters.comments import MARK, block_comment, function_comment, robot_comment, safe_text
 from appell.exporters.functions import ExportedFunction, ExportedRobot

@@ -127,11 +127,7 @@ def block_comment(lines: list[str]) -> str:
 
 def executed_operations(lowered: LoweredFunction) -> Counts:
     """Products, sums, divisions (square roots included), sines and cosines that the processor executes per evaluation."""
-    total: Counter[str] = Counter()
-    if isinstance(lowered, Rolled):
-        total = count_loops(lowered)
-    elif isinstance(lowered, StraightLine):
-        total = count_listed(lowered.planned.listed)
+    total = count_loops(lowered) if isinstance(lowered, Rolled) else count_listed(lowered.listed)
     return Counts(**{kind: total[kind] for kind in Counts._fields})
 
 

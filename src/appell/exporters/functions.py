@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec, optional_inputs
-from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
 from appell.compiler.schedule import ordered
 from appell.errors import ArgumentError
@@ -95,9 +94,7 @@ class ExportedRobot:
 
 def scheduled(lowered: LoweredFunction) -> LoweredFunction:
     """Straight-line code in an order that hides instruction latency; a foreign compiler keeps the order it is given."""
-    return (
-        StraightLine(plan_emission(ordered(lowered.planned.listed))) if isinstance(lowered, StraightLine) else lowered
-    )
+    return StraightLine(ordered(lowered.listed)) if isinstance(lowered, StraightLine) else lowered
 
 
 def select(functions: Selection, prefix: str) -> dict[str, FunctionSpec]:

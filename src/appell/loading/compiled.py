@@ -13,8 +13,18 @@ from appell.algorithms.laws import LAWS
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import signature_of, tree_sizes
 from appell.compiler.archive import container
-from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
-from appell.compiler.archive.decode import MOST, read_form, read_listing
+from appell.compiler.archive.decode import (
+    MOST,
+    field,
+    flag,
+    items,
+    number,
+    read_lowered,
+    read_operations,
+    require,
+    text,
+    whole,
+)
 from appell.compiler.archive.store import FunctionStore, StoredFunction
 from appell.compiler.fingerprint import digest
 from appell.compiler.options import CHOICES, Options
@@ -177,7 +187,7 @@ def read_rates(
     sizes = (nq, *[n] * (1 + memory + len(LAWS[law].signals) + len(LAWS[law].gains)))
     sizes += (len(robot.parameters),) if runtime else ()
     for name, passive in FRICTION.items():
-        listed = read_listing(field(data, name))
+        listed = read_operations(field(data, name))
         fits = listed.sizes == sizes and len(listed.outputs) == 2 * nq + (1 + memory) * n
         require(fits, f"the rate under {law} has a wrong size")
         yield (law, passive), (digest(json.dumps(data[name])), listed)
@@ -186,9 +196,9 @@ def read_rates(
 def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
     """A function whose operations take and give what its name promises."""
     spec, expected = read_spec(field(data, "request"), robot)
-    form, other = read_form(field(data, "form")), field(data, "gpu")
+    form, other = read_lowered(field(data, "form")), field(data, "gpu")
     require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
-    gpu = {dtype: read_form(given) for dtype, given in other.items()}
+    gpu = {dtype: read_lowered(given) for dtype, given in other.items()}
     sizes = tuple(size for _, size in expected.inputs)
     for each in (form, *gpu.values()):
         require(each.sizes == sizes, f"{spec.function} takes inputs of {each.sizes} entries, not {sizes}")

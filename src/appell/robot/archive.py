@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.algorithms.laws import LAWS
 from appell.compiler.archive import container
-from appell.compiler.archive.encode import form_data, listing_data, spec_data
+from appell.compiler.archive.encode import lowered_data, operations_data, spec_data
 from appell.compiler.options import CHOICES
 from appell.errors import ArgumentError, CompileError, unknown_name_message
 from appell.version import __version__
@@ -46,10 +46,10 @@ def save(
     for spec in dict.fromkeys(wanted):
         provider.signature(spec)
         _, method, _ = robot.system.find(spec.function, spec.method)
-        form = provider.lowered(spec, "cpu", "float64")
+        lowered = provider.lowered(spec, "cpu", "float64")
         others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
-        gpu = {dtype: form_data(other) for dtype, other in others.items() if type(other) is not type(form)}
-        stored.append({"request": spec_data(spec), "method": method, "form": form_data(form), "gpu": gpu})
+        gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
+        stored.append({"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu})
     options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
     content = {"written_by": f"appell {__version__}", "robot": data, "options": options}
     container.write(path, {**content, "functions": stored, "rollouts": [rate_data(dyn, law) for law in rollouts]})
@@ -81,5 +81,5 @@ def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
     if law not in LAWS:
         raise ArgumentError(unknown_name_message("control law", law, LAWS))
     runtime = dyn.options.parameters == "runtime"
-    rates = {name: listing_data(dyn.state_rate(LAWS[law], with_, runtime)[1]()) for name, with_ in FRICTION.items()}
+    rates = {name: operations_data(dyn.state_rate(LAWS[law], with_, runtime)[1]()) for name, with_ in FRICTION.items()}
     return {"law": law, **rates}

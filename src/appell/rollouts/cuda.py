@@ -10,11 +10,16 @@ import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions
 from appell.checks import require_finite
-from appell.compiler.emit import plan_emission as hoisted
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.lowering import StraightLine
-from appell.compiler.targets.cuda.arrays import any_bad, entered, kind_of, require_unit_quaternions
-from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
+from appell.compiler.targets.cuda.arrays import (
+    any_bad,
+    cupy,
+    entered,
+    kind_of,
+    require_unit_quaternions,
+    translate_gpu_errors,
+)
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
 from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
@@ -124,7 +129,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
     _, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
-    form, state = StraightLine(hoisted(listed(), 1 << 30)), plan.nq + plan.nv + plan.memory
+    form, state = StraightLine(listed(), 1 << 30), plan.nq + plan.nv + plan.memory
     places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
     begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
     return begin + TEMPLATE.format(

@@ -11,7 +11,6 @@ from appell.algorithms.coordinate_rates import quaternions
 from appell.algorithms.function_spec import Signature
 from appell.arrays import require_unit_quaternions
 from appell.checks import require_finite
-from appell.compiler.emit import plan_emission as hoisted
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.lowering import StraightLine
 from appell.compiler.targets.c.simd import rollout_source
@@ -51,7 +50,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, lanes: int) 
     }  # fmt: skip
     places = [begin for _, begin in quaternions(plan.quasi_velocity_joints)]
     title = f"rollout, {rule.name}"
-    return rollout_source(StraightLine(hoisted(listed)), dyn.options.dtype, lanes, title, rule.text, sizes, places)
+    return rollout_source(StraightLine(listed), dyn.options.dtype, lanes, title, rule.text, sizes, places)
 
 
 def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:

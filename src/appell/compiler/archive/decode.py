@@ -1,4 +1,4 @@
-"""Forms of functions from data that nobody vouches for.
+"""Lowered functions read from untrusted data.
 
 C is written and compiled from what is read here, so every index is checked against the array that it will be used on:
 operations refer to earlier ones only, inputs and outputs lie within their vectors, links to links before them, and a step of
@@ -7,14 +7,18 @@ a rolled function reads and writes only places that exist.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from appell.compiler.archive.checks import field, flag, items, number, require, text, whole
-from appell.compiler.emit import hoisted_angles, plan_emission
+from appell.compiler.emit import hoisted_angles
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.rolled.form import Rolled, RolledLink
-from appell.compiler.rolled.steps import Source, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import StepSource, TracedClimb, TracedStep, TracedSweep
+from appell.errors import CompileError
+
+Item = TypeVar("Item")
 
 MOST = 10**6
 """Entries of a vector, links, values kept by a link."""
@@ -22,14 +26,61 @@ MOST = 10**6
 STATE = ("q", "qd", "qdd", "tau")
 
 
-def read_form(data: Any) -> LoweredFunction:
-    """A form, checked."""
+class CorruptFileError(CompileError):
+    """Content that no version of this library has written."""
+
+
+def require(condition: object, what: str) -> None:
+    if not condition:
+        raise CorruptFileError(f"the file was not written by appell: {what}.")
+
+
+def field(data: Any, name: str) -> Any:
+    """A field of an object."""
+    require(isinstance(data, Mapping) and name in data, f"a field {name!r} is missing")
+    return data[name]
+
+
+def whole(value: Any, least: int, below: int, what: str) -> int:
+    """A whole number in [least, below)."""
+    require(
+        isinstance(value, int) and not isinstance(value, bool), f"{what} is {type(value).__name__}, not a whole number"
+    )
+    require(least <= value < below, f"{what} is {value}, which is not in {least} .. {below - 1}")
+    return value
+
+
+def number(value: Any, what: str) -> float:
+    """A finite number."""
+    require(isinstance(value, (int, float)) and not isinstance(value, bool), f"{what} is no number")
+    require(math.isfinite(value), f"{what} is not finite")
+    return float(value)
+
+
+def text(value: Any, what: str) -> str:
+    require(isinstance(value, str) and len(value) <= 10_000, f"{what} is no text of sensible length")
+    return value
+
+
+def flag(value: Any, what: str) -> bool:
+    require(isinstance(value, bool), f"{what} is neither true nor false")
+    return value
+
+
+def items(value: Any, read: Callable[[Any], Item], what: str, most: int = 10**7) -> tuple[Item, ...]:
+    """A list whose entries are read one by one."""
+    require(isinstance(value, list) and len(value) <= most, f"{what} is no list of sensible length")
+    return tuple(read(entry) for entry in value)
+
+
+def read_lowered(data: Any) -> LoweredFunction:
+    """A lowered function, checked."""
     kind = text(field(data, "kind"), "the kind of a form")
     require(kind in READERS, f"forms of the kind {kind!r} are unknown")
     return READERS[kind](data)
 
 
-def read_listing(data: Any) -> OperationList:
+def read_operations(data: Any) -> OperationList:
     """Operations, each with a known name, the right number of arguments, and only earlier values as arguments."""
     sizes = items(field(data, "sizes"), lambda size: whole(size, 0, MOST, "the size of an input"), "sizes", most=16)
     given = field(data, "operations")
@@ -57,7 +108,7 @@ def read_operation(entry: Any, place: int, size_in: int) -> Operation:
 
 
 def read_straight(data: Any) -> StraightLine:
-    return StraightLine(plan_emission(read_listing(data)))
+    return StraightLine(read_operations(data))
 
 
 def read_rolled(data: Any) -> Rolled:
@@ -73,9 +124,9 @@ def read_rolled(data: Any) -> Rolled:
     require(isinstance(given, list) and 0 < len(given) <= MOST, "links is no list of sensible length")
     links = tuple(read_link(entry, place, nq, nv, groups) for place, entry in enumerate(given))
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
-    form = Rolled(inputs, nq, nv, links, sweeps, climb, row)
-    check_steps(form)
-    return form
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row)
+    check_steps(rolled)
+    return rolled
 
 
 def read_link(entry: Any, place: int, nq: int, nv: int, groups: int) -> RolledLink:
@@ -113,8 +164,8 @@ def read_step(data: Any) -> TracedStep:
         require(isinstance(entry, list) and len(entry) == 2, "a place has a name and an index")
         return text(entry[0], "the name of a place"), whole(entry[1], 0, MOST, "the index of a place")
 
-    sources = items(field(data, "sources"), lambda entry: Source(*pair(entry)), "sources", most=10_000)
-    listed = read_listing(field(data, "listed"))
+    sources = items(field(data, "sources"), lambda entry: StepSource(*pair(entry)), "sources", most=10_000)
+    listed = read_operations(field(data, "listed"))
     targets = items(field(data, "targets"), pair, "targets", most=10_000)
     require(listed.size_in == len(sources), "a step has other inputs than sources")
     require(len(listed.outputs) == len(targets), "a step has other results than targets")
@@ -122,25 +173,25 @@ def read_step(data: Any) -> TracedStep:
     return TracedStep(sources, listed, targets)
 
 
-def check_steps(form: Rolled) -> None:
+def check_steps(rolled: Rolled) -> None:
     """Every step reads what was written before and stays within its arrays, for every link that takes it."""
-    groups = len(form.sweeps[0].steps)
+    groups = len(rolled.sweeps[0].steps)
     kept: list[set[int]] = [set() for _ in range(groups)]
-    for sweep in form.sweeps:
+    for sweep in rolled.sweeps:
         require(len(sweep.steps) == groups, "a sweep lacks a step for a group of links")
         for group, step in enumerate(sweep.steps):
-            check_step(form, group, step, len(sweep.alive), kept[group])
+            check_step(rolled, group, step, len(sweep.alive), kept[group])
             require(carried(step) == list(range(len(sweep.alive))), "a step does not carry on what it should")
             kept[group] |= {index for kind, index in step.targets if kind == "kept"}
-    require(len(form.climb) in (0, groups), "a climb lacks a step for a group of links")
-    for group, climb in enumerate(form.climb):
-        degrees = {link.degrees for link in form.links if link.group == group}
+    require(len(rolled.climb) in (0, groups), "a climb lacks a step for a group of links")
+    for group, climb in enumerate(rolled.climb):
+        degrees = {link.degrees for link in rolled.links if link.group == group}
         require(degrees <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
-        width = len(carried(form.climb[0].carry))
+        width = len(carried(rolled.climb[0].carry))
         for step in climb.begin:
-            check_step(form, group, step, 0, kept[group])
+            check_step(rolled, group, step, 0, kept[group])
         for step in (climb.carry, climb.meet):
-            check_step(form, group, step, width, kept[group])
+            check_step(rolled, group, step, width, kept[group])
         for step in (*climb.begin, climb.carry):
             require(carried(step) == list(range(width)), "a climb does not carry on what it should")
 
@@ -150,20 +201,20 @@ def carried(step: TracedStep) -> list[int]:
     return sorted(index for kind, index in step.targets if kind == "carried")
 
 
-def check_step(form: Rolled, group: int, step: TracedStep, width: int, kept: set[int]) -> None:
+def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: set[int]) -> None:
     """The places of one step: `width` carried values, and those that its links have kept."""
-    links = [link for link in form.links if link.group == group]
+    links = [link for link in rolled.links if link.group == group]
     q = max((link.q for link in links), default=0)
     v = max((link.v for link in links), default=0)
-    room = {"table": len(form.links[0].numbers), "carried": width, "kept": form.row}
-    room |= {name: form.nq - q if name == "q" else form.nv - v for name in form.inputs}
+    room = {"table": len(rolled.links[0].numbers), "carried": width, "kept": rolled.row}
+    room |= {name: rolled.nq - q if name == "q" else rolled.nv - v for name in rolled.inputs}
     for source in step.sources:
         exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
         require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")
-    room = {"carried": len(step.targets), "kept": form.row, "result": form.nv - v}
+    room = {"carried": len(step.targets), "kept": rolled.row, "result": rolled.nv - v}
     for kind, index in step.targets:
         require(index < room.get(kind, 0), f"a step writes {kind}[{index}], which does not exist")
 
 
 READERS = {"straight": read_straight, "rolled": read_rolled}
-"""How a form is read, by its kind."""
+"""By the kind of a lowered function."""

@@ -1,11 +1,11 @@
-"""Forms of functions as plain data for JSON."""
+"""Lowered functions as plain data for JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from appell.algorithms.function_spec import FunctionSpec
-from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep
@@ -20,16 +20,14 @@ def spec_data(spec: FunctionSpec) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def form_data(form: LoweredFunction) -> dict[str, Any]:
-    """A form under its kind."""
-    if isinstance(form, Rolled):
-        return {"kind": "rolled", **rolled_data(form)}
-    if isinstance(form, StraightLine):
-        return {"kind": "straight", **listing_data(form.planned.listed)}
-    raise TypeError(f"{type(form).__name__} has no place in a file")
+def lowered_data(lowered: LoweredFunction) -> dict[str, Any]:
+    """A lowered function under its kind."""
+    if isinstance(lowered, Rolled):
+        return {"kind": "rolled", **rolled_data(lowered)}
+    return {"kind": "straight", **operations_data(lowered.listed)}
 
 
-def listing_data(listed: OperationList) -> dict[str, Any]:
+def operations_data(listed: OperationList) -> dict[str, Any]:
     """Operations as lists: name and arguments, or the index of an input, or a constant."""
     operations: list[list[Any]] = []
     for name, arguments, number in listed.operations:
@@ -40,23 +38,23 @@ def listing_data(listed: OperationList) -> dict[str, Any]:
     return {"sizes": list(listed.sizes), "operations": operations, "outputs": list(listed.outputs)}
 
 
-def rolled_data(form: Rolled) -> dict[str, Any]:
+def rolled_data(rolled: Rolled) -> dict[str, Any]:
     return {
-        "inputs": list(form.inputs), "nq": form.nq, "nv": form.nv, "row": form.row,
-        "links": [[*link[:-1], list(link.numbers)] for link in form.links],
+        "inputs": list(rolled.inputs), "nq": rolled.nq, "nv": rolled.nv, "row": rolled.row,
+        "links": [[*link[:-1], list(link.numbers)] for link in rolled.links],
         "sweeps": [
             {
                 "inward": sweep.inward, "start": list(sweep.start), "alive": list(sweep.alive),
                 "steps": [step_data(step) for step in sweep.steps],
             }
-            for sweep in form.sweeps
+            for sweep in rolled.sweeps
         ],
         "climb": [
             {
                 "begin": [step_data(step) for step in climb.begin],
                 "carry": step_data(climb.carry), "meet": step_data(climb.meet),
             }
-            for climb in form.climb
+            for climb in rolled.climb
         ],
     }  # fmt: skip
 
@@ -64,6 +62,6 @@ def rolled_data(form: Rolled) -> dict[str, Any]:
 def step_data(step: TracedStep) -> dict[str, Any]:
     return {
         "sources": [[source.origin, source.index] for source in step.sources],
-        "listed": listing_data(step.listed),
+        "listed": operations_data(step.listed),
         "targets": [list(target) for target in step.targets],
     }

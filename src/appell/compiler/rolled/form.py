@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from appell.compiler.emit import Dialect
-from appell.compiler.rolled.groups import groups, numbers
-from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer
+from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer, groups, numbers
 from appell.compiler.rolled.sweep import Program
 from appell.compiler.rolled.text import Writer
 from appell.model.tree import BASE, Tree

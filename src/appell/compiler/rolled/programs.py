@@ -21,7 +21,7 @@ from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joi
 from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, point_at
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.sweep import AncestorPass, Program, StepInput, StepOutput, Sweep
+from appell.compiler.rolled.sweep import AncestorPass, LinkPass, Program, StepInput, StepOutput
 from appell.model.parameters import lumped
 from appell.model.tree import Tree
 
@@ -40,7 +40,7 @@ def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -
         total = visit.kept["force"].plus(carried)
         return StepOutput(step_inward(visit.place, total), result=joint_forces(visit.link, total, visit.own["qdd"]))
 
-    return Program(inputs, (Sweep(False, at_rest(tree), outward), Sweep(True, NO_WRENCH, inward)))
+    return Program(inputs, (LinkPass(False, at_rest(tree), outward), LinkPass(True, NO_WRENCH, inward)))
 
 
 def forward_dynamics(tree: Tree) -> Program:
@@ -69,9 +69,9 @@ def forward_dynamics(tree: Tree) -> Program:
     return Program(
         ("q", "qd", "tau"),
         (
-            Sweep(False, ZERO, velocities),
-            Sweep(True, nothing, inward),
-            Sweep(False, Twist(ZERO, -tree.gravity), outward),
+            LinkPass(False, ZERO, velocities),
+            LinkPass(True, nothing, inward),
+            LinkPass(False, Twist(ZERO, -tree.gravity), outward),
         ),
     )
 
@@ -92,7 +92,7 @@ def mass_matrix(tree: Tree) -> Program:
         entry=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
         diagonal=lambda visit: visit.link.armature,
     )
-    return Program(("q",), (Sweep(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
+    return Program(("q",), (LinkPass(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
 
 
 class RolledCandidate(NamedTuple):

@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Scalar, is_zero
 from appell.compiler.operations import OperationList, list_operations
-from appell.compiler.rolled.groups import Group
-from appell.compiler.rolled.sweep import AncestorPass, Program, StepInput, StepOutput, Sweep, Value, pack, unpack
+from appell.compiler.rolled.sweep import AncestorPass, LinkPass, Program, StepInput, StepOutput, Value, pack, unpack
 from appell.compiler.simplify import simplify
+from appell.model.tree import Link, Tree
 
 if TYPE_CHECKING:
     import casadi
 
-    from appell.model.tree import Tree
+
+CONSTANTS = ("azimuth", "tilt", "offset", "origin", "inertia", "armature", "multiplier", "mimic_offset")
+"""The fields of a link that hold numbers."""
 
 
 @dataclass(frozen=True)
-class Source:
+class Group:
+    """Links whose numbers differ only where `varies` says so.
+
+    Attributes:
+        members: their indices.
+        like: one of them.
+        varies: for each number of a link, whether it is read from the table (True) or the same in all members.
+    """
+
+    members: tuple[int, ...]
+    like: Link
+    varies: tuple[bool, ...]
+
+    def symbolic(self, symbols: Sequence[Scalar]) -> Link:
+        """The link of the group with symbols for the numbers that vary. It stands at the front of its inputs."""
+        own = [
+            symbol if varies else number
+            for symbol, number, varies in zip(symbols, numbers(self.like), self.varies, strict=True)
+        ]
+        parts = unpack(tuple(getattr(self.like, name) for name in CONSTANTS), own)
+        return replace(self.like, idx_q=0, idx_v=0, **dict(zip(CONSTANTS, parts, strict=True)))
+
+
+def groups(tree: Tree) -> list[Group]:
+    """All links in few groups: by joint kind, by which of its rotations are trivial, by rotor, by mimicry."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for i, link in enumerate(tree.links):
+        zeros = (x == 0 for x in (link.azimuth.sin, link.tilt.sin, link.tilt.cos, link.armature))
+        shape = (link.kind, *zeros, link.is_independent)
+        found.setdefault(shape, []).append(i)
+    groups = []
+    for members in found.values():
+        columns = zip(*(numbers(tree.links[i]) for i in members), strict=True)
+        varies = tuple(len(set(column)) > 1 or column[0] not in (0.0, 1.0, -1.0) for column in columns)
+        groups.append(Group(tuple(members), tree.links[members[0]], varies))
+    return groups
+
+
+def numbers(link: Link) -> list[float]:
+    """All numbers of a link in the order of the table."""
+    return pack(tuple(getattr(link, name) for name in CONSTANTS))
+
+
+@dataclass(frozen=True)
+class StepSource:
     """Where an input of a step comes from: `table`, `carried`, `kept`, or the name of an input of the function."""
 
     origin: str
@@ -30,12 +77,12 @@ class TracedStep:
     """One step for one group.
 
     Attributes:
-        sources: of its inputs, in the order of the listing's.
+        sources: of its inputs, in the order of the operation list's.
         listed: its operations; results are `targets` in order.
         targets: where each result goes: (`carried` | `kept` | `result`, index).
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[StepSource, ...]
     listed: OperationList
     targets: tuple[tuple[str, int], ...]
 
@@ -67,7 +114,7 @@ class Tracer:
         self.places: list[dict[str, int]] = [{} for _ in groups]  # where each kept value starts
         self.size = [0] * len(groups)
 
-    def sweep(self, sweep: Sweep) -> TracedSweep:
+    def sweep(self, sweep: LinkPass) -> TracedSweep:
         start = [float(x) for x in pack(sweep.start)]
         alive = [x != 0.0 for x in start]
         while True:  # a slot lives when the base or any step gives it something else than zero
@@ -111,7 +158,7 @@ class Tracer:
         form = climb.begin(self._visit(self.groups[g], g, _Inputs()))[0]
         return unpack(form, [inputs.symbol("carried", k) for k in range(len(pack(form)))])
 
-    def _left(self, group: Group, g: int, sweep: Sweep, alive: list[bool]) -> tuple[StepOutput, _Inputs]:
+    def _left(self, group: Group, g: int, sweep: LinkPass, alive: list[bool]) -> tuple[StepOutput, _Inputs]:
         inputs = _Inputs()
         numbering = iter(range(len(alive)))
         carried = [inputs.symbol("carried", next(numbering)) if a else 0.0 for a in alive]
@@ -149,12 +196,12 @@ class _Inputs:
     """Symbols of one step, made when they are asked for."""
 
     def __init__(self) -> None:
-        self.symbols: dict[Source, casadi.SX] = {}
+        self.symbols: dict[StepSource, casadi.SX] = {}
 
     def symbol(self, origin: str, index: int) -> casadi.SX:
         import casadi
 
-        source = Source(origin, index)
+        source = StepSource(origin, index)
         if source not in self.symbols:
             self.symbols[source] = casadi.SX.sym(f"{origin}{index}")
         return self.symbols[source]

@@ -1,6 +1,6 @@
 """Recursions over the links as data: what is carried, what is kept, what comes out.
 
-A `Sweep` visits all links, outwards (parents first, each link gets what its parent carried) or inwards (tips first, each
+A `LinkPass` visits all links, outwards (parents first, each link gets what its parent carried) or inwards (tips first, each
 link gets the sum of what its children handed over). Its step is an ordinary function over scalars, built from the steps
 of the algorithms.
 """
@@ -39,7 +39,7 @@ Step = Callable[[StepInput, Value], StepOutput]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class LinkPass:
     """One pass over the links.
 
     Attributes:
@@ -81,7 +81,7 @@ class Program:
     """
 
     inputs: tuple[str, ...]
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[LinkPass, ...]
     climb: AncestorPass | None = None
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from appell.algorithms.function_spec import FunctionSpec, Signature
     from appell.compiler.evaluate import ActiveKernel
-    from appell.compiler.options import Options
     from appell.compiler.provider import Kernel, Provider
 
 
@@ -51,9 +49,3 @@ TARGETS = {
     "cuda": "appell.compiler.targets.cuda.target:CudaTarget",
 }
 """Module and class of each target, imported when it is used."""
-
-
-def target_of(options: Options) -> Target:
-    """The target of these options."""
-    module, _, name = TARGETS[options.target].partition(":")
-    return getattr(import_module(module), name)(options)

@@ -12,8 +12,7 @@ from helpers.random_trees import general_tree
 from helpers.states import random_states
 
 from appell.algorithms.function_spec import FunctionSpec
-from appell.compiler.c import functions_text, scalar_dialect
-from appell.compiler.emit import emit
+from appell.compiler.emit import emit, functions_text, scalar_dialect
 from appell.compiler.operations import list_operations
 from appell.compiler.options import Options
 from appell.compiler.provider import TracedProvider

@@ -14,7 +14,7 @@ from helpers.closeness import assert_close
 import appell
 import appell._native as native
 from appell.algorithms.function_spec import FunctionSpec
-from appell.compiler.graph import GraphKernel
+from appell.compiler.interpret import GraphKernel
 from appell.compiler.targets.c import isa, library, target, toolchain
 from appell.compiler.targets.c.library import CtypesKernel
 from appell.errors import CompileError

@@ -19,14 +19,12 @@ class InstructionSet:
 
     Attributes:
         machine: the families it belongs to, as `platform.machine()` spells them; empty for any.
-        needs: features without which its code must never be run.
-        flags: options that gcc and clang share.
+        flags: options that gcc and clang share, named after features without which its code must never be run.
         width: bytes of a vector.
     """
 
     name: str
     machine: tuple[str, ...] = ()
-    needs: frozenset[str] = frozenset()
     flags: tuple[str, ...] = ()
     width: int = 16
 
@@ -40,15 +38,11 @@ AVX2 = ("-mavx2", "-mfma")
 AVX512 = (*AVX2, "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl")
 
 
-def _features(flags: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(flag.removeprefix("-m") for flag in flags)
-
-
 INSTRUCTION_SETS = {
     each.name: each
     for each in (
-        InstructionSet("avx512", X86, _features(AVX512), AVX512, 64),
-        InstructionSet("avx2", X86, _features(AVX2), AVX2, 32),
+        InstructionSet("avx512", X86, AVX512, 64),
+        InstructionSet("avx2", X86, AVX2, 32),
         InstructionSet("sse2", X86),
         InstructionSet("neon", ARM),
         InstructionSet("plain"),
@@ -63,7 +57,8 @@ def supported() -> tuple[InstructionSet, ...]:
     return tuple(
         each
         for each in INSTRUCTION_SETS.values()
-        if (not each.machine or machine in each.machine) and each.needs <= features
+        if (not each.machine or machine in each.machine)
+        and {flag.removeprefix("-m") for flag in each.flags} <= features
     )
 
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from appell.compiler.c import literal, scalar_dialect
-from appell.compiler.emit import Dialect
+from appell.compiler.emit import Dialect, literal, scalar_dialect
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import LIBM, OPERATIONS
 from appell.compiler.targets.c.sincos import PRECISIONS, sincos_text

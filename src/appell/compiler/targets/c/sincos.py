@@ -23,6 +23,7 @@ class Constants:
         magic: 1.5 times the power of two at which one ulp is 1: adding it rounds to an integer, kept in the low bits.
         pieces: of π/2; all but the last are short enough for exact products with k.
         sine, cosine: S and C, lowest power first.
+        sign_shift: from bit 1, the sign of a quarter turn, to the sign bit.
     """
 
     real: str
@@ -33,11 +34,7 @@ class Constants:
     pieces: tuple[str, str, str, str]
     sine: tuple[str, ...]
     cosine: tuple[str, ...]
-
-    @property
-    def sign_shift(self) -> int:
-        """From bit 1, which tells the sign of a quarter turn, to the sign bit."""
-        return 30 if self.suffix else 62
+    sign_shift: int
 
 
 PRECISIONS = {
@@ -51,13 +48,13 @@ PRECISIONS = {
         cosine=(
             "0x1.555555555554bp-5", "-0x1.6c16c16c14f91p-10", "0x1.a01a019c844b3p-16",
             "-0x1.27e4f7eac19acp-22", "0x1.1ee9d7b2afdcdp-29", "-0x1.8fa498db48e5dp-37",
-        ),
+        ), sign_shift=62,
     ),
     "float32": Constants(
         real="float", integer="int", suffix="f", limit="3000.0f", magic="0x1.8p+23",
         pieces=("0x1.921p+0", "0x1.f6ap-13", "0x1.11p-26", "0x1.68c234p-39"),
         sine=("-0x1.555544p-3", "0x1.1107p-7", "-0x1.992f58p-13"),
-        cosine=("0x1.55554ap-5", "-0x1.6c0bf2p-10", "0x1.99d8d6p-16"),
+        cosine=("0x1.55554ap-5", "-0x1.6c0bf2p-10", "0x1.99d8d6p-16"), sign_shift=30,
     ),
 }  # fmt: skip
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+MIN_STATES_PER_CALL = 32
+"""States that an interpreted call counts as at least, of those after which a function is compiled."""
+
 
 class CpuTarget:
     """One SIMD lane is one state, batches are split over threads."""
@@ -37,13 +40,9 @@ class CpuTarget:
         return library and library.kernel(signature, self.options.dtype, self.options.threads)
 
     def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
-        def compiled() -> Kernel | None:
-            if self.builder is None:
-                return None
-            library = self.builder.kernel_library(provider, spec)
-            return library.kernel(signature, self.options.dtype, self.options.threads)
-
-        return self._or_warn(compiled)
+        builder = self.builder
+        library = builder and self._or_warn(lambda: builder.kernel_library(provider, spec))
+        return library and library.kernel(signature, self.options.dtype, self.options.threads)
 
     @cached_property
     def builder(self) -> Builder | None:
@@ -107,7 +106,8 @@ class CpuTarget:
         else:
             inputs = tuple(arrays)
             flat = result.reshape(entries, count).T if self.columns else result.reshape(count, entries)
-        active.count_states(count)
+        if active.interpreted is not None:
+            active.interpreted += max(count, MIN_STATES_PER_CALL)
         return active.kernel.run(inputs, flat)
 
 

@@ -53,16 +53,15 @@ class Compiler:
         own = NO_SHORT_VECTORS if self.is_gcc and half == "ONE_ONLY" else ()
         return (*self.flags, *own, f"-D{half}")
 
-    def compiling(self, half: str, target: InstructionSet) -> tuple[str, ...]:
-        """The command that makes an object file of one half of `kernel.c`."""
-        return (*self.command, *self.flags_of(half), *target.flags, "-c", "kernel.c", "-o", f"{half}.o")
-
     def build(self, source: str, target: InstructionSet) -> bytes:
         """The shared library of a kernel, its halves compiled side by side; CompileError has the compiler's own words."""
+        compiling = [
+            (*self.command, *self.flags_of(half), *target.flags, "-c", "kernel.c", "-o", f"{half}.o") for half in HALVES
+        ]
         linking = (*self.command, "-shared", *(f"{half}.o" for half in HALVES), "-o", "kernel.so", "-lm")
         with tempfile.TemporaryDirectory(prefix="appell-") as folder:
             Path(folder, "kernel.c").write_text(source)
-            run_together([self.compiling(half, target) for half in HALVES], folder)
+            run_together(compiling, folder)
             run_together([linking], folder)
             product = Path(folder, "kernel.so")
             if not product.exists():
@@ -112,7 +111,10 @@ def find_compiler() -> Compiler | None:
     for command in (chosen, ["cc"], ["clang"], zig_command()):
         path = shutil.which(command[0]) if command else None
         if path is not None:
-            return Compiler((path, *command[1:]), identity(path, command[1:]))
+            real = os.path.realpath(path)
+            status = os.stat(real)  # differs between versions, and costs no process
+            identity = f"{real} {status.st_size} {status.st_mtime_ns} {shlex.join(command[1:])}"
+            return Compiler((path, *command[1:]), identity)
     return None
 
 
@@ -126,10 +128,3 @@ def zig_command() -> list[str]:
     spec = find_spec("ziglang")
     places = (spec.submodule_search_locations or ()) if spec else ()
     return next(([str(path), "cc"] for place in places if (path := Path(place, "zig")).exists()), [])
-
-
-def identity(path: str, arguments: list[str]) -> str:
-    """File, size and time of change: differs between versions and costs no process."""
-    real = os.path.realpath(path)
-    status = os.stat(real)
-    return f"{real} {status.st_size} {status.st_mtime_ns} {shlex.join(arguments)}"

@@ -6,8 +6,8 @@ Results come back as the kind of array that came in. Work is queued on the calle
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -16,8 +16,42 @@ import numpy as np
 
 from appell.arrays import QUATERNION_LENGTH_TOL
 from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
-from appell.compiler.targets.cuda.device import cupy
-from appell.errors import ArgumentError
+from appell.errors import AppellError, ArgumentError, CompileError
+
+
+@lru_cache(maxsize=1)
+def cupy() -> Any:
+    """The module, with at least one usable device behind it."""
+    try:
+        module = import_module("cupy")
+    except ImportError as error:
+        raise CompileError(
+            f"target='cuda' needs CuPy ({error}). Install it with: pip install 'appell[cuda]', or use target='cpu'."
+        ) from None
+    try:
+        count = module.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        raise CompileError(
+            f"target='cuda' found no usable GPU: {error}. Check the driver with nvidia-smi, or use target='cpu'."
+        ) from None
+    if count == 0:
+        raise CompileError("target='cuda' found no GPU on this machine. Use target='cpu'.")
+    return module
+
+
+@contextmanager
+def translate_gpu_errors(what: str) -> Iterator[None]:
+    """Errors of CuPy as errors of this library, with what was being done."""
+    cp = cupy()
+    try:
+        yield
+    except cp.cuda.memory.OutOfMemoryError as error:
+        raise AppellError(
+            f"{what}: the GPU is out of memory ({error}). Pass smaller batches, an `out` array, or NumPy arrays, which are "
+            "processed in pieces."
+        ) from None
+    except (cp.cuda.driver.CUDADriverError, cp.cuda.runtime.CUDARuntimeError) as error:
+        raise AppellError(f"{what}: the GPU reports {error}.") from error
 
 
 class Kind(NamedTuple):

@@ -9,7 +9,7 @@ from appell.algorithms.function_spec import Signature
 from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.lowering import LoweredFunction
-from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
+from appell.compiler.targets.cuda.arrays import cupy, translate_gpu_errors
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.errors import CompileError
 

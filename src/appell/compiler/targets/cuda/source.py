@@ -12,8 +12,7 @@ rows through shared memory, so that neighbouring threads read and write neighbou
 
 from __future__ import annotations
 
-from appell.compiler.c import literal
-from appell.compiler.emit import Dialect
+from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM
 from appell.compiler.targets.c.sincos import PRECISIONS

@@ -12,8 +12,15 @@ from appell.arrays import as_batch as host_batch
 from appell.arrays import require_finite_result, result_array
 from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
 from appell.checks import require_finite
-from appell.compiler.targets.cuda.arrays import any_bad, as_batch, entered, kind_of, require_unit_quaternions
-from appell.compiler.targets.cuda.device import cupy, translate_gpu_errors
+from appell.compiler.targets.cuda.arrays import (
+    any_bad,
+    as_batch,
+    cupy,
+    entered,
+    kind_of,
+    require_unit_quaternions,
+    translate_gpu_errors,
+)
 from appell.compiler.targets.cuda.kernel import CudaKernel, build
 from appell.errors import ArgumentError
 
