@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,22 +30,50 @@ def as_batch(
         named: name and size of each value.
         columns: whether the size is the first dimension and the batch the others, instead of the last.
     """
-    arrays = [_as_numbers(name, size, value, dtype, columns) for (name, size), value in zip(named, values, strict=True)]
+    arrays = [
+        with_size(name, size, _as_numbers(name, value, dtype), columns)
+        for (name, size), value in zip(named, values, strict=True)
+    ]
     if check:
         for (name, _), array in zip(named, arrays, strict=True):
             require_finite(name, array)
+    return broadcast_batch(named, arrays, columns)
+
+
+def with_size(name: str, size: int, array: Any, columns: bool, xp: Any = np) -> Any:
+    """The array (..., size) of an input that has it last, or first in columns; of NumPy or CuPy (`xp`)."""
+    if array.ndim == 0 and size == 1:
+        array = array.reshape(1)
+    if array.ndim == 0 or array.shape[0 if columns else -1] != size:
+        shape, place = (f"({size}, ...)", "first") if columns else (f"(..., {size})", "last")
+        raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}.")
+    return xp.moveaxis(array, 0, -1) if columns else array
+
+
+def broadcast_batch(
+    named: Sequence[tuple[str, int]], arrays: Sequence[Any], columns: bool, xp: Any = np
+) -> tuple[list[Any], tuple[int, ...]]:
+    """Arrays (..., size) as (N, size), and the batch shape; a row for all states costs no memory."""
     shapes = {array.shape[:-1] for array in arrays}
     try:
         batch_shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     except ValueError:
-        given = ", ".join(f"{name} {np.shape(value)}" for (name, _), value in zip(named, values, strict=True))
+        given = [(*array.shape[-1:], *array.shape[:-1]) if columns else array.shape for array in arrays]
+        texts = ", ".join(f"{name} {shape}" for (name, _), shape in zip(named, given, strict=True))
         place = "first" if columns else "last"
         raise ArgumentError(
-            f"batch dimensions do not fit together: {given}. All but the {place} dimension must broadcast."
+            f"batch dimensions do not fit together: {texts}. All but the {place} dimension must broadcast."
         ) from None
-    count = math.prod(batch_shape)
-    full = (a if a.shape[:-1] == batch_shape else np.broadcast_to(a, (*batch_shape, a.shape[-1])) for a in arrays)
-    return [array.reshape(count, array.shape[-1]) for array in full], batch_shape
+    count, rows = math.prod(batch_shape), []
+    for array in arrays:
+        size = array.shape[-1]
+        if array.shape[:-1] == batch_shape:
+            rows.append(array.reshape(count, size))
+        elif math.prod(array.shape[:-1]) == 1:
+            rows.append(xp.broadcast_to(array.reshape(1, size), (count, size)))
+        else:
+            rows.append(xp.broadcast_to(array, (*batch_shape, size)).reshape(count, size))
+    return rows, batch_shape
 
 
 def stack_wrenches(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
@@ -56,7 +84,7 @@ def stack_wrenches(external_forces: Mapping[str, ArrayLike], check: bool = True,
     return np.moveaxis(joined, -1, 0) if columns else joined
 
 
-def _as_numbers(name: str, size: int, value: ArrayLike, dtype, columns: bool) -> np.ndarray:
+def _as_numbers(name: str, value: ArrayLike, dtype) -> np.ndarray:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
@@ -64,14 +92,7 @@ def _as_numbers(name: str, size: int, value: ArrayLike, dtype, columns: bool) ->
         array = array.astype(dtype, copy=False)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.") from None
-    if not array.flags.aligned:
-        array = array.copy()
-    if array.ndim == 0 and size == 1:
-        array = array.reshape(1)
-    if array.ndim == 0 or array.shape[0 if columns else -1] != size:
-        shape, place = (f"({size}, ...)", "first") if columns else (f"(..., {size})", "last")
-        raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}.")
-    return np.moveaxis(array, 0, -1) if columns else array
+    return array if array.flags.aligned else array.copy()
 
 
 QUATERNION_LENGTH_TOL = 1e-6

@@ -5,7 +5,6 @@ Results come back as the kind of array that came in. Work is queued on the calle
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.arrays import QUATERNION_LENGTH_TOL
+from appell.arrays import QUATERNION_LENGTH_TOL, broadcast_batch, with_size
 from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
 from appell.errors import AppellError, ArgumentError, CompileError
 
@@ -123,31 +122,11 @@ def as_batch(
 ) -> tuple[list[Any], tuple[int, ...]]:
     """Inputs as CuPy arrays (N, size) with any strides, and the batch dimensions (see `appell.arrays`)."""
     cp = cupy()
-    arrays = []
-    for (name, size), value in zip(named, values, strict=True):
-        array = entered(name, value, dtype)
-        if array.ndim == 0 or array.shape[0 if columns else -1] != size:
-            shape, place = (f"({size}, ...)", "first") if columns else (f"(..., {size})", "last")
-            raise ArgumentError(
-                f"{name} has shape {array.shape}, expected {shape}: its {place} dimension must be {size}."
-            )
-        arrays.append(cp.moveaxis(array, 0, -1) if columns else array)
-    leads = [array.shape[:-1] for array in arrays]
-    try:
-        lead = np.broadcast_shapes(*leads)
-    except ValueError:
-        told = ", ".join(f"{name} {array.shape}" for (name, _), array in zip(named, arrays, strict=True))
-        raise ArgumentError(f"batch dimensions do not fit together: {told}. They must broadcast.") from None
-    count = math.prod(lead)
-    return [_spread(array, lead, count) for array in arrays], lead
-
-
-def _spread(array: Any, lead: tuple[int, ...], count: int) -> Any:
-    """An array (N, size): one row for all states costs no memory."""
-    cp, size = cupy(), array.shape[-1]
-    if math.prod(array.shape[:-1]) == 1:
-        return cp.broadcast_to(array.reshape(1, size), (count, size))
-    return cp.broadcast_to(array, (*lead, size)).reshape(count, size)
+    arrays = [
+        with_size(name, size, entered(name, value, dtype), columns, cp)
+        for (name, size), value in zip(named, values, strict=True)
+    ]
+    return broadcast_batch(named, arrays, columns, cp)
 
 
 def any_bad(*arrays: Any) -> bool:
