@@ -68,7 +68,7 @@ class System(ABC):
     sources: ClassVar[tuple[Path, ...]] = ()
     """Files and folders of code that decide its numbers, besides algebra, model, algorithms and compiler."""
     recursion: Tree | None = None
-    """The tree whose recursions may be emitted as loops over links."""
+    """The tree that its algorithms take, whose recursions may be emitted as loops over links; None if they take the system."""
     main: tuple[str, ...] = MAIN
     """Functions that `save` writes by default."""
     friction: JointFriction | None = None
@@ -83,11 +83,6 @@ class System(ABC):
     @abstractmethod
     def fingerprint_data(self) -> object:
         """Everything that decides the results of its functions, as nested data: kernels are cached under its digest."""
-
-    @property
-    def model(self) -> Any:
-        """First argument of its algorithms."""
-        return self
 
     @property
     def frames(self) -> Mapping[str, Any]:
@@ -145,31 +140,26 @@ class System(ABC):
     def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""
         quantity, _, _ = self.find(spec.function, spec.method)
-        require_options(quantity, spec)
+        if spec.gravity_input and not quantity.uses_gravity:
+            raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
+        if spec.force_frames and not quantity.uses_external_forces:
+            raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
+        if spec.parameter_input and quantity.needs_frame:
+            raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
+        if quantity.needs_frame and spec.reference not in REFERENCE_FRAMES:
+            raise ArgumentError(unknown_name_message("reference frame", spec.reference, REFERENCE_FRAMES))
         for name in (*spec.force_frames, *((spec.frame,) if quantity.needs_frame else ())):
             if name not in self.frames:
                 raise ArgumentError(unknown_name_message("frame", name, self.frames))
-        return signature_of(quantity, spec, self.sizes, len(self.parameters))
+        return signature_of(quantity, spec, self.sizes)
 
 
-def require_options(quantity: Quantity, spec: FunctionSpec) -> None:
-    """Raise if a spec has options on which the quantity does not depend."""
-    if spec.gravity_input and not quantity.uses_gravity:
-        raise ArgumentError(f"{quantity.name} does not depend on gravity; leave `gravity` out.")
-    if spec.force_frames and not quantity.uses_external_forces:
-        raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
-    if spec.parameter_input and quantity.needs_frame:
-        raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
-    if quantity.needs_frame and spec.reference not in REFERENCE_FRAMES:
-        raise ArgumentError(unknown_name_message("reference frame", spec.reference, REFERENCE_FRAMES))
-
-
-def signature_of(quantity: Quantity, spec: FunctionSpec, sizes: Mapping[str, int], parameter_entries: int) -> Signature:
+def signature_of(quantity: Quantity, spec: FunctionSpec, sizes: Mapping[str, int]) -> Signature:
     """Inputs in order, with the optional ones behind, and the shape of one result."""
     inputs = [(name, sizes[name]) for name in quantity.inputs]
     inputs += [("gravity", 3)] * spec.gravity_input
     inputs += [("external_forces", 6 * len(spec.force_frames))] * bool(spec.force_frames)
-    inputs += [("parameters", parameter_entries)] * spec.parameter_input
+    inputs += [("parameters", sizes.get("p", 0))] * spec.parameter_input
     return Signature(tuple(inputs), tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape))
 
 
@@ -189,10 +179,6 @@ class TreeSystem(System):
 
     @property
     def recursion(self) -> Tree:
-        return self.tree
-
-    @property
-    def model(self) -> Tree:
         return self.tree
 
     @property

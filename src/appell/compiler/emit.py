@@ -100,7 +100,13 @@ def plan_emission(listed: OperationList, part: int | None = None) -> EmissionPla
     body = _needed(listed, listed.outputs, free)
     part = part or (PART if len(body) > WHOLE else WHOLE)
     pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
-    return EmissionPlan(listed, angles, free, _needed(listed, angles, free), pieces, _crossing(listed, pieces))
+    home = {k: i for i, piece in enumerate(pieces) for k in piece}
+    shared: dict[int, int] = {}
+    for k, i in home.items():
+        for argument in listed.operations[k].arguments:
+            if home.get(argument, i) != i:
+                shared.setdefault(argument, len(shared))
+    return EmissionPlan(listed, angles, free, _needed(listed, angles, free), pieces, shared)
 
 
 def emit(listed: OperationList, dialect: Dialect, part: int | None = None) -> Code:
@@ -169,17 +175,6 @@ def _needed(listed: OperationList, wanted: Iterable[int], free: Collection[int])
             found.add(k)
             waiting.extend(listed.operations[k].arguments)
     return sorted(found)
-
-
-def _crossing(listed: OperationList, pieces: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Values made in one piece and used in a later one, with their place in w."""
-    home = {k: i for i, piece in enumerate(pieces) for k in piece}
-    shared: dict[int, int] = {}
-    for k, i in home.items():
-        for argument in listed.operations[k].arguments:
-            if home.get(argument, i) != i:
-                shared.setdefault(argument, len(shared))
-    return shared
 
 
 def _assignment(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:

@@ -108,7 +108,12 @@ class Function:
         check: bool = True,
     ) -> Any:
         evaluator = self.evaluator
-        spec = self.variant(gravity is not None, tuple(external_forces or ()), parameters is not None)
+        key = gravity is not None, tuple(external_forces or ()), parameters is not None
+        spec = self.variants.get(key)
+        if spec is None:
+            names = ("gravity_input", "force_frames", "parameter_input")
+            optional = dict(zip(names, (*key[:2], key[2] or self.spec.parameter_input), strict=True))
+            spec = self.variants[key] = replace(self.spec, **optional)
         values = list(inputs)
         if gravity is not None:
             values.append(gravity)
@@ -123,17 +128,6 @@ class Function:
             rows = evaluator.options.layout == "rows"
             bind_fast_path(evaluator.owner, spec.function, active.kernel, own, rows, evaluator.quaternions)
         return result
-
-    def variant(self, gravity: bool, forces: tuple[str, ...], parameters: bool) -> FunctionSpec:
-        """The spec with the optional inputs of a call."""
-        key = gravity, forces, parameters
-        variant = self.variants.get(key)
-        if variant is None:
-            parameters = parameters or self.spec.parameter_input
-            variant = self.variants[key] = replace(
-                self.spec, gravity_input=gravity, force_frames=forces, parameter_input=parameters
-            )
-        return variant
 
 
 def evaluator_of(system: System, options: Options | None = None, owner: object = None) -> Evaluator:

@@ -49,7 +49,7 @@ def trace(system: System, spec: FunctionSpec, *, plain: bool = False) -> Trace:
     arguments: list[Any] = [entries[name] for name in quantity.inputs]
     if quantity.needs_frame:
         arguments += [system.frames[spec.frame or ""], spec.reference]
-    result = algorithm(system.model, *arguments)
+    result = algorithm(system if system.recursion is None else system.recursion, *arguments)
     output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
     if not plain:
         output = casadi.cse(output)

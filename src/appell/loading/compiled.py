@@ -224,4 +224,4 @@ def read_spec(data: Any, robot: RobotMetadata) -> tuple[FunctionSpec, Signature]
     gravity, parameters = (flag(field(data, name), name) for name in ("gravity", "parameters"))
     forces = items(field(data, "forces"), lambda name: text(name, "the frame of a force"), "forces", most=1000)
     spec = FunctionSpec(function, method, gravity, forces, frame, reference, parameters)
-    return spec, signature_of(quantity, spec, robot.sizes, len(robot.parameters))
+    return spec, signature_of(quantity, spec, robot.sizes)

@@ -51,18 +51,14 @@ def read(source: Source) -> ParsedRobot:
         name or "robot",
         tuple(_body(link, colours) for link in root.children("link")),
         tuple(_joint(joint, rotors) for joint in root.children("joint")),
-        gravity_vector=triple(root.child("appell").triple("gravity", (0.0, 0.0, -9.81))),
+        gravity_vector=triple(root.child("appell").numbers("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
-    return ParsedRobot(_with_state(robot, root.child("appell")), tuple(notes.problems))
-
-
-def _with_state(robot: Robot, own: XmlNode) -> Robot:
-    """The robot with the initial state of our own tag, if it has one."""
-    if not own.text("q"):
-        return robot
-    q, qd = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
-    return replace(robot, initial_state=(q, qd))
+    own = root.child("appell")
+    if own.text("q"):
+        state = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
+        robot = replace(robot, initial_state=state)
+    return ParsedRobot(robot, tuple(notes.problems))
 
 
 # --- links --------------------------------------------------------------------------------------------------------------
@@ -102,17 +98,6 @@ def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     return rotated_inertia(pose.rotation, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
-    """A visual shape. Invalid ones are left out with a warning: they do not affect the dynamics."""
-    quiet = ProblemLog(node.notes.file)
-    visual = _shape(replace(node, notes=quiet), colours)
-    if quiet.problems or visual is None:
-        what = quiet.problems[0].what if quiet.problems else "<visual> has no known shape"
-        node.note("drawing", what, f"Shapes are {', '.join(_SIZES)}; the shape is not drawn.")
-        return None
-    return visual
-
-
 _SIZES = {
     "box": lambda shape: shape.numbers("size", (0.0, 0.0, 0.0)),
     "cylinder": lambda shape: (shape.number("radius"), shape.number("length")),
@@ -122,13 +107,19 @@ _SIZES = {
 }
 
 
-def _shape(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
-    shape = next((shape for shape in node.child("geometry").children() if shape.tag in _SIZES), None)
-    if shape is None:
-        return None
-    material = node.child("material")
-    colour = _colour(material) or colours.get(material.text("name"))
-    return Visual(shape.tag, _SIZES[shape.tag](shape), _pose(node), shape.text("filename"), colour)
+def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
+    """A visual shape. Invalid ones are left out with a warning: they do not affect the dynamics."""
+    quiet = replace(node, notes=ProblemLog(node.notes.file))
+    shape = next((shape for shape in quiet.child("geometry").children() if shape.tag in _SIZES), None)
+    if shape is not None:
+        material = quiet.child("material")
+        colour = _colour(material) or colours.get(material.text("name"))
+        visual = Visual(shape.tag, _SIZES[shape.tag](shape), _pose(quiet), shape.text("filename"), colour)
+        if not quiet.notes.problems:
+            return visual
+    what = quiet.notes.problems[0].what if quiet.notes.problems else "<visual> has no known shape"
+    node.note("drawing", what, f"Shapes are {', '.join(_SIZES)}; the shape is not drawn.")
+    return None
 
 
 def _colour(material: XmlNode) -> Rgba | None:
@@ -146,17 +137,18 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
     moves = kind not in KINDS or KINDS[kind].nv > 0
-    dynamics = node.child("dynamics")
+    dynamics, mimic = node.child("dynamics"), node.child("mimic")
+    followed = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
-        axis=triple(node.child("axis").triple("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
+        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
         friction=dynamics.number("friction"),
         rotor_inertia=rotor_inertia,
         gear_ratio=gear_ratio,
-        mimic=_mimic(node.child("mimic")) if moves else None,
+        mimic=followed if moves and mimic else None,
         pitch=node.child("appell").number("pitch"),
         line=node.line,
     )  # fmt: skip
@@ -170,12 +162,6 @@ def _limits(node: XmlNode) -> Limits:
         name: math.copysign(math.inf, value) if abs(value) >= sys.float_info.max else value
         for name, value in values.items()
     })  # fmt: skip
-
-
-def _mimic(node: XmlNode) -> Mimic | None:
-    if not node:
-        return None
-    return Mimic(node.text("joint"), node.number("multiplier", 1.0), node.number("offset", 0.0))
 
 
 def _rotors(root: XmlNode) -> dict[str, tuple[float, float]]:
@@ -199,4 +185,4 @@ def _rotors(root: XmlNode) -> dict[str, tuple[float, float]]:
 
 def _pose(node: XmlNode) -> Pose:
     origin = node.child("origin")
-    return Pose(triple(origin.triple("xyz")), triple(origin.triple("rpy")))
+    return Pose(triple(origin.numbers("xyz")), triple(origin.numbers("rpy")))

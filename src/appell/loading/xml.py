@@ -140,11 +140,9 @@ class XmlNode:
         (value,) = self.numbers(attribute, (default,), infinite)
         return value
 
-    def triple(self, attribute: str, default: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
-        """An attribute as three numbers."""
-        return self.numbers(attribute, default)
-
-    def numbers(self, attribute: str, default: tuple[float, ...], infinite: bool = False) -> tuple[float, ...]:
+    def numbers(
+        self, attribute: str, default: tuple[float, ...] = (0.0, 0.0, 0.0), infinite: bool = False
+    ) -> tuple[float, ...]:
         """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid."""
         text = self.text(attribute)
         words = text.split()

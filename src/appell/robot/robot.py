@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,6 +41,9 @@ class Robot(Description, AnyRobot):
         (6, 6)
     """
 
+    closure_names = closures = ()
+    """Loop closures: a tree has none."""
+
     @cached_property
     def system(self) -> TreeSystem:
         """The numerical model that the compiler takes."""
@@ -52,19 +55,9 @@ class Robot(Description, AnyRobot):
         return self.qd_names
 
     @property
-    def closure_names(self) -> tuple[str, ...]:
-        """Names of loop closures: a tree has none."""
-        return ()
-
-    @property
     def spanning_tree(self) -> Robot:
         """The robot itself: it has no loop closures."""
         return self
-
-    @property
-    def closures(self) -> tuple[Any, ...]:
-        """Loop closures: a tree has none."""
-        return ()
 
     def passive_forces(self, q: ArrayLike = (), qd: ArrayLike | None = None) -> np.ndarray:
         """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). (..., nv) [N m, N]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Scalar, is_zero
@@ -192,11 +192,11 @@ class Tracer:
         return outputs
 
 
+@dataclass
 class _Inputs:
-    """Symbols of one step, made when they are asked for."""
+    """Symbols of one step, made when they are first used."""
 
-    def __init__(self) -> None:
-        self.symbols: dict[StepSource, casadi.SX] = {}
+    symbols: dict[StepSource, casadi.SX] = field(default_factory=dict)
 
     def symbol(self, origin: str, index: int) -> casadi.SX:
         import casadi

@@ -16,7 +16,7 @@ from appell.algebra.angle import Angle
 from appell.model.check.mass import tensors
 from appell.model.check.problem import Problem
 from appell.model.joint import Joint
-from appell.model.joints import KINDS, JointModel
+from appell.model.joints import KINDS
 from appell.model.tree_builder import axes_along
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def _eliminate_joint(
     last = KINDS[joint.kind].nq
     for kind, axis in reversed(KINDS[joint.kind].parts(joint)):
         axes = axes_along(axis) if kind.axial else np.eye(3)
-        for s in _motions(kind, axes):
+        for twist in kind.motion_subspace():
+            s = np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]])
             U = subtree.A @ s
             size = np.abs(s) @ np.abs(subtree.before) @ np.abs(s)
             pivot = Pivot(
@@ -104,11 +105,6 @@ def _eliminate_joint(
         subtree = subtree.transformed(axes @ np.array([*R.matrix()]).reshape(3, 3) @ axes.T, axes @ np.array([*p]))
         last -= kind.nq
     return subtree, tuple(joint_pivots)
-
-
-def _motions(kind: JointModel, axes: np.ndarray) -> list[np.ndarray]:
-    """Unit twists of a joint in the child's frame, angular part first."""
-    return [np.concatenate([axes @ [*twist.angular], axes @ [*twist.linear]]) for twist in kind.motion_subspace()]
 
 
 def _outward(robot: Description) -> list[Joint]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from appell.errors import ModelError, unknown_name_message
@@ -46,7 +47,7 @@ def from_dict(cls: type[Described], data: Mapping[str, Any]) -> Described:
         raise ModelError(f"format is {found!r}, expected {FORMAT!r}: a dictionary of `Robot.to_dict`.")
     if data.get("version") != VERSION:
         raise ModelError(f"version is {data.get('version')!r}, expected {VERSION}. Use the appell that wrote it.")
-    return _record(cls)({key: value for key, value in data.items() if key not in ("format", "version")}, "robot")
+    return _record(cls, {key: value for key, value in data.items() if key not in ("format", "version")}, "robot")
 
 
 def _encode(value: Any) -> Any:
@@ -80,45 +81,39 @@ def _number(value: Any, where: str) -> float:
     return float(value)
 
 
-def _tuple_of(decode: Decoder, size: int | None = None) -> Decoder:
-    def decoder(value: Any, where: str) -> tuple:
-        if not isinstance(value, (list, tuple)) or (size is not None and len(value) != size):
-            raise ModelError(f"{where} is {value!r}, expected a list" + (f" of {size} numbers." if size else "."))
-        return tuple(decode(each, f"{where}[{i}]") for i, each in enumerate(value))
-
-    return decoder
+def _tuple(decode: Decoder, size: int | None, value: Any, where: str) -> tuple:
+    if not isinstance(value, (list, tuple)) or (size is not None and len(value) != size):
+        raise ModelError(f"{where} is {value!r}, expected a list" + (f" of {size} numbers." if size else "."))
+    return tuple(decode(each, f"{where}[{i}]") for i, each in enumerate(value))
 
 
-def _record(kind: type) -> Decoder:
-    def decoder(value: Any, where: str) -> Any:
-        if not isinstance(value, Mapping):
-            raise ModelError(f"{where} is {value!r}, expected a dictionary.")
-        known = {each.name: each for each in fields(kind) if each.compare}
-        for name in value:
-            if name not in known:
-                raise ModelError(f"{where}: " + unknown_name_message("field", name, known))
-        for name, each in known.items():
-            if name not in value and each.default is MISSING:
-                raise ModelError(f"{where}: the field {name!r} is missing.")
-        return kind(**{name: _DECODERS[str(known[name].type)](value[name], f"{where}.{name}") for name in value})
-
-    return decoder
+def _record(kind: type, value: Any, where: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{where} is {value!r}, expected a dictionary.")
+    known = {each.name: each for each in fields(kind) if each.compare}
+    for name in value:
+        if name not in known:
+            raise ModelError(f"{where}: " + unknown_name_message("field", name, known))
+    for name, each in known.items():
+        if name not in value and each.default is MISSING:
+            raise ModelError(f"{where}: the field {name!r} is missing.")
+    return kind(**{name: _DECODERS[str(known[name].type)](value[name], f"{where}.{name}") for name in value})
 
 
 _DECODERS: dict[str, Decoder] = {
     "str": _text,
     "bool": _flag,
     "float": _number,
-    "Triple": _tuple_of(_number, 3),
-    "Six": _tuple_of(_number, 6),
-    "tuple[float, ...]": _tuple_of(_number),
-    "State | None": _tuple_of(_tuple_of(_number), 2),
-    "tuple[float, float, float, float] | None": _tuple_of(_number, 4),
-    "Pose": _record(Pose),
-    "Limits": _record(Limits),
-    "Mimic | None": _record(Mimic),
-    "tuple[Visual, ...]": _tuple_of(_record(Visual)),
-    "tuple[Body, ...]": _tuple_of(_record(Body)),
-    "tuple[Joint, ...]": _tuple_of(_record(Joint)),
+    "Triple": partial(_tuple, _number, 3),
+    "Six": partial(_tuple, _number, 6),
+    "tuple[float, ...]": partial(_tuple, _number, None),
+    "State | None": partial(_tuple, partial(_tuple, _number, None), 2),
+    "tuple[float, float, float, float] | None": partial(_tuple, _number, 4),
+    "Pose": partial(_record, Pose),
+    "Limits": partial(_record, Limits),
+    "Mimic | None": partial(_record, Mimic),
+    "tuple[Visual, ...]": partial(_tuple, partial(_record, Visual), None),
+    "tuple[Body, ...]": partial(_tuple, partial(_record, Body), None),
+    "tuple[Joint, ...]": partial(_tuple, partial(_record, Joint), None),
 }
 """How a field is read, by the type it is declared with."""
