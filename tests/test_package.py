@@ -69,3 +69,13 @@ def test_command_is_installed():
 def test_module_runs_as_the_command():
     done = subprocess.run([sys.executable, "-m", "appell", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"appell {appell.__version__}"
+
+
+def test_former_packages_import_with_a_warning():
+    code = (
+        "from appell.tasks import line; from appell.tasks.follow import follow; import appell; print(line.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("appell.kinematics.trajectories")
+    assert "appell.tasks is now appell.kinematics.trajectories" in done.stderr
+    assert "<string>:1" in done.stderr

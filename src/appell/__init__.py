@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from appell.former_modules import install as _install
 from appell.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ _RENAMED = {
     "tasks": "appell.kinematics.trajectories",
 }
 """Former top-level names, with where they are now: `module` or `module:name`."""
+
+_install({"appell.tasks": "appell.kinematics.trajectories", "appell.ik": "appell.kinematics.inverse"})
 
 __all__ = sorted(_HOME)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import stat
@@ -71,13 +72,18 @@ def test_another_robot_request_or_precision_is_another_kernel(folder, built):
     assert len(built) == 6
 
 
+def newer_compiler():
+    return dataclasses.replace(toolchain.find_compiler(), identity="newer")
+
+
 @pytest.mark.parametrize(
-    "change", [{"FLAGS": (*toolchain.FLAGS, "-DOTHER")}, {"identity": lambda path, arguments: "newer"}]
+    ("name", "value"),
+    [("toolchain.FLAGS", (*toolchain.FLAGS, "-DOTHER")), ("target.find_compiler", newer_compiler)],
+    ids=["option", "compiler"],
 )
-def test_another_compiler_or_option_is_another_kernel(folder, built, monkeypatch, change):
+def test_another_compiler_or_option_is_another_kernel(folder, built, monkeypatch, name, value):
     torque()
-    for name, value in change.items():
-        monkeypatch.setattr(toolchain, name, value)
+    monkeypatch.setattr(f"appell.compiler.targets.c.{name}", value)
     torque()
     assert len(built) == 2
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("appell.errors", "appell.version", "appell.deprecation", "appell._native"),
+    ("appell.errors", "appell.version", "appell.deprecation", "appell.former_modules", "appell._native"),
     ("appell.checks",),
     ("appell.arrays", "appell.plotting", "appell.progress", "appell.files", "appell.table"),
     ("appell.algebra",),

@@ -18,7 +18,7 @@ def test_former_functions_and_classes():
     with pytest.warns(DeprecationWarning, match="require_within_limits"):
         assert appell.trajectories.check_limits is appell.trajectories.require_within_limits
     with pytest.warns(DeprecationWarning, match="TrajectoryError"):
-        assert appell.TaskError is appell.TrajectoryError
+        assert appell.TaskError is appell.errors.TrajectoryError
 
 
 def test_former_arguments():

@@ -30,7 +30,7 @@ def test_trajectories_with_former_keys_are_read(tmp_path):
     builder = appell.RobotBuilder("mass").body("guide")
     builder = builder.body("mass", mass=1.0, inertia=(0.1, 0.1, 0.1))
     falling = builder.joint("prismatic", "z", parent="guide", child="mass", axis="z", limits=(0.0, 0.4, 0.5)).build()
-    motion = appell.simulate(falling, [0.5], [0.0], 0.6, surfaces=appell.Plane(restitution=0.0))
+    motion = appell.simulate(falling, [0.5], [0.0], 0.6, surfaces=appell.surfaces.Plane(restitution=0.0))
     assert motion.impacts
     assert motion.contacts
     assert motion.limit_violations
