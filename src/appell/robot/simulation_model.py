@@ -138,6 +138,7 @@ class TreeSimulationModel(CompiledFunctions):
     def __init__(self, robot: Robot) -> None:
         self.robot, self.dynamics = robot, native(robot)
         self.coordinates, self.contact_tree = ConfigurationSpace(robot), robot
+        self.coordinate_rates, self.integrate = self.coordinates.rates, self.coordinates.integrate
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.joint_friction, self.limits = joint_friction(robot), _limits(robot)
         self.damping = np.array(self.joint_friction.damping)
@@ -151,12 +152,6 @@ class TreeSimulationModel(CompiledFunctions):
 
     def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return -self.damping * qd
-
-    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.coordinates.rates(q, qd)
-
-    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return self.coordinates.integrate(q, step)
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.coordinates.normalize_quaternions(q), qd

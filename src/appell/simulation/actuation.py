@@ -37,57 +37,37 @@ class ControllerProtocol(Protocol):
     def step(self, t: float, q: np.ndarray, qd: np.ndarray, memory: Any) -> tuple[Any, Any]: ...
 
 
-class Actuation(Protocol):
-    """Forces of the actuators of one run."""
+class Actuation:
+    """Forces of the actuators of one run: a function of time and state, without samples.
 
-    @property
-    def next_sample(self) -> float:
-        """Time of the next sample, infinite if there is none. [s]"""
-        ...
-
-    def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Take the sample that is due at time t."""
-        ...
-
-    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Forces before any effort limit, (nu,). [N m, N]"""
-        ...
-
-
-class ContinuousActuation:
-    """Forces as a function of time and state."""
+    Attributes:
+        desired_tau: forces before any effort limit, (nu,). [N m, N]
+        next_sample: time of the next sample, infinite if there is none. [s]
+    """
 
     next_sample = math.inf
 
-    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
-        self.function = function
+    def __init__(self, desired_tau: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
+        self.desired_tau = desired_tau
 
     def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """There are no samples."""
-
-    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.function(t, q, qd)
+        """Take the sample that is due at time t."""
 
 
-class SampledActuation:
+class SampledActuation(Actuation):
     """A controller with zero-order hold; its first sample is at t = 0."""
 
     def __init__(self, controller: ControllerProtocol, period: float, size: int) -> None:
+        super().__init__(lambda t, q, qd: self.tau)
         self.controller, self.period, self.size = controller, period, size
-        self.count, self.memory, self.tau = 0, None, np.zeros(size)
-
-    @property
-    def next_sample(self) -> float:
-        return self.count * self.period
+        self.count, self.memory, self.tau, self.next_sample = 0, None, np.zeros(size), 0.0
 
     def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         if not self.count:
             self.memory = self.controller.initial_memory(t, q, qd)
         self.tau, self.memory = _controller_step(self.controller, t, q, qd, self.memory, self.size)
         self.count += 1
-
-    def desired_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.tau
+        self.next_sample = self.count * self.period
 
 
 class _FormerController:
@@ -108,9 +88,9 @@ def actuation_of(
         return _controlled(size, controller, q, qd)
     if callable(tau):
         require_state_function("tau", tau)
-        return ContinuousActuation(lambda t, q, qd: require_real_array("the result of tau", tau(t, q, qd), (size,)))
+        return Actuation(lambda t, q, qd: require_real_array("the result of tau", tau(t, q, qd), (size,)))
     constant = np.zeros(size) if tau is None else require_real_array("tau", tau, (size,))
-    return ContinuousActuation(lambda t, q, qd: constant)
+    return Actuation(lambda t, q, qd: constant)
 
 
 def _controlled(size: int, controller: Any, q: np.ndarray, qd: np.ndarray) -> Actuation:
@@ -127,7 +107,7 @@ def _controlled(size: int, controller: Any, q: np.ndarray, qd: np.ndarray) -> Ac
     memory = controller.initial_memory(0.0, q, qd)
     if memory is not None and not (hasattr(memory, "__len__") and not len(memory)):
         raise ArgumentError("the controller has memory and no period. Give it the period of its samples.")
-    return ContinuousActuation(lambda t, q, qd: _controller_step(controller, t, q, qd, memory, size)[0])
+    return Actuation(lambda t, q, qd: _controller_step(controller, t, q, qd, memory, size)[0])
 
 
 def _controller_step(
@@ -137,12 +117,6 @@ def _controller_step(
     if not isinstance(result, tuple) or len(result) != 2:
         raise ArgumentError("the controller's step must return the pair (tau, memory).")
     return require_real_array("tau of the controller", result[0], (size,)), result[1]
-
-
-def controller_effort_limits(controller: Any) -> Any:
-    """`controller.effort_limits`, or None without them."""
-    former = None if hasattr(controller, "effort_limits") else getattr(controller, "limits", None)
-    return getattr(controller, "effort_limits", former)
 
 
 def require_state_function(name: str, function: Callable) -> None:

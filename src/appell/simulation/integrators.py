@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from appell.simulation.phase import Phase
     from appell.simulation.plant import Plant
 
+MIN_ATOL = 1e-20
+"""Smallest absolute tolerance, so that quantities that are exactly zero do not stop an adaptive integrator."""
+DEFAULT_DT = 1e-3
+"""Step of the fixed-step integrators where none is given. [s]"""
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
@@ -44,14 +48,18 @@ class Solver(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class PhaseEquations:
     """The differential equation of one phase, ẏ = rate(t, y)."""
 
-    def __init__(self, plant: Plant, phase: Phase) -> None:
-        self.plant, self.derivative = plant, phase.derivative
+    plant: Plant
+    phase: Phase
 
     def rate(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.plant.rate(y, self.derivative(t, *self.plant.split(y)))
+        q, qd = self.plant.split(y)
+        qdd, power = self.phase.derivative(t, q, qd)
+        rates = [self.plant.model.coordinate_rates(q, qd), qdd]
+        return np.concatenate([*rates, power] if self.plant.tracks_work else rates)
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ def semi_implicit_euler(equations: PhaseEquations, t: float, y: np.ndarray, h: f
     """qd⁺ = qd + h qdd(q, qd),  q⁺ = q ⊕ h qd⁺."""
     plant = equations.plant
     q, qd = plant.split(y)
-    qdd, power = equations.derivative(t, q, qd)
+    qdd, power = equations.phase.derivative(t, q, qd)
     qd_next = qd + h * qdd
     return plant.join(plant.model.integrate(q, h * qd_next), qd_next, plant.work(y) + h * np.array(power))
 
@@ -103,7 +111,7 @@ def midpoint(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np
         previous = v
         q_m = model.integrate(q, h / 2 * v)
         M, C = model.mass_matrix(q_m), model.coriolis_matrix(q_m, v)
-        qdd, power = equations.derivative(t + h / 2, q_m, v)
+        qdd, power = equations.phase.derivative(t + h / 2, q_m, v)
         p_rate = M @ qdd + (C + C.T) @ v
         v = np.linalg.solve(M, p + h / 2 * p_rate)
         change, size = float(np.abs(v - previous).max(initial=0.0)), float(np.abs(v).max(initial=0.0))
@@ -159,16 +167,9 @@ def _adaptive(solver: Any, order: int | None) -> IntegrationMethod:
         equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
     ) -> Solver:
         step = None if first is None else min(first, end - t)
-        return solver(
-            equations.rate,
-            t,
-            y,
-            end,
-            rtol=options.rtol,
-            atol=options.absolute_tolerance,
-            max_step=options.max_step,
-            first_step=step,
-        )
+        atol = float(options.rtol) if options.atol is None else max(float(options.atol), MIN_ATOL)
+        settings = {"rtol": options.rtol, "atol": atol, "max_step": options.max_step, "first_step": step}
+        return solver(equations.rate, t, y, end, **settings)
 
     return IntegrationMethod(solver.__name__, order, False, start)
 
@@ -177,7 +178,7 @@ def _fixed(rule: StepRule, order: int) -> IntegrationMethod:
     def start(
         equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
     ) -> Solver:
-        return FixedStepSolver(rule, equations, t, y, end, options.fixed_step)
+        return FixedStepSolver(rule, equations, t, y, end, DEFAULT_DT if options.dt is None else float(options.dt))
 
     return IntegrationMethod(rule.__name__, order, True, start)
 

@@ -52,10 +52,6 @@ class JointFrictionState:
         free = self.free_indices
         return M if isinstance(free, slice) else M[np.ix_(free, free)]
 
-    def stop_sticking_joints(self, qd: np.ndarray) -> np.ndarray:
-        """qd with exact zeros at the sticking joints."""
-        return np.where(self.sticking, 0.0, qd) if len(self.sticking_indices) else qd
-
     def with_joint(self, k: int, direction: float) -> JointFrictionState:
         """The same with joint k slipping in this direction, or sticking if it is 0."""
         sticking, directions = self.sticking.copy(), self.slip_direction.copy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from appell.errors import SimulationError
-from appell.simulation.integrators import PhaseEquations, Solver
+from appell.simulation.integrators import PhaseEquations, method_named
 from appell.simulation.phase import Environment, IntegratorStep, Phase
 
 if TYPE_CHECKING:
@@ -76,13 +76,16 @@ class SimulationLoop:
         self, phase: Phase, t: float, y: np.ndarray, end: float, monitor: DivergenceMonitor
     ) -> tuple[float, np.ndarray]:
         """Time and state at the first event of a phase, or at the end."""
-        equations, method = PhaseEquations(self.plant, phase), self.integration.integrator
+        equations, method = PhaseEquations(self.plant, phase), method_named(self.integration.method)
         if self._step_size is None and not np.isfinite(equations.rate(t, y)).all():
             self._raise_diverged(t, y, "the accelerations are not finite")
         while t < end:
             solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
-                step = self._next_step(solver)
+                message = solver.step()
+                if solver.status == "failed" or not np.isfinite(solver.y).all():
+                    self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
+                step = IntegratorStep(solver)
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(step.end - step.start, cut_off or 0.0)
                 event = phase.first_event(step)
@@ -101,12 +104,6 @@ class SimulationLoop:
             y = self.plant.project(y, phase)
         return t, y
 
-    def _next_step(self, solver: Solver) -> IntegratorStep:
-        message = solver.step()
-        if solver.status == "failed" or not np.isfinite(solver.y).all():
-            self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
-        return IntegratorStep(solver)
-
     def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)
         fastest = int(np.argmax(np.abs(qd)))
@@ -121,6 +118,7 @@ class SimulationLoop:
         )  # fmt: skip
 
 
+@dataclass
 class DivergenceMonitor:
     """Detects a motion that diverges although every number is still finite: velocities grow, and steps shrink.
 
@@ -128,9 +126,10 @@ class DivergenceMonitor:
     ago, and steps as long as those of the window would need more than `MAX_REMAINING_STEPS` to the end.
     """
 
-    def __init__(self, duration: float) -> None:
-        self.duration = duration
-        self._count, self._start, self._velocity = 0, 0.0, 0.0
+    duration: float
+    _count: int = 0
+    _start: float = 0.0
+    _velocity: float = 0.0
 
     def diverges(self, t: float, qd: np.ndarray) -> bool:
         """Check the state at the end of a step."""

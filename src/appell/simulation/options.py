@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from appell.checks import require_in_range, require_integer, require_positive
 from appell.errors import ArgumentError
 from appell.simulation.contact.surfaces.surface import require_restitution
-from appell.simulation.integrators import METHODS, IntegrationMethod, method_named
-
-MIN_ATOL = 1e-20
-"""Smallest absolute tolerance, so that quantities that are exactly zero do not stop an adaptive integrator."""
-DEFAULT_DT = 1e-3
-"""Step of the fixed-step integrators where none is given. [s]"""
+from appell.simulation.integrators import METHODS, method_named
 
 
 @dataclass(frozen=True)
@@ -58,21 +53,6 @@ class Integration:
             )
         if self.dt is not None:
             require_positive("dt", self.dt)
-
-    @property
-    def integrator(self) -> IntegrationMethod:
-        """The method."""
-        return method_named(self.method)
-
-    @property
-    def absolute_tolerance(self) -> float:
-        """`atol` or its default."""
-        return float(self.rtol) if self.atol is None else max(float(self.atol), MIN_ATOL)
-
-    @property
-    def fixed_step(self) -> float:
-        """`dt` or its default. [s]"""
-        return DEFAULT_DT if self.dt is None else float(self.dt)
 
 
 @dataclass(frozen=True)

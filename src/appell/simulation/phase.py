@@ -7,7 +7,8 @@ that the loop (`appell.simulation.loop`) uses of contact and friction.
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -83,24 +84,24 @@ class Environment(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class NoContactEnvironment:
     """No surfaces."""
 
-    def __init__(self, plant: Plant) -> None:
-        self.plant = plant
+    plant: Plant
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         phase = FreePhase(self.plant, initial_friction_state(self.plant, t, q, qd))
         return InstantResult(*phase.project_to_constraints(q, qd), phase, ())
 
 
+@dataclass(frozen=True)
 class FreePhase:
     """Motion without contact, with certain joints sticking and the others slipping in one direction."""
 
+    plant: Plant
+    joints: JointFrictionState
     contacts: tuple[tuple[str, int], ...] = ()
-
-    def __init__(self, plant: Plant, joints: JointFrictionState) -> None:
-        self.plant, self.joints = plant, joints
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
         return self.plant.derivative(t, q, qd, self.joints)
@@ -108,14 +109,12 @@ class FreePhase:
     def first_event(self, step: IntegratorStep) -> float | None:
         if not self.plant.friction.any():
             return None
-        return first_stick_slip_event(self.plant, self.joints, step, self._sticking_forces)
-
-    def _sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.plant.sticking_forces(t, q, qd, self.joints)
+        forces = partial(self.plant.sticking_forces, joints=self.joints)
+        return first_stick_slip_event(self.plant, self.joints, step, forces)
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.model.project_to_constraints(q, qd)
-        return q, self.joints.stop_sticking_joints(qd)
+        return q, np.where(self.joints.sticking, 0.0, qd)
 
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         return self.plant.model.constraint_error(q, qd)

@@ -61,34 +61,24 @@ class Plant:
         """Work of the three powers, (3,). [J]"""
         return y[self.model.nq + self.model.nv :] if self.tracks_work else np.zeros(3)
 
-    def rate(self, y: np.ndarray, derivative: MotionDerivative) -> np.ndarray:
-        """ẏ."""
-        rates = self.model.coordinate_rates(*self.split(y))
-        return np.concatenate(
-            [rates, derivative.qdd, derivative.power] if self.tracks_work else [rates, derivative.qdd]
-        )
-
     def project(self, y: np.ndarray, phase: Phase) -> np.ndarray:
         """The state vector projected to the constraints of a phase."""
         return self.join(*phase.project_to_constraints(*self.split(y)), self.work(y))
 
     # --- forces -------------------------------------------------------------------------------------------------------
 
-    def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Forces of the actuators within their limits, (nu,). [N m, N]"""
+    def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Forces of the actuators within their limits, (nu,) [N m, N], and a mask of those at their limit."""
         tau = self.actuation.desired_tau(t, q, qd)
-        return tau if self.effort_limits is None else np.clip(tau, -self.effort_limits, self.effort_limits)
-
-    def saturated(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Mask of the actuators at their effort limit, (nu,)."""
         if self.effort_limits is None:
-            return np.zeros(len(self.model.actuator_names), dtype=bool)
-        size = np.abs(self.actuation.desired_tau(t, q, qd))
-        return (size >= self.effort_limits) & (size > 0.0)
+            return tau, np.zeros(len(tau), dtype=bool)
+        size = np.abs(tau)
+        saturated = (size >= self.effort_limits) & (size > 0.0)
+        return np.clip(tau, -self.effort_limits, self.effort_limits), saturated
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState) -> MotionDerivative:
         """Motion under actuators, damping and joint friction, without contact."""
-        tau = self.tau(t, q, qd)
+        tau, _ = self.tau(t, q, qd)
         forces = active = self.model.actuator_forces(q, tau)
         passive_power = 0.0
         if self.passive:

@@ -88,10 +88,8 @@ class Recorder:
     def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:
         q, qd = self.plant.split(y)
         actuators, passive, contact = self.plant.work(y)
-        return Sample(
-            t, q, qd, phase.derivative(t, q, qd).qdd, self.plant.tau(t, q, qd), self.plant.saturated(t, q, qd),
-            np.array([actuators, passive, contact + self._impact_work]),
-        )  # fmt: skip
+        work = np.array([actuators, passive, contact + self._impact_work])
+        return Sample(t, q, qd, phase.derivative(t, q, qd).qdd, *self.plant.tau(t, q, qd), work)
 
     def _update_contacts(self, t: float, closed: tuple[tuple[str, int], ...]) -> None:
         for pair in [pair for pair in self._open if pair not in closed]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError
 from appell.progress import Progress
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
-from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of, controller_effort_limits
+from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of
 from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import contact_pairs
 from appell.simulation.contact.surfaces import Surface
@@ -105,9 +105,8 @@ def simulate(
     integration = method if isinstance(method, Integration) else Integration(method)
     contact = ContactOptions() if contact is None else contact
     tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
-    limits = controller_effort_limits(controller) if effort_limits is None else effort_limits
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
-    plant = Plant(model, actuation, _effort_limits(model, limits), tracks_work)
+    plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)
     environment: Environment = NoContactEnvironment(plant)
     if all_surfaces:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
@@ -135,8 +134,10 @@ def _initial_state(model: SimulationModel, q0: ArrayLike, qd0: ArrayLike) -> tup
     return model.project_to_constraints(q, qd) if error > CONSTRAINT_TOL else (q, qd)
 
 
-def _effort_limits(model: SimulationModel, limits: ArrayLike | str | None) -> np.ndarray | None:
-    """Largest forces of the actuators, None if all are infinite."""
+def _effort_limits(model: SimulationModel, controller: Any, limits: ArrayLike | str | None) -> np.ndarray | None:
+    """Largest forces of the actuators, by default those of the controller; None if all are infinite."""
+    if limits is None:  # `limits` is the former name of `effort_limits`
+        limits = getattr(controller, "effort_limits" if hasattr(controller, "effort_limits") else "limits", None)
     if limits is None:
         return None
     if isinstance(limits, str):

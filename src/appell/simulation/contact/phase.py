@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,16 +29,14 @@ PROJECTION_TOL = 1e-10
 """Gaps of closed contacts up to this are left: removing them would change the energy. [m]"""
 
 
+@dataclass(frozen=True)
 class ContactPhase:
-    """Motion in which the contacts of a mode stay closed and all others open.
+    """Motion in which the contacts of a mode, possibly none, stay closed and all others open."""
 
-    Attributes:
-        mode: the contacts that stay closed, possibly none.
-        joints: sticking and slipping joints.
-    """
-
-    def __init__(self, plant: Plant, pairs: ContactPairs, mode: ContactMode, joints: JointFrictionState) -> None:
-        self.plant, self.pairs, self.mode, self.joints = plant, pairs, mode, joints
+    plant: Plant
+    pairs: ContactPairs
+    mode: ContactMode
+    joints: JointFrictionState
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
@@ -88,9 +87,7 @@ class ContactPhase:
         start = self._closed(*self._state(step, step.start))
         direction = forces.mode_slip_direction(start, self.mode)
         accelerates = self.mode.starts_at_rest & (np.linalg.norm(start.slip_velocity, axis=-1) <= SLIP_TOL)
-        reversal = np.where(
-            accelerates, 0.5 * SLIP_TOL, NORMAL_VELOCITY_TOL
-        )  # residual slip of an earlier mode is ignored
+        reversal = np.where(accelerates, 0.5 * SLIP_TOL, NORMAL_VELOCITY_TOL)  # else residual slip of an earlier mode
 
         def ended(t: float) -> bool:
             q, qd = self._state(step, t)
@@ -115,11 +112,11 @@ class ContactPhase:
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.model.project_to_constraints(q, qd)
-        qd = self.joints.stop_sticking_joints(qd)
+        qd = np.where(self.joints.sticking, 0.0, qd)
         if not len(self.mode.index):
             return q, qd
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
-        free, qd, sticking = self.joints.free_indices, qd.copy(), self.mode.sticking
+        free, sticking = self.joints.free_indices, self.mode.sticking
         contacts = self._closed(q, qd).restricted_to(free)
         J_s = jacobian_rows(tangents(contacts.normal[sticking]), contacts.J[sticking])
         rows = np.concatenate([contacts.J_n, J_s])
@@ -157,8 +154,5 @@ def _first_true(test: Callable[[float], bool], a: float, b: float) -> float:
     """The time between a, where the test fails, and b, where it holds, from which on it holds."""
     while b - a > TIME_TOL * max(1.0, abs(b)):
         middle = 0.5 * (a + b)
-        if test(middle):
-            b = middle
-        else:
-            a = middle
+        a, b = (a, middle) if test(middle) else (middle, b)
     return b
