@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_finite
 from appell.errors import AppellError, ArgumentError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def as_batch(

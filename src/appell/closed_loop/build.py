@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.elimination import SINE_TOL
@@ -15,11 +15,7 @@ from appell.closed_loop.robot import ClosedLoopRobot
 from appell.deprecation import renamed_arguments
 from appell.errors import ModelError
 from appell.model.description import velocity_indices
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 PROBE_STEP = 0.2
 """Joint step for the test whether a configuration is singular. [rad, m]"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from appell.algebra import IDENTITY, Mat3, Vec3
 from appell.closed_loop.closures import CLOSURE_MODELS
@@ -14,9 +13,7 @@ from appell.errors import ModelError, unknown_name_message
 from appell.model.pose import Pose, Triple
 from appell.model.tree import Frame, Tree
 from appell.model.tree_builder import axes_along
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 
 @renamed_fields(first="body1", second="body2", first_pose="pose1", second_pose="pose2")

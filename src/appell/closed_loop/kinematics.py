@@ -11,10 +11,10 @@ from appell.closed_loop import constraints
 from appell.closed_loop.constraints import Matrix
 from appell.closed_loop.elimination import dot
 from appell.closed_loop.reduction import VelocityReduction
+from appell.model.tree import Frame
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem
-    from appell.model.tree import Frame
 
 Scalars = Sequence[Scalar]
 

@@ -8,26 +8,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.closed_loop.closure import LoopClosure
-from appell.closed_loop.position_closure import continuation, newton_closure
-from appell.closed_loop.singularity import singularity_at
+from appell.closed_loop.position_closure import ClosureSolution, continuation, newton_closure
+from appell.closed_loop.singularity import Singularity, singularity_at
 from appell.closed_loop.system import LoopSystem, system_of
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
+from appell.model.pose import Triple
 from appell.robot.protocol import AnyRobot
+from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.closed_loop.position_closure import ClosureSolution
     from appell.closed_loop.simulation_model import LoopSimulationModel
-    from appell.closed_loop.singularity import Singularity
-    from appell.model.pose import Triple
-    from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from appell.algebra import Scalar
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import MAIN, System, tree_with_inputs
 from appell.closed_loop import constraints, dynamics, kinematics
@@ -24,7 +25,6 @@ from appell.model.parameters import lumped, parameter_count, parameters
 from appell.model.tree import Frame, Tree
 
 if TYPE_CHECKING:
-    from appell.algorithms.function_spec import FunctionSpec
     from appell.closed_loop.robot import ClosedLoopRobot
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
@@ -27,17 +28,13 @@ from appell.compiler.archive.decode import (
 )
 from appell.compiler.archive.store import FunctionStore, StoredFunction
 from appell.compiler.fingerprint import digest
+from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.errors import CompileError
 from appell.model.joint_friction import JointFriction
 from appell.model.joints import KINDS
 from appell.robot.archive import FRICTION
 from appell.robot.compiled import CompiledRobot, RobotMetadata
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from appell.compiler.operations import OperationList
 
 SYSTEMS = {
     "": "appell.algorithms.registry",

@@ -26,11 +26,11 @@ import numpy as np
 from appell.errors import AppellError, ArgumentError, ModelError, unknown_name_message
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple
+from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
     from appell.closed_loop.closure import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
-    from appell.robot.robot import Robot
 
 SUFFIX = ".loops.yaml"
 TOP = ("closures", "actuated", "independent_velocities", "configuration", "speeds")

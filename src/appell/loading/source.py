@@ -6,15 +6,13 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from appell.errors import ModelError, unknown_name_message
+from appell.loading.loops import Loops
 from appell.loading.xml import root_tag
 from appell.model.check.problem import Problem
 from appell.robot.robot import Robot
-
-if TYPE_CHECKING:
-    from appell.loading.loops import Loops
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.arrays import as_batch, require_unit_quaternions
+from appell.model.joint import Joint
 from appell.model.joints import KINDS
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.model.description import Description
-    from appell.model.joint import Joint
 
 
 def neutral_configuration(robot: Description) -> np.ndarray:

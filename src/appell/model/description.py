@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from appell.errors import ArgumentError, unknown_name_message
@@ -20,9 +22,6 @@ from appell.model.tree_builder import build_tree
 from appell.model.writers import dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
     from typing_extensions import Self
 
 State = tuple[tuple[float, ...], tuple[float, ...]]

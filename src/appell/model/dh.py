@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.algebra import Angle
 from appell.checks import require_choice, require_finite, require_real_array
@@ -24,8 +25,6 @@ from appell.model.joint import Joint
 from appell.model.pose import Pose, triple
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.model.description import Described
 
 Convention = Callable[[float, float, float, float], "tuple[Pose, Pose | None]"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.arrays import as_batch
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.model.description import Description
 
 

@@ -15,13 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.arrays import as_batch, require_unit_quaternions
 from appell.model.joints import KINDS, quaternion
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.model.description import Description
 
 State = tuple[np.ndarray, np.ndarray]

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.algebra import NO_MASS, Angle, Inertia, Mat3, Sym3, Vec3
+from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.tree import BASE, Frame, Link, Tree
 
 if TYPE_CHECKING:
     from appell.model.description import Description
-    from appell.model.joint import Joint
 
 
 def build_tree(robot: Description) -> Tree:

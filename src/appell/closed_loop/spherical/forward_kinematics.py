@@ -7,10 +7,12 @@ all residuals vanish. Other robots use Newton's method from an initial guess.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from appell.arrays import as_batch
@@ -21,10 +23,6 @@ from appell.deprecation import renamed_fields
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
-
     from appell.closed_loop.spherical.robot import SphericalRobot
 
 RESIDUAL_TOL = 1e-12

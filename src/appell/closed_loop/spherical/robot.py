@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
-from appell.closed_loop.spherical.singularities import random_configurations, singularity
+from appell.closed_loop.spherical.singularities import Singularities, random_configurations, singularity
 from appell.closed_loop.spherical.spanning_tree import (
     as_closed_loop,
     closed_loop_configuration,
@@ -21,24 +24,17 @@ from appell.closed_loop.spherical.system import SphericalSystem
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
+from appell.model.description import State
+from appell.model.joint import Joint
 from appell.model.pose import Triple
 from appell.robot.protocol import AnyRobot
+from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from appell.closed_loop.closure import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.forward_kinematics import AssemblyModes
     from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
-    from appell.closed_loop.spherical.singularities import Singularities
-    from appell.closed_loop.spherical.system import SphericalSystem
     from appell.closed_loop.spherical.workspace import WorkspaceMap
-    from appell.model.description import State
-    from appell.model.joint import Joint
-    from appell.robot.robot import Robot
 
 
 EULER = ("yaw", "pitch", "roll")

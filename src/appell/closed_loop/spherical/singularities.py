@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_finite
 from appell.closed_loop.spherical.actuation import MIN_SINE
 from appell.closed_loop.spherical.kinematics import margins
 from appell.closed_loop.spherical.rates import MIN_H
 from appell.errors import LoopClosureError, ModelError
+from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.closed_loop.spherical.robot import SphericalRobot
     from appell.closed_loop.spherical.system import SphericalSystem
-    from appell.robot.functions import Dynamics
 
 REGULAR, UNREACHABLE, LEG, ACTUATORS, GIMBAL = (
     "regular", "unreachable", "leg singularity", "actuator singularity", "gimbal lock",

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.spherical.leg import Axis, Leg
@@ -16,8 +17,6 @@ from appell.model.pose import Pose
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algebra import IDENTITY, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import MAIN, System
 from appell.closed_loop.spherical import dynamics, jacobians, kinematics
 from appell.closed_loop.spherical.leg import Leg, axis_rotation
 from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
+from appell.model.body import Body
 from appell.model.parameters import PER_LINK, inertia_of
 
 if TYPE_CHECKING:
-    from appell.algorithms.function_spec import FunctionSpec
     from appell.closed_loop.spherical.robot import SphericalRobot
-    from appell.model.body import Body
 
 BodyIndex = tuple[int, int]
 """Index of a leg and of a body of it; the platform is (-1, 0)."""

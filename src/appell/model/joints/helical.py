@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from appell.algebra import ZERO, Angle, Inertia, Rotation, Scalars, Sym3, Twist, Vec3, Z
+from appell.model.joint import Joint
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import rotation_about_z
-
-if TYPE_CHECKING:
-    from appell.model.joint import Joint
-    from appell.model.pose import Triple
+from appell.model.pose import Triple
 
 
 @dataclass(frozen=True)

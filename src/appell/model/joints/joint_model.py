@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Scalars, Twist, Vec3
-
-if TYPE_CHECKING:
-    from appell.model.joint import Joint
-    from appell.model.pose import Triple
+from appell.model.joint import Joint
+from appell.model.pose import Triple
 
 
 class JointModel(ABC):

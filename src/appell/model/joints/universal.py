@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from appell.algebra import Angle, Rotation, Scalars, Twist, Vec3
+from appell.model.joint import Joint
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.revolute import Revolute
-
-if TYPE_CHECKING:
-    from appell.model.joint import Joint
-    from appell.model.pose import Triple
+from appell.model.pose import Triple
 
 REVOLUTE = Revolute()
 
