@@ -7,13 +7,11 @@ joint models define `rate`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from appell.algebra import Scalar, Scalars, sqrt
 from appell.model.joints import KINDS
-
-if TYPE_CHECKING:
-    from appell.model.tree import Tree
+from appell.model.tree import Tree
 
 
 class QuasiVelocityJoint(NamedTuple):

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,10 +31,6 @@ from appell.exporters.code import DTYPE_BYTES, braced, cpp_only, definition, sta
 from appell.exporters.comments import LINE_WIDTH, MARK, block_comment, executed_operations, joint_lines, safe_text
 from appell.exporters.functions import ExportedFunction, identifier, valid_identifier
 from appell.version import __version__
-
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
 
 PROMISE = (
     "Nothing is allocated, recursed into or kept outside the arguments; a step takes the same operations every time, but for "

@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import appell._native as native
 from appell.algorithms.function_spec import FunctionSpec
@@ -23,12 +24,7 @@ from appell.control.references import ControlReference, ReferenceSample, as_refe
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.deprecation import renamed_attributes, renamed_fields
 from appell.errors import ArgumentError, SimulationError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.compiler.evaluate import ActiveKernel
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 NO_MEMORY = np.zeros(0)
 MAX_TABLE_SIZE = 1_000_000

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from appell.model.body import Six
-    from appell.robot.robot import Robot
+from appell.model.body import Six
+from appell.robot.robot import Robot
 
 
 def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:

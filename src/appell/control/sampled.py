@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,7 @@ from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
 from appell.compiler.state_rate import TreeModel
 from appell.model.parameters import lumped
-
-if TYPE_CHECKING:
-    from appell.model.tree import Tree
+from appell.model.tree import Tree
 
 NO_EFFORT_LIMIT = 3.0e38
 """Value for joints without effort limit: finite, also in single precision. [N m, N]"""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from appell.errors import ArgumentError, unknown_name_message
 from appell.exporters.code import c_files, cuda_files
 from appell.exporters.comments import MARK
 from appell.exporters.functions import ExportedRobot, Selection, identifier, valid_identifier
 from appell.files import write_texts
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 LANGUAGES = {"c": c_files, "cuda": cuda_files}
 """Functions that give names and contents of the files of an ExportedRobot."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec, optional_inputs
 from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
 from appell.compiler.schedule import ordered
 from appell.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 Selection = str | FunctionSpec | Iterable[str | FunctionSpec] | Mapping[str, str | FunctionSpec]
 """One function, several, or several under names chosen by the user."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,7 @@ from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Commands, Readings, input_codes
 from appell.errors import ArgumentError
 from appell.robot.compiled import compile
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 MAX_STEP = 1e-3
 """Longest step of the integration. [s]"""

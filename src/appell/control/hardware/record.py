@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.control.controller import Controller
 from appell.control.hardware.axes import Axes
 from appell.control.hardware.card import Commands, output_volts
 from appell.control.hardware.estimation import HomingResult
@@ -15,9 +16,6 @@ from appell.control.hardware.safety import Stop
 from appell.deprecation import renamed_attributes
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.table import Table
-
-if TYPE_CHECKING:
-    from appell.control.controller import Controller
 
 TIMINGS = {True: ("period", "jitter", "lateness", "compute_time", "io_time"), False: ("compute_time", "io_time")}
 """Timing quantities that are reported, in real time and in virtual time."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from appell.model.joints import KINDS
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 LIMIT_TOL = 1e-12
 """Rounding allowed at a limit. [rad, m]"""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_choice, require_finite
 from appell.deprecation import grouped_arguments
@@ -18,11 +18,7 @@ from appell.kinematics.inverse.least_squares import LeastSquaresOptions, solve_w
 from appell.kinematics.inverse.solution import NOT_CONVERGED, SOLVED, Solution, reshaped, select_branch, solve_branches
 from appell.kinematics.inverse.spherical_wrist import SphericalWristArm, spherical_wrist_arm
 from appell.model.joints import KINDS
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 METHODS = ("closed_form", "least_squares")
 SINGULAR_TOL = 1e-9

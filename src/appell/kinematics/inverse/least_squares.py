@@ -11,16 +11,14 @@ Joints at a limit that the step would exceed are fixed, and the step is repeated
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from appell.kinematics.inverse.bounds import CoordinateBounds, velocity_coordinates
 from appell.kinematics.inverse.frame_motion import FrameMotion
 from appell.model.joints import KINDS
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 MAX_STEP = 1.0
 """Largest step of a coordinate. [rad, m]"""

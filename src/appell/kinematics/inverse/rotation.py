@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def rotation_matrix(r: np.ndarray) -> np.ndarray:

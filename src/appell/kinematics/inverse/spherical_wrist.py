@@ -7,16 +7,13 @@ frames, offsets and tools of the description are arbitrary.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.algorithms.kinematics import pose
+from appell.model.joint import Joint
 from appell.model.joints import KINDS
-
-if TYPE_CHECKING:
-    from appell.model.joint import Joint
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 AXIS_TOL = 1e-5
 """Tolerance for parallel and intersecting axes [rad, m]: the five digits of printed descriptions. Newton's method removes

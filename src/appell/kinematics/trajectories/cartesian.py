@@ -7,9 +7,10 @@ orientation) and a call path(t) -> `PoseMotion`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ArgumentError
@@ -18,9 +19,6 @@ from appell.kinematics.inverse.rotation import angular_motion, rotation_matrix, 
 from appell.kinematics.trajectories.profiles import time_scaling
 from appell.kinematics.trajectories.reference import AlongCurve, Curve, Timed
 from appell.kinematics.trajectories.splines import straight, through
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 class PoseMotion(NamedTuple):

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.algorithms.runge_kutta import rk4_step
 from appell.errors import TrajectoryError
@@ -22,11 +23,7 @@ from appell.kinematics.inverse import BRANCHES, inverse_kinematics, why_not_clos
 from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
 from appell.kinematics.trajectories.cartesian import Path
 from appell.kinematics.trajectories.reference import Plottable, ReferenceState
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 MIN_KNOTS, MIN_KNOTS_REDUNDANT, MAX_KNOTS = 64, 256, 8192
 """Number of knots along a path: at first, at first for redundant robots (whose null motion they determine), and at most."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.interpolate import PPoly
 
 from appell.arrays import as_batch
@@ -16,11 +16,7 @@ from appell.errors import ArgumentError
 from appell.kinematics.inverse.frame_motion import FrameMotion
 from appell.kinematics.trajectories.reference import Curve, JointReference, Reference
 from appell.kinematics.trajectories.splines import through
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 QUINTIC = np.array([
     [-6.0, -3.0, -0.5, 6.0, -3.0, 0.5],

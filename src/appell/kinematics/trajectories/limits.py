@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.errors import TrajectoryError
 from appell.kinematics.inverse.bounds import coordinate_bounds, velocity_coordinates
 from appell.kinematics.trajectories.reference import Reference
 from appell.model.joints import KINDS
 from appell.robot.limits import LimitViolation
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 LIMIT_TOL = 1e-9
 """Relative rounding allowed at a limit, for references made to use it fully."""

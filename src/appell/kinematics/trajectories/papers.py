@@ -6,16 +6,12 @@ the branch is the first that can follow the line unless one is given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from appell.kinematics.inverse.rotation import euler_zyz
 from appell.kinematics.trajectories.cartesian import PosePath, line
 from appell.kinematics.trajectories.follow import PathReference, follow
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 VALERA_BRANCH = "left/above/no_flip"
 

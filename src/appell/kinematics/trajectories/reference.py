@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.interpolate import PPoly
 
 from appell.errors import ArgumentError
 from appell.plotting import lines, new_figure, save_figure
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 MAX_MARKED_BREAKS = 40
 """Number of breaks from which on they are not marked in figures."""
