@@ -13,7 +13,7 @@ import appell
 from appell.control.hardware.arm import Counter, Fault, encoder_channels, parse_fault
 from appell.control.hardware.card import Commands, Readings, input_codes, input_volts, output_codes, output_volts
 from appell.control.hardware.estimation import Estimate, Observer, coarse_offset, home, search_end
-from appell.control.hardware.wire import Codec
+from appell.control.hardware.plant import Codec
 
 
 @given(st.floats(-20, 20))

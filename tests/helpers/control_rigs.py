@@ -9,7 +9,7 @@ import numpy as np
 import appell
 from appell.control import Commands, Readings, StepClock
 from appell.control.hardware.arm import SimulatedArm, parse_fault
-from appell.control.hardware.axes import PUMA as AXES
+from appell.control.hardware.card import PUMA as AXES
 
 PUMA = appell.load("puma560")
 START = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)

@@ -36,11 +36,7 @@ class BranchInertia(NamedTuple):
     def of(cls, link: Link) -> BranchInertia:
         m, gamma, J = link.inertia
         rod = gamma.outer(link.inertia.com) * (4.0 / 3.0)  # ∫ r r^T dm of the rod
-        return cls(
-            blocks(rod, gamma, gamma, m) * 0.5,
-            (J - rod.upper()).complement(),
-            column(gamma, m),
-        )
+        return cls(blocks(rod, gamma, gamma, m) * 0.5, (J - rod.upper()).complement(), column(gamma, m))
 
 
 MASSLESS = BranchInertia(NULL, Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), column(Vec3(0.0, 0.0, 0.0), 0.0))

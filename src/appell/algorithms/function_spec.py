@@ -16,10 +16,10 @@ class FunctionSpec:
 
     Attributes:
         function, method: names in `appell.algorithms.registry`.
-        gravity: whether the gravity vector is an input (3 entries) instead of a constant.
-        forces: names of the frames on which an external wrench is an input (6 entries each, in the order given).
+        gravity_input: whether the gravity vector is an input (3 entries) instead of a constant.
+        force_frames: names of the frames on which an external wrench is an input (6 entries each, in the order given).
         frame, reference: of poses and Jacobians.
-        parameters: whether the inertial parameters of all links are an input (10 entries each) instead of constants.
+        parameter_input: whether the inertial parameters of all links are an input (10 entries each) instead of constants.
     """
 
     function: str
@@ -69,12 +69,7 @@ def optional_inputs(spec: FunctionSpec) -> list[str]:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a kernel takes and gives.
-
-    Attributes:
-        inputs: name and number of entries of each input, in order.
-        shape: of one result.
-    """
+    """Name and number of entries of each input of a kernel, in order, and the shape of one result."""
 
     inputs: tuple[tuple[str, int], ...]
     shape: tuple[int, ...]

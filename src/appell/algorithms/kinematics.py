@@ -1,8 +1,9 @@
-"""Motion of the links in the world frame; pose, Jacobian and Jacobian rate of a frame.
+"""Motion of the links in the world frame; pose, Jacobian and Jacobian rate of a frame; joints and actuators.
 
 A column of the Jacobian is the unit twist of one joint at the frame: with e the joint's angular direction, u its
 linear one, both along the world's axes, and p the joint's origin,
     LOCAL_WORLD_ALIGNED  [u + e x (p_F - p); e]      WORLD  [u + p x e; e]      LOCAL  R_F^T of the first.
+Every generalized velocity of a tree is that of a joint with an actuator of its own: those maps are the identity.
 """
 
 from __future__ import annotations
@@ -132,3 +133,22 @@ def _turned(R: Mat3, twist: Twist) -> Twist:
 
 _COLUMN: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned, "WORLD": _world, "LOCAL": _local}
 _RATE: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned_rate, "WORLD": _world_rate, "LOCAL": _local_rate}
+
+
+@algorithm("actuator_jacobian", "identity")
+@algorithm("joint_velocity_jacobian", "identity")
+def identity(tree: Tree, q: Scalars) -> list[list[Scalar]]:
+    """J_a = G = 1."""
+    return [[1.0 if i == j else 0.0 for j in range(tree.nv)] for i in range(tree.nv)]
+
+
+@algorithm("joint_velocities", "identity")
+def joint_velocities(tree: Tree, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """G qd = qd."""
+    return list(qd)
+
+
+@algorithm("joint_accelerations", "identity")
+def joint_accelerations(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """G qdd + Ġ qd = qdd."""
+    return list(qdd)

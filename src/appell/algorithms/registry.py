@@ -6,12 +6,12 @@ Nothing outside this file knows the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice
 
 Algorithm = Callable[..., Any]
 """`algorithm(tree, *inputs)` over sequences of scalars; returns scalars, nested as the output's shape."""
@@ -26,10 +26,9 @@ class Quantity:
         shape: of one result; "v" stands for nv, "p" for the number of inertial parameters (other letters belong to
             systems that are no plain trees).
         default: the method that is used unless another is named.
-        long: a degree of freedom and the default for robots of more degrees, where another method is faster.
-        forces: whether external forces enter.
-        gravity: whether gravity enters.
-        frame: whether it is of a frame of the robot (name and reference frame are then arguments).
+        long_chain_default: a degree of freedom and the default for robots of more degrees, where another method is faster.
+        needs_frame: whether it is of a frame of the robot (name and reference frame are then arguments).
+        lumpable: methods that work from mass moments alone, so that mass may be lumped (`appell.model.parameters`).
     """
 
     name: str
@@ -42,7 +41,6 @@ class Quantity:
     needs_frame: bool = False
     methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
     lumpable: set[str] = field(default_factory=set, compare=False)
-    """Methods that work from mass moments alone, so that mass may be lumped (`appell.model.parameters`)."""
 
 
 QUANTITIES = {
@@ -80,7 +78,6 @@ _MODULES = (
     "mass_matrix.gibbs_hessian", "mass_matrix.composite", "mass_matrix.shafei2018", "mass_matrix.hollerbach",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
     "coriolis_matrix", "energy", "kinematics", "centroidal", "regressor",
-    "actuation",
 )  # fmt: skip
 
 
@@ -105,21 +102,21 @@ SAME = {"generalized_forces": "inverse_dynamics", "generalized_regressor": "regr
 
 
 def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Quantity, str, Algorithm]:
-    """The quantity, the method's name and its algorithm; names that do not exist are answered with the valid ones.
+    """`find_in` the functions of a tree."""
+    for module in _MODULES:
+        import_module(f"appell.algorithms.{module}")
+    return find_in(QUANTITIES, SAME.get(quantity, quantity), method, degrees)
+
+
+def find_in(
+    quantities: Mapping[str, Quantity], name: str, method: str | None = None, degrees: int = 0
+) -> tuple[Quantity, str, Algorithm]:
+    """The quantity, the method's name and its algorithm. Unknown names raise an error that lists the valid ones.
 
     Without a method, the default one for a robot of so many degrees of freedom.
     """
-    for module in _MODULES:
-        import_module(f"appell.algorithms.{module}")
-    quantity = SAME.get(quantity, quantity)
-    if quantity not in QUANTITIES:
-        raise ArgumentError(unknown_name_message("function", quantity, QUANTITIES))
-    found = QUANTITIES[quantity]
-    name = method or (
-        found.long_chain_default[1]
-        if found.long_chain_default and degrees > found.long_chain_default[0]
-        else found.default
-    )
-    if name not in found.methods:
-        raise ArgumentError(unknown_name_message(f"method of {quantity}", name, found.methods))
-    return found, name, found.methods[name]
+    quantity = quantities[require_choice("function", name, quantities)]
+    least, long_chain_default = quantity.long_chain_default or (degrees, "")
+    method = method or (long_chain_default if degrees > least else quantity.default)
+    require_choice(f"method of {name}", method, quantity.methods)
+    return quantity, method, quantity.methods[method]

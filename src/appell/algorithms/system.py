@@ -32,24 +32,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
-from appell.algebra import Vec3, Wrench
+import numpy as np
+
+from appell.algebra import Scalar, Vec3, Wrench
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
 from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
-from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find
-from appell.errors import ArgumentError, unknown_name_message
+from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find, find_in
+from appell.checks import require_choice
+from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction
 from appell.model.parameters import lumped, parameter_count, parameters, with_parameters
-from appell.model.tree import BASE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-
-    from appell.algebra import Scalar
-    from appell.model.tree import Frame, Tree
+from appell.model.tree import BASE, Frame, Tree
 
 MAIN = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity", "coriolis_matrix", "kinetic_energy",
@@ -129,13 +125,7 @@ class System(ABC):
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         """The quantity, the method's name and its algorithm. Unknown names raise an error that lists the valid ones."""
-        if function not in self.quantities:
-            raise ArgumentError(unknown_name_message("function", function, self.quantities))
-        quantity = self.quantities[function]
-        name = method or quantity.default
-        if name not in quantity.methods:
-            raise ArgumentError(unknown_name_message(f"method of {function}", name, quantity.methods))
-        return quantity, name, quantity.methods[name]
+        return find_in(self.quantities, function, method)
 
     def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""

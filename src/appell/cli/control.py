@@ -146,7 +146,7 @@ def run_controller(arguments: argparse.Namespace) -> int:
 
 def run_plant(arguments: argparse.Namespace) -> int:
     from appell.control.hardware.arm import SimulatedArm, parse_fault
-    from appell.control.hardware.server import serve_arm
+    from appell.control.hardware.plant import serve_arm
 
     axes = appell.control.PUMA
     try:

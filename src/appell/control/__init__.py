@@ -22,34 +22,31 @@ if TYPE_CHECKING:
         Controller,
         PDGravity,
         PointToPoint,
+        scaled_masses,
     )
-    from appell.control.hardware.axes import PUMA, Axes
-    from appell.control.hardware.card import Card, Commands, Readings
-    from appell.control.hardware.client import SimulatedCard
+    from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
     from appell.control.hardware.clock import RealClock, StepClock
+    from appell.control.hardware.plant import SimulatedCard
     from appell.control.hardware.record import Run
     from appell.control.hardware.runtime import RunOptions, run
     from appell.control.hardware.safety import SafetyLimits
-    from appell.control.models import scaled_masses
     from appell.control.references import Hold
 
-_HOME = {
-    **dict.fromkeys(
-        ("PD", "PDGravity", "PointToPoint", "ComputedTorque", "ComputedTorqueIntegral", "Controller"), "controller"
+_MODULES = {
+    "code": ("export",),
+    "controller": (
+        "PD", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "PDGravity", "PointToPoint", "scaled_masses",
     ),
-    "Hold": "references",
-    "scaled_masses": "models",
-    **dict.fromkeys(("RunOptions", "run"), "hardware.runtime"),
-    "Run": "hardware.record",
-    "SafetyLimits": "hardware.safety",
-    **dict.fromkeys(("Axes", "PUMA"), "hardware.axes"),
-    **dict.fromkeys(("Card", "Commands", "Readings"), "hardware.card"),
-    "SimulatedCard": "hardware.client",
-    **dict.fromkeys(("RealClock", "StepClock"), "hardware.clock"),
-    "export": "code",
-}
-"""Modules of the public names, imported on first use."""
-
+    "hardware.card": ("PUMA", "Axes", "Card", "Commands", "Readings"),
+    "hardware.clock": ("RealClock", "StepClock"),
+    "hardware.plant": ("SimulatedCard",),
+    "hardware.record": ("Run",),
+    "hardware.runtime": ("RunOptions", "run"),
+    "hardware.safety": ("SafetyLimits",),
+    "references": ("Hold",),
+}  # fmt: skip
+"""Public names by module; a module is imported when one of its names is used."""
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 _RENAMED = {
     "Tracking": f"{__name__}:ComputedTorque",
     "IntegralTracking": f"{__name__}:ComputedTorqueIntegral",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from appell.control.references import ControlReference, ReferenceSample, as_refe
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.deprecation import renamed_attributes, renamed_fields
 from appell.errors import ArgumentError, SimulationError
+from appell.model.body import Six
 from appell.robot.robot import Robot
 
 NO_MEMORY = np.zeros(0)
@@ -250,3 +251,24 @@ def nonnegative_vector(name: str, value: float | ArrayLike, n: int) -> tuple[flo
     if not (np.isfinite(array).all() and (array >= 0.0).all()):
         raise ArgumentError(f"{name} is {value!r}, expected finite numbers that are not negative.")
     return tuple(np.broadcast_to(array, (n,)).tolist())
+
+
+def scaled_masses(robot: Robot, factor: float | ArrayLike) -> Robot:
+    """The same robot with masses and inertias multiplied by a factor, one for all bodies or one per body.
+
+    Use it as the model of a controller, with the true robot in the simulation.
+
+    Example:
+        >>> import appell
+        >>> heavy = appell.control.scaled_masses(appell.load("puma560"), 1.2)
+        >>> heavy.body("link2").mass
+        18.9372
+    """
+    factors = np.broadcast_to(np.asarray(factor, dtype=float), (len(robot.bodies),))
+    if not (np.isfinite(factors).all() and (factors > 0.0).all()):
+        raise ArgumentError(f"factor is {factor!r}, expected positive numbers.")
+    bodies = tuple(
+        replace(body, mass=body.mass * f, inertia=cast("Six", tuple(x * f for x in body.inertia)))
+        for body, f in zip(robot.bodies, factors.tolist(), strict=True)
+    )
+    return replace(robot, bodies=bodies)

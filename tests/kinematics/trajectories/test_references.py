@@ -12,8 +12,7 @@ import appell
 from appell.kinematics.inverse.frame_motion import pose_error
 from appell.kinematics.inverse.rotation import rotation_matrix, rotation_vector
 from appell.kinematics.trajectories import joint_line, joint_via_points, line, via_points
-from appell.kinematics.trajectories.profiles import PROFILES, time_scaling
-from appell.kinematics.trajectories.splines import dense
+from appell.kinematics.trajectories.curves import PROFILES, dense, time_scaling
 
 ARM = appell.load("planar2r")
 SMOOTH = ("trapezoidal", "cubic", "quintic")

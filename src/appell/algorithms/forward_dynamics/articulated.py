@@ -19,9 +19,8 @@ from itertools import product
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Rotation, Scalar, Scalars, Sym3, Twist, Vec3, Wrench, is_zero, skew
-from appell.algorithms.forward_dynamics.mimic_constraints import MimicConstraints
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics, step_inward
-from appell.algorithms.linear import reciprocal
+from appell.algorithms.linear import reciprocal, solve
 from appell.algorithms.registry import algorithm
 from appell.model.tree import BASE, Link, Placement, Tree
 
@@ -232,6 +231,56 @@ def step_velocity(link: Link, placement: Placement, parent: Vec3, qd) -> tuple[V
 def gyroscopic_wrench(link: Link, omega: Vec3) -> Wrench:
     """Inertia wrench of a body that rotates with constant ω about its origin: ω x (ω x γ), ω x H ω."""
     return Wrench(omega.cross(omega.cross(link.inertia.gamma)), omega.cross(link.inertia.at_origin @ omega))
+
+
+class MimicConstraint(NamedTuple):
+    """A mimic joint, its leader, and their ratio:  a_k · q̈ = q̈_k - multiplier q̈_leader = 0."""
+
+    follower: int
+    leader: int
+    multiplier: Scalar
+
+    def residual(self, accelerations: list[list[Scalar]]) -> Scalar:
+        """a_k · q̈."""
+        return accelerations[self.follower][0] - accelerations[self.leader][0] * self.multiplier
+
+
+@dataclass(frozen=True)
+class MimicConstraints:
+    """All mimic constraints of a robot and the accelerations of a unit of each constraint force.
+
+    The forces λ solve S λ = -a · q̈_released, where S_kl is a_k applied to the accelerations of a unit force l.
+    """
+
+    constraints: list[MimicConstraint]
+    responses: list[list[list[Scalar]]]
+
+    @classmethod
+    def of(cls, factors: ArticulatedFactors) -> MimicConstraints:
+        links = factors.tree.links
+        leader = {link.idx_v: i for i, link in enumerate(links) if link.is_independent}
+        constraints = [
+            MimicConstraint(i, leader[link.idx_v], link.multiplier)
+            for i, link in enumerate(links)
+            if not link.is_independent
+        ]
+        responses = []
+        for constraint in constraints:
+            forces: list[list[Scalar]] = [[0.0] * link.kind.nv for link in links]
+            forces[constraint.follower][0] = 1.0
+            forces[constraint.leader][0] = -constraint.multiplier
+            responses.append(factors.response(forces))
+        return cls(constraints, responses)
+
+    def enforce(self, released: list[list[Scalar]]) -> list[list[Scalar]]:
+        """The accelerations that satisfy the constraints."""
+        S = [[constraint.residual(response) for response in self.responses] for constraint in self.constraints]
+        forces = solve(S, [-constraint.residual(released) for constraint in self.constraints], range(len(S)))
+        accelerations = [list(own) for own in released]
+        for response, force in zip(self.responses, forces, strict=True):
+            for own, change in zip(accelerations, response, strict=True):
+                own[:] = [a + b * force for a, b in zip(own, change, strict=True)]
+        return accelerations
 
 
 def _mask(direction: Vec3) -> Vec3:

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from appell.algorithms.runge_kutta import rk4_step
 from appell.checks import require_choice
-from appell.control.hardware.axes import Axes
-from appell.control.hardware.card import Commands, Readings, input_codes
+from appell.control.hardware.card import Axes, Commands, Readings, input_codes
 from appell.errors import ArgumentError
 from appell.robot.compiled import compile
 from appell.robot.robot import Robot

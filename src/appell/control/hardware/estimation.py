@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.control.hardware.axes import Axes
-from appell.control.hardware.card import Readings
+from appell.control.hardware.card import Axes, Readings
 from appell.deprecation import renamed_attributes
 from appell.errors import HardwareError
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.control.controller import Controller
-from appell.control.hardware.axes import Axes
-from appell.control.hardware.card import Commands, output_volts
+from appell.control.hardware.card import Axes, Commands, output_volts
 from appell.control.hardware.estimation import HomingResult
 from appell.control.hardware.safety import Stop
 from appell.deprecation import renamed_attributes

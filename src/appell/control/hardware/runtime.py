@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.control.controller import Controller, signals_of
-from appell.control.hardware.axes import PUMA, Axes
-from appell.control.hardware.card import Card, Commands, Readings
+from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
 from appell.control.hardware.clock import Clock, RealClock
 from appell.control.hardware.estimation import Estimate, HomingError, Observer, coarse_offset, home, search_end
 from appell.control.hardware.record import Cycle, Run, as_run

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from appell.kinematics.inverse.closed_form import BRANCHES
-from appell.kinematics.inverse.inverse import inverse_kinematics, why_not_closed_form
+from appell.kinematics.inverse.inverse import Solution, inverse_kinematics, why_not_closed_form
 from appell.kinematics.inverse.least_squares import LeastSquaresOptions
-from appell.kinematics.inverse.solution import Solution
 
 __all__ = ["BRANCHES", "LeastSquaresOptions", "Solution", "inverse_kinematics", "why_not_closed_form"]

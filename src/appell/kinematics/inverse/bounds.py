@@ -14,10 +14,7 @@ LIMIT_TOL = 1e-12
 
 
 class CoordinateBounds(NamedTuple):
-    """Lower and upper limits of all coordinates, infinite where there are none, (nq,) each.
-
-    `periodic` marks angles, which are equivalent modulo 2π.
-    """
+    """Limits of all coordinates, infinite where there are none, and whether they are angles modulo 2π, (nq,) each."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -26,11 +23,6 @@ class CoordinateBounds(NamedTuple):
     def clip(self, q: np.ndarray) -> np.ndarray:
         """The nearest configuration within the limits."""
         return np.clip(q, self.lower, self.upper)
-
-    def unbounded_at(self, mask: np.ndarray) -> CoordinateBounds:
-        """The same without the limits of the coordinates marked in `mask` (nq,)."""
-        lower, upper = np.where(mask, -np.inf, self.lower), np.where(mask, np.inf, self.upper)
-        return CoordinateBounds(lower, upper, self.periodic)
 
     def wrap_near(self, q: np.ndarray, q0: np.ndarray) -> np.ndarray:
         """Equivalent configurations, angles shifted by multiples of 2π as near to q0 as the limits allow."""

@@ -72,10 +72,6 @@ class FrameMotion:
         """J with ẋ = J qd, (..., dimension, nv)."""
         return self.dynamics.jacobian(q, self.frame, check=False)[..., : self.dimension, :]
 
-    def jacobian_rate(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """J̇ with ẍ = J qdd + J̇ qd, (..., dimension, nv)."""
-        return self.dynamics.jacobian_rate(q, qd, self.frame, check=False)[..., : self.dimension, :]
-
     def min_norm(self, J: np.ndarray, x: np.ndarray) -> np.ndarray:
         """J⁺ x, the minimum-norm solution of J y = x. (..., nv)"""
         if J.shape[-1] == J.shape[-2] == self.rank:
@@ -102,7 +98,7 @@ class FrameMotion:
         """
         J = self.jacobian(q)
         qd = self.min_norm(J, twist)
-        Jd = self.jacobian_rate(q, qd)
+        Jd = self.dynamics.jacobian_rate(q, qd, self.frame, check=False)[..., : self.dimension, :]
         qdd = self.min_norm(J, rate - _times(Jd, qd))
         if self.robot.nv == self.rank:
             return qd, qdd
@@ -135,7 +131,10 @@ class FrameMotion:
 
 def resolve_frame(robot: Robot, frame: str | None) -> str:
     """The name of a frame, by default of the only tip of the robot; raises for robots that are not trees."""
-    require_tree("robot", robot, NO_TREE)
+    require_tree(
+        "robot", robot,
+        " Closed loops have `solve_loop_closure`, spherical robots `joint_angles`; a compiled robot has its robot as `robot`.",
+    )  # fmt: skip
     if frame is not None:
         return require_choice("frame", frame, robot.body_names)
     parents = {joint.parent for joint in robot.joints}
@@ -145,9 +144,6 @@ def resolve_frame(robot: Robot, frame: str | None) -> str:
             f"robot {robot.name!r} has {len(tips)} tips ({', '.join(tips)}). Name the frame, such as frame={tips[0]!r}."
         )
     return tips[0]
-
-
-NO_TREE = " Closed loops have `solve_loop_closure`, spherical robots `joint_angles`; a compiled robot has its robot as `robot`."
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

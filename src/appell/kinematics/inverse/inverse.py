@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,18 +13,52 @@ from numpy.typing import ArrayLike
 from appell.checks import require_choice, require_finite
 from appell.deprecation import grouped_arguments
 from appell.errors import ArgumentError
-from appell.kinematics.inverse.bounds import coordinate_bounds
-from appell.kinematics.inverse.closed_form import BRANCHES
+from appell.kinematics.inverse.bounds import CoordinateBounds, coordinate_bounds
+from appell.kinematics.inverse.closed_form import BRANCHES, SphericalWristArm, solve, spherical_wrist_arm
 from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
 from appell.kinematics.inverse.least_squares import LeastSquaresOptions, solve_with_restarts
-from appell.kinematics.inverse.solution import NOT_CONVERGED, SOLVED, Solution, reshaped, select_branch, solve_branches
-from appell.kinematics.inverse.spherical_wrist import SphericalWristArm, spherical_wrist_arm
 from appell.model.joints import KINDS
 from appell.robot.robot import Robot
 
 METHODS = ("closed_form", "least_squares")
 SINGULAR_TOL = 1e-9
 """Ratio of singular values of the Jacobian below which a configuration counts as singular."""
+SOLVED, UNREACHABLE, OUTSIDE_LIMITS, NOT_CONVERGED = "solved", "unreachable", "outside limits", "not converged"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Configurations for one pose, or for a batch of poses with the leading dimensions `...`.
+
+    Attributes:
+        q: configuration, (..., nq); the best one found where the pose is not reached.
+        status: `"solved"`; `"unreachable"` for any angles, as the closed form proves; `"outside limits"` of the joints;
+            `"not converged"` from any start.
+        error: norm of the pose error, metres and radians together, (...).
+        iterations: steps of least squares, (...); 0 for the closed form.
+        branch: name of the configuration where the closed form was used, else None.
+        singular: whether axes are aligned, so that other configurations give the same pose, (...).
+
+    For a batch, `status` and `branch` are arrays of text; for one pose they are text and the others plain numbers.
+    """
+
+    q: np.ndarray
+    status: Any
+    error: Any
+    iterations: Any
+    branch: Any
+    singular: Any
+
+    @property
+    def solved(self) -> Any:
+        """Whether the pose is reached, (...)."""
+        return self.status == SOLVED
+
+    def __repr__(self) -> str:
+        if isinstance(self.status, str):
+            branch = f", {self.branch}" if self.branch else ""
+            return f"Solution({self.status}{branch}, q={np.array2string(self.q, precision=6)}, error={self.error:.2g})"
+        return f"Solution({int(np.sum(self.solved))} of {self.status.size} poses solved)"
 
 
 @grouped_arguments(
@@ -112,7 +148,12 @@ def _targets(robot: Robot, pose: ArrayLike, frame: str | None) -> tuple[FrameMot
     if target.shape[-2:] == (4, 4):
         require_proper_pose(target)
         return FrameMotion(robot, name), target.reshape(-1, 4, 4), target.shape[:-2]
-    if target.shape[-2:] == (3, 3) and _are_rotations(target):
+    if (
+        target.shape[-2:] == (3, 3)
+        and target.size
+        and _orthogonality_error(target) < 1e-6
+        and (np.linalg.det(target) > 0.0).all()
+    ):
         raise ArgumentError(
             f"pose has shape {target.shape} and is a rotation matrix, an orientation without a position. Give a pose (4, 4); "
             "orientation-only targets are not supported. If three positions are meant, pass one at a time."
@@ -124,16 +165,15 @@ def _targets(robot: Robot, pose: ArrayLike, frame: str | None) -> tuple[FrameMot
     raise ArgumentError(f"pose has shape {target.shape}, expected (..., 4, 4), or (..., 3) for a position only.")
 
 
-def _are_rotations(R: np.ndarray) -> bool:
-    """Whether matrices (..., 3, 3) are all rotations."""
-    off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3))
-    return bool(len(off) and off.max() < 1e-6 and (np.linalg.det(R) > 0.0).all())
+def _orthogonality_error(R: np.ndarray) -> float:
+    """Largest entry of R R^T - 1 over matrices (..., 3, 3)."""
+    return np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
 
 
 def require_proper_pose(pose: np.ndarray) -> None:
     """Raise for a 4x4 matrix that is not a rotation with a position."""
     R = pose[..., :3, :3]
-    off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
+    off = _orthogonality_error(R)
     if off > 1e-6 or (np.linalg.det(R) < 0.0).any():
         what = f"is off by {off:.3g}" if off > 1e-6 else "contains a reflection"
         raise ArgumentError(f"the rotation of pose {what}, expected R R^T = 1 and det R = 1.")
@@ -179,3 +219,42 @@ def _free(robot: Robot, joints: Sequence[str] | None) -> np.ndarray:
         first = robot.first_coordinates[name][1]
         free[first : first + KINDS[robot.joint(name).kind].nv] = True
     return free
+
+
+def solve_branches(
+    arm: SphericalWristArm,
+    motion: FrameMotion,
+    target: np.ndarray,
+    bounds: CoordinateBounds,
+    q0: np.ndarray,
+    names: Sequence[str],
+) -> Solution:
+    """All named branches (B, N, ...) for targets (N, 4, 4), angles as near to q0 (N, nq) as the limits allow."""
+    count = len(q0)
+    branches = []
+    for name in names:
+        angles, reachable, singular = solve(arm, target, name, q0[:, arm.q_indices[3]])
+        q = q0.copy()
+        q[:, arm.q_indices] = angles
+        q, residual = motion.newton(q, target, iterations=2)
+        q = bounds.wrap_near(q, q0)
+        status = np.where(reachable, np.where(bounds.contains(q), SOLVED, OUTSIDE_LIMITS), UNREACHABLE)
+        error, branch = np.linalg.norm(residual, axis=-1), np.full(count, name, dtype=object)
+        branches.append((q, status, error, np.zeros(count, dtype=int), branch, singular))
+    return Solution(*(np.stack(column) for column in zip(*branches, strict=True)))
+
+
+def select_branch(branches: Solution, q0: np.ndarray | None) -> Solution:
+    """One branch per pose: solved before unsolved, then the nearest to q0, or the first without q0. (N, ...)"""
+    distance = np.zeros(branches.status.shape) if q0 is None else np.abs(branches.q - q0).max(axis=-1)
+    penalty = np.select([branches.status == SOLVED, branches.status == OUTSIDE_LIMITS], [0.0, 1e6], 1e12)
+    best = np.argmin(distance + penalty, axis=0)
+    return Solution(*(part[best, np.arange(len(best))] for part in vars(branches).values()))
+
+
+def reshaped(solution: Solution, batch_shape: tuple[int, ...]) -> Solution:
+    """A flat batch in the batch shape of the poses; a single solution becomes plain values."""
+    q, *parts = vars(solution).values()
+    if not batch_shape:
+        return Solution(q[0], *(part[0].item() if part.dtype != object else part[0] for part in parts))
+    return Solution(q.reshape(*batch_shape, q.shape[-1]), *(part.reshape(batch_shape) for part in parts))

@@ -105,7 +105,8 @@ def solve_with_restarts(
     """A descent from q0 (N, nq), and for unsolved poses from seeded random configurations; the best of all."""
     rng = np.random.default_rng(options.seed)
     fixed = fixed_coordinates(motion.robot, free)
-    bounds = bounds.unbounded_at(fixed)
+    lower, upper = np.where(fixed, -np.inf, bounds.lower), np.where(fixed, np.inf, bounds.upper)
+    bounds = bounds._replace(lower=lower, upper=upper)
     best = damped_least_squares(motion, q0, target, bounds, free, options)
     for _ in range(options.restarts):
         unsolved = np.flatnonzero(best.error > options.tolerance)

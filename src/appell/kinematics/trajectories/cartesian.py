@@ -16,9 +16,8 @@ from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ArgumentError
 from appell.kinematics.inverse.inverse import require_proper_pose
 from appell.kinematics.inverse.rotation import angular_motion, rotation_matrix, rotation_vector
-from appell.kinematics.trajectories.profiles import time_scaling
-from appell.kinematics.trajectories.reference import AlongCurve, Curve, Timed
-from appell.kinematics.trajectories.splines import straight, through
+from appell.kinematics.trajectories.curves import Curve, straight, through, time_scaling
+from appell.kinematics.trajectories.reference import AlongCurve, Timed
 
 
 class PoseMotion(NamedTuple):

@@ -169,7 +169,7 @@ def integrate_path(motion: FrameMotion, path: Path, q: np.ndarray, times: np.nda
     configurations, velocities = [q], [motion.velocities(q, twist[0])]
     for k in range(len(times) - 1):
         twists, h = twist[2 * k : 2 * k + 3], times[k + 1] - times[k]
-        rate = partial(_stage_velocities, motion, twists)
+        rate = partial(lambda twists, c, q: motion.velocities(q, twists[round(2 * c)]), twists)  # c = 0, 0.5 or 1
         predicted = rk4_step(rate, q, h, motion.integrate, velocities[-1])
         corrected, residual = motion.newton(predicted[None], pose[2 * k + 2][None])
         if not np.abs(residual).max() < POSE_TOL:
@@ -179,11 +179,6 @@ def integrate_path(motion: FrameMotion, path: Path, q: np.ndarray, times: np.nda
         configurations.append(q)
         velocities.append(motion.velocities(q, twist[2 * k + 2]))
     return Knots(times, np.array(configurations), np.array(velocities))
-
-
-def _stage_velocities(motion: FrameMotion, twists: np.ndarray, c: float, q: np.ndarray) -> np.ndarray:
-    """Velocities at the fraction c = 0, 0.5 or 1 of a step."""
-    return motion.velocities(q, twists[round(2 * c)])
 
 
 def hermite(motion: FrameMotion, knots: Knots, t: np.ndarray) -> np.ndarray:

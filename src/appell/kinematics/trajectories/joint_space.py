@@ -14,8 +14,8 @@ from appell.checks import require_positive, require_real_array
 from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError
 from appell.kinematics.inverse.frame_motion import FrameMotion
-from appell.kinematics.trajectories.reference import Curve, JointReference, Reference
-from appell.kinematics.trajectories.splines import through
+from appell.kinematics.trajectories.curves import Curve, through
+from appell.kinematics.trajectories.reference import JointReference, Reference
 from appell.robot.robot import Robot
 
 QUINTIC = np.array([

@@ -7,22 +7,13 @@ from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.interpolate import PPoly
 
-from appell.errors import ArgumentError
+from appell.kinematics.trajectories.curves import Curve
 from appell.plotting import lines, new_figure, save_figure
 from appell.robot.robot import Robot
 
 MAX_MARKED_BREAKS = 40
 """Number of breaks from which on they are not marked in figures."""
-
-
-class CurveState(NamedTuple):
-    """A value and its first two time derivatives, of the same shape."""
-
-    x: np.ndarray
-    xd: np.ndarray
-    xdd: np.ndarray
 
 
 class Timed(Protocol):
@@ -32,33 +23,6 @@ class Timed(Protocol):
     def duration(self) -> float: ...
     @property
     def breaks(self) -> np.ndarray: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A piecewise polynomial from time 0, constant before its first and after its last break."""
-
-    polynomial: PPoly
-
-    @property
-    def duration(self) -> float:
-        """End of the curve. [s]"""
-        return float(self.polynomial.x[-1])
-
-    @property
-    def breaks(self) -> np.ndarray:
-        """Ends of the polynomials, from 0. [s]"""
-        return self.polynomial.x
-
-    def __call__(self, t: float | np.ndarray) -> CurveState:
-        """Value and derivatives at times (...): each (..., shape of x)."""
-        time = np.asarray(t, dtype=float)
-        if not np.isfinite(time).all():
-            raise ArgumentError(f"t is {time[~np.isfinite(time)][0]}, expected finite times.")
-        inside = np.clip(time, 0.0, self.duration)
-        x, xd, xdd = (self.polynomial(inside, order) for order in range(3))
-        moving = (inside == time).reshape(time.shape + (1,) * (x.ndim - time.ndim))
-        return CurveState(x, moving * xd, moving * xdd)
 
 
 class AlongCurve:
