@@ -136,11 +136,10 @@ class System(ABC):
             raise ArgumentError(f"{quantity.name} does not depend on external forces; leave `external_forces` out.")
         if spec.parameter_input and quantity.needs_frame:
             raise ArgumentError(f"{quantity.name} does not depend on inertial parameters; leave `parameters` out.")
-        if quantity.needs_frame and spec.reference not in REFERENCE_FRAMES:
-            raise ArgumentError(unknown_name_message("reference frame", spec.reference, REFERENCE_FRAMES))
+        if quantity.needs_frame:
+            require_choice("reference frame", spec.reference, REFERENCE_FRAMES)
         for name in (*spec.force_frames, *((spec.frame,) if quantity.needs_frame else ())):
-            if name not in self.frames:
-                raise ArgumentError(unknown_name_message("frame", name, self.frames))
+            require_choice("frame", name, self.frames)
         return signature_of(quantity, spec, self.sizes)
 
 

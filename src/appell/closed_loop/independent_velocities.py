@@ -1,4 +1,4 @@
-"""RolledCandidate of independent velocities, made once from the rank of the closure Jacobian at the reference configuration."""
+"""Choice of independent velocities, made once from the rank of the closure Jacobian at the reference configuration."""
 
 from __future__ import annotations
 
