@@ -52,7 +52,9 @@ def bind_fast_path(
     rows: bool,
     quaternions: tuple[tuple[str, int], ...],
 ) -> None:
-    """Let plain calls of `owner.name` run a native kernel from now on."""
+    """Let plain calls of `owner.name` run a native kernel from now on; interpreted and GPU kernels are left alone."""
+    if _native.bind is None or not isinstance(kernel, _native.Kernel or ()):
+        return
     function = getattr(owner, name, None)
-    if _native.bind and isinstance(function, _native.Function or ()) and isinstance(kernel, _native.Kernel or ()):
+    if isinstance(function, _native.Function or ()):
         _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions))
