@@ -1,27 +1,69 @@
-"""Writing of files: a file appears as a whole or not at all."""
+"""Writing of files: whatever ends a write, the path holds the earlier file or the new one.
+
+The content goes to a new file in the same folder, is flushed to the disk, and then renamed. A process that is killed
+meanwhile leaves a file `.<name>.<32 hexadecimal digits>.partial` behind.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import stat
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Iterator[io.BufferedWriter]:
+    """A binary file to write to; it replaces `path` when the block ends without an error.
+
+    Args:
+        permissions: bits of the new file; those of the earlier file or the usual ones if None.
+    """
+    path = Path(os.path.realpath(path))  # the file that a link leads to is replaced, not the link
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):  # a pipe or a terminal has no earlier content; a folder raises
+        with path.open("wb") as file:
+            yield file
+        return
+    partial = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}.partial")
+    try:
+        with open(partial, "xb", opener=lambda name, flags: os.open(name, flags, permissions or 0o666)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None and permissions is None:
+            partial.chmod(stat.S_IMODE(mode))
+        os.replace(partial, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        if isinstance(error, OSError) and error.filename == os.fspath(partial):
+            error.filename = os.fspath(path)
+        raise
+
+
+def write_bytes(path: str | os.PathLike, content: bytes, permissions: int | None = None) -> None:
+    """Write a file as a whole."""
+    with whole_file(path, permissions) as file:
+        file.write(content)
+
+
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a file through a new one in the same folder, so that no reader sees half of it."""
-    write_texts({Path(path): text})
+    """Write a text file as a whole, in UTF-8 with line feeds."""
+    write_bytes(path, text.encode())
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write several files: none is replaced before all are written."""
-    temporary = {path: path.with_name(f".{path.name}.{uuid.uuid4().hex}") for path in texts}
-    try:
+    """Write several text files: none is replaced before all are written."""
+    with contextlib.ExitStack() as stack:
         for path, text in texts.items():
-            with temporary[path].open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        for path in texts:
-            os.replace(temporary[path], path)
-    finally:
-        for path in temporary.values():
-            path.unlink(missing_ok=True)
+            file = stack.enter_context(whole_file(path))
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())

@@ -1,9 +1,10 @@
-"""Compiled kernels on disk, safe to share between processes, to interrupt, and to lose.
+"""Compiled kernels on disk: private to their user, safe to share between processes, to interrupt, and to lose.
 
-An entry is two files: `<key>.key` holds the checksum of the code, `<checksum>.so` the code. Both are written whole to a
-temporary name, flushed and renamed, the code first, so an entry that can be found is complete; what is damaged or foreign
-does not match its checksum and counts as absent. Entries are removed, longest unused first, when the folder outgrows its
-limit. Whatever the disk does, a caller gets a file or None, never an error.
+They are kept in a folder `appell` inside `$APPELL_CACHE_DIR`, `$XDG_CACHE_HOME` or `~/.cache`. It is made for the user alone;
+a folder, or a file in it, that is open to others, of another user or a link is not used. An entry is one file:
+the code and a digest of its key and content, keyed by random bytes in the file `secret`, so that code which this user's
+appell did not store is not loaded. Entries are removed, longest unused first, when they outgrow a limit.
+Whatever the disk does, a caller gets the code or None, never an error.
 """
 
 from __future__ import annotations
@@ -11,94 +12,138 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
-import tempfile
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
+from appell.files import write_bytes
+
 LIMIT = 512 * 2**20
-"""Bytes that the folder may hold."""
+"""Bytes that the entries may hold."""
 
 TRIM_TO = 0.75
 """Part of the limit that is left after entries were removed."""
 
-
-def default_folder() -> Path:
-    """`$APPELL_CACHE_DIR`, else `appell` in the user's cache folder."""
-    own = os.environ.get("APPELL_CACHE_DIR")
-    if own:
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base) / "appell" if base else Path.home() / ".cache" / "appell"
+SECRET_SIZE, TAG_SIZE = 32, 32
+OWN_NAME = re.compile(r"[0-9a-f]{40}\.so|\.(?:[0-9a-f]{40}\.so|secret)\.[0-9a-f]{32}\.partial")
+"""Names of entries, and of files that a killed process has left."""
 
 
-def private(folder: Path) -> bool:
-    """Make the folder if need be; whether it is the user's own and nobody else can write to it."""
+def load(key: str) -> bytes | None:
+    """The code that was stored for a key."""
+    entry = checked_entry(key)
+    return entry and entry[1]
+
+
+def find(key: str) -> Path | None:
+    """The file of a key: the code, followed by a digest that loaders of code do not read."""
+    entry = checked_entry(key)
+    return entry and entry[0]
+
+
+def store(key: str, content: bytes) -> None:
+    """Keep the code of a key, where the disk allows it."""
+    folder = private_folder()
+    with contextlib.suppress(OSError):
+        secret = folder and (read_secret(folder) or new_secret(folder))
+        if folder is not None and secret is not None:
+            write_private(folder / f"{key}.so", content + tag(secret, key, content))
+            trim(folder, LIMIT)
+
+
+def checked_entry(key: str) -> tuple[Path, bytes] | None:
+    """The file and the code of a key, where the digest fits."""
+    folder = private_folder()
+    secret = folder and read_secret(folder)
+    if folder is None or secret is None:
+        return None
+    path = folder / f"{key}.so"
+    entry = read_private(path) or b""
+    content = entry[:-TAG_SIZE]
+    if tag(secret, key, content) != entry[-TAG_SIZE:]:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the time of change is the time of last use
+    return path, content
+
+
+def tag(secret: bytes, key: str, content: bytes) -> bytes:
+    """The keyed digest of an entry."""
+    return hashlib.blake2b(key.encode() + b"\0" + content, key=secret, digest_size=TAG_SIZE).digest()
+
+
+def private_folder() -> Path | None:
+    """The folder of the entries, made if need be; None where there is none that is the user's alone."""
+    base = os.environ.get("APPELL_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     try:
+        folder = Path(os.path.abspath(base or Path.home() / ".cache"), "appell")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-        if status.st_uid != os.getuid():
-            return False
-        if stat.S_IMODE(status.st_mode) != 0o700:
-            folder.chmod(0o700)
-    except OSError:
-        return False
-    return True
-
-
-def find(folder: Path, key: str) -> Path | None:
-    """The code of a key if it is there and whole."""
-    note = folder / f"{key}.key"
-    try:
-        if not private(folder):
-            return None
-        expected = note.read_text()
-        code = folder / f"{expected}.so"
-        if hashlib.sha256(code.read_bytes()).hexdigest() != expected:
-            return None
-    except (OSError, ValueError):
+        status = folder.lstat()
+    except (OSError, RuntimeError):  # RuntimeError: no home
         return None
-    for path in (note, code):  # the time of change is the time of last use
-        with contextlib.suppress(OSError):
-            os.utime(path)
-    return code
+    return folder if is_private(status, stat.S_ISDIR, folder) else None
 
 
-def store(folder: Path, key: str, content: bytes) -> Path | None:
-    """Keep the code of a key; None where the disk does not allow it."""
+def read_private(path: Path) -> bytes | None:
+    """The content of a file that is the user's alone; None where there is none."""
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
     try:
-        if not private(folder):
-            return None
-        code = folder / f"{hashlib.sha256(content).hexdigest()}.so"
-        write_whole(code, content)
-        write_whole(folder / f"{key}.key", code.stem.encode())
-        trim(folder, LIMIT)
+        with open(os.open(path, flags), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read(LIMIT) if is_private(status, stat.S_ISREG, path.parent) else None
     except OSError:
         return None
-    return code
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write under another name, flush to the disk, rename."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="partial-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that is the user's alone, but not through a link."""
+    if not path.is_symlink():
+        write_bytes(path, content, permissions=0o600)
+
+
+def is_private(status: os.stat_result, is_kind: Callable[[int], bool], folder: Path) -> bool:
+    """Whether something is of this kind, the user's own, and closed to others; a warning if not."""
+    closed = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+    if is_kind(status.st_mode) and closed:  # Windows closes the folders of a user by itself
+        return True
+    warn_unused(folder)
+    return False
+
+
+@lru_cache(maxsize=8)
+def warn_unused(folder: Path) -> None:
+    """A warning, given once, that kernels are not cached."""
+    warnings.warn(
+        f"{folder}, or a file in it, is open to others, of another user, or a link: compiled kernels are not taken from it. "
+        "Remove it, or set APPELL_CACHE_DIR to a folder of your own.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def read_secret(folder: Path) -> bytes | None:
+    """The key of the digests, where it is whole."""
+    content = read_private(folder / "secret")
+    return content if content and len(content) == SECRET_SIZE else None
+
+
+def new_secret(folder: Path) -> bytes | None:
+    """A new key of the digests; entries that another key was used for count as absent."""
+    write_private(folder / "secret", os.urandom(SECRET_SIZE))
+    return read_secret(folder)
 
 
 def trim(folder: Path, limit: int) -> None:
-    """Remove what was not used for the longest time until the folder is well below the limit."""
+    """Remove the entries that were not used for the longest time until they are well below the limit."""
     files = []
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
-            status = path.stat()
-            files.append((status.st_mtime, status.st_size, path))
+            status = path.lstat()
+            if OWN_NAME.fullmatch(path.name) and stat.S_ISREG(status.st_mode):
+                files.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in files)
     if total <= limit:
         return

@@ -15,11 +15,10 @@ import json
 import os
 import re
 import zlib
-from pathlib import Path
 from typing import Any
 
-from appell.compiler.cache import write_whole
 from appell.errors import CompileError
+from appell.files import write_bytes
 
 FORMAT = 1
 HEAD = re.compile(rb"appell compiled robot, format (\d{1,9}), sha256 ([0-9a-f]{64})\n")
@@ -36,7 +35,7 @@ def write(path: str | os.PathLike, content: dict[str, Any]) -> None:
             f"{path}: {len(text) >> 20} MB of functions are more than a file may hold. Save fewer of them."
         )
     head = f"appell compiled robot, format {FORMAT}, sha256 {hashlib.sha256(packed).hexdigest()}\n"
-    write_whole(Path(path), head.encode() + packed)
+    write_bytes(path, head.encode() + packed)
 
 
 def read(path: str | os.PathLike) -> dict[str, Any]:

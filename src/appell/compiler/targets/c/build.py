@@ -42,7 +42,7 @@ class Builder:
 
     def cached(self, name: str) -> Library | None:
         """Code out of the cache."""
-        path = cache.find(cache.default_folder(), name)
+        path = cache.find(name)
         try:
             return None if path is None else open_library(path)
         except CompileError:
@@ -51,5 +51,6 @@ class Builder:
     def compiled(self, name: str, source: str) -> Library:
         """Code compiled now, and cached under its name."""
         code = self.compiler.build(source, self.target)
-        path = cache.store(cache.default_folder(), name, code)
+        cache.store(name, code)
+        path = cache.find(name)
         return open_code(code) if path is None else open_library(path)

@@ -69,14 +69,12 @@ def build(key: str, form: Callable[[], LoweredFunction], signature: Signature, d
 def module(key: str, source: Callable[[], str], dtype: str) -> Any:
     """Compiled code for the current device, kept on disk beside that of the CPU."""
     cp = cupy()
-    folder = cache.default_folder()
     card = cp.cuda.Device().compute_capability
     name = digest(key, dtype, "cuda", card, cp.cuda.nvrtc.getVersion(), OPTIONS, source_digest())
-    path = cache.find(folder, name)
-    if path is not None:
-        return loaded(path.read_bytes())
-    code = compiled(source())
-    cache.store(folder, name, code)
+    code = cache.load(name)
+    if code is None:
+        code = compiled(source())
+        cache.store(name, code)
     return loaded(code)
 
 
