@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from appell.kinematics import trajectories
     from appell.kinematics.inverse import inverse_kinematics
     from appell.loading import catalogue as robots
-    from appell.loading.check import check
     from appell.loading.compiled import load_compiled
-    from appell.loading.load import load
+    from appell.loading.load import check, load
     from appell.model.pose import Pose
     from appell.robot.builder import RobotBuilder
     from appell.robot.compiled import compile
@@ -60,7 +59,7 @@ _HOME = {
     "RobotBuilder": "robot.builder",
     "Pose": "model.pose",
     "load": "loading.load",
-    "check": "loading.check",
+    "check": "loading.load",
     "load_compiled": "loading.compiled",
     "compile": "robot.compiled",
     "count_operations": "compiler.count",

@@ -1,25 +1,25 @@
-"""`appell.load`: a robot from a file, a text, an object of another library, or a name."""
+"""`appell.load` and `appell.check`: a robot, or its defects, from a file, a text, an object of another library or a name."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, overload
 
 from appell.checks import require_choice
 from appell.errors import ArgumentError, ModelError
 from appell.loading import catalogue
 from appell.loading.loops import find
-from appell.loading.source import ParsedRobot, Source, open_source
+from appell.loading.source import ParsedRobot, open_source, unused_name
 from appell.model.body import Body
 from appell.model.check import inspect, raise_or_warn
-from appell.model.check.problem import ERROR, Problem, sorted_by_place
-from appell.model.check.repair import with_unit_axis
+from appell.model.check.problem import ERROR, CheckReport, Problem, sorted_by_place
+from appell.model.check.repair import repair, with_unit_axis
 from appell.model.joint import Joint
 from appell.robot.robot import Robot
 
-LOADERS = ("urdf", "mjcf", "yourdfpy_object")
-"""Modules of this package, each with `recognises(source)` and `read(source)`."""
+READERS = {"robot": "urdf", "mujoco": "mjcf", "yourdfpy.URDF": "yourdfpy_object"}
+"""Module of this package with `read(source)`, for each root element of XML and each class of another library."""
 
 BASES = ("fixed", "floating")
 ROOT_JOINT = "root_joint"
@@ -80,24 +80,69 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     return based if closures is None else closures.closed(based)
 
 
+@overload
+def check(source: Any, *, fix: Literal[False] = False) -> CheckReport: ...
+
+
+@overload
+def check(source: Any, *, fix: Literal[True]) -> Robot: ...
+
+
+def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
+    """All defects of a robot description, or the nearest description without defects.
+
+    Args:
+        source: whatever `appell.load` takes, or a `Robot`.
+        fix: return a repaired robot instead of the report; one `appell.ModelWarning` lists the changes. Mass properties
+            become the nearest physically consistent ones (`appell.model.check.repair`); defects without a nearest valid
+            value, such as a missing name, raise `ModelError`.
+
+    Returns:
+        A report with `.errors`, `.warnings` and `.ok`; iterable and printable.
+
+    Example:
+        >>> import appell
+        >>> appell.check("puma560").ok
+        True
+        >>> robot = appell.load("planar2r")
+        >>> print(appell.check(robot))
+        planar2r: no defects found
+    """
+    parsed = ParsedRobot(source) if isinstance(source, Robot) else None
+    try:
+        parsed = parsed or read(source)
+    except ModelError as error:
+        if fix or not error.problems:
+            raise
+        return CheckReport(error.problems[0].file or "description", error.problems)
+    problems = problems_of(parsed)
+    if not fix:
+        return CheckReport(parsed.robot.source or parsed.robot.name, problems)
+    return repair(parsed.robot, problems)
+
+
 def read(given: Any) -> ParsedRobot:
     """The robot of a description, before any check."""
-    source = open_source(given, catalogue.names())
-    if isinstance(given, str) and given in catalogue.names():
+    if isinstance(given, str) and given in catalogue.ROBOTS:
         return ParsedRobot(catalogue.build(given), virtual=catalogue.virtual_bodies(given))
-    for name in LOADERS:
-        loader = import_module(f"appell.loading.{name}")
-        if loader.recognises(source):
-            return replace(loader.read(source), path=source.path)
-    raise ModelError(_unknown(source))
+    source = open_source(given)
+    if source.kind in READERS:
+        return replace(import_module(f"appell.loading.{READERS[source.kind]}").read(source), path=source.path)
+    if source.data:
+        place = f"{source.label}: " if source.label else ""
+        raise ModelError(f"{place}the root element is <{source.kind}>, expected <robot> (URDF) or <mujoco> (MJCF).")
+    raise ModelError(
+        f"cannot load a robot from {source.label}: expected a path, XML text, a yourdfpy.URDF "
+        "or the name of a built-in robot."
+    )
 
 
 def with_floating_base(robot: Robot) -> Robot:
     """The robot with a floating joint from a new root `world` to its root body; its coordinates come first."""
     children = {joint.child for joint in robot.joints}
     (root,) = (body.name for body in robot.bodies if body.name not in children)
-    world = _unused_name("world", robot.body_names)
-    joint = Joint(_unused_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root)
+    world = unused_name("world", robot.body_names)
+    joint = Joint(unused_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root)
     start = robot.initial_state
     return replace(
         robot,
@@ -107,22 +152,6 @@ def with_floating_base(robot: Robot) -> Robot:
     )
 
 
-def _unused_name(name: str, taken) -> str:
-    while name in taken:
-        name = f"{name}_"
-    return name
-
-
 def problems_of(parsed: ParsedRobot) -> tuple[Problem, ...]:
     """All defects: those of reading and those of the robot."""
     return sorted_by_place((*parsed.problems, *inspect(parsed.robot.spanning_tree, parsed.virtual)))
-
-
-def _unknown(source: Source) -> str:
-    if source.tag:
-        place = f"{source.label}: " if source.label else ""
-        return f"{place}the root element is <{source.tag}>, expected <robot> (URDF) or <mujoco> (MJCF)."
-    return (
-        f"cannot load a robot from {type(source.given).__name__}: expected a path, XML text, a yourdfpy.URDF "
-        "or the name of a built-in robot."
-    )

@@ -25,7 +25,7 @@ import numpy as np
 
 from appell.errors import AppellError, ArgumentError, ModelError, unknown_name_message
 from appell.model.joints import KINDS
-from appell.model.pose import Pose, Triple
+from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -59,20 +59,16 @@ class Loops:
 
         q = robot.neutral_configuration()
         for name, values in (self.configuration or {}).items():
+            where = f"{self.label}: configuration"
             if name not in robot.joint_names:
-                raise ModelError(
-                    f"{self.label}: configuration: {unknown_name_message('joint', name, robot.joint_names)}"
-                )
+                raise ModelError(f"{where}: {unknown_name_message('joint', name, robot.joint_names)}")
             first, count = robot.first_coordinates[name][0], KINDS[robot.joint(name).kind].nq
             if len(values) != count:
-                raise ModelError(
-                    f"{self.label}: configuration of joint {name!r} has {len(values)} numbers, expected {count}."
-                )
+                raise ModelError(f"{where} of joint {name!r} has {len(values)} numbers, expected {count}.")
             q[first : first + count] = values
+        velocities = self.independent_velocities
         try:
-            return close_loops(
-                robot, self.closures, self.actuated, independent_velocities=self.independent_velocities, q=q
-            )
+            return close_loops(robot, self.closures, self.actuated, independent_velocities=velocities, q=q)
         except AppellError as error:
             place = f"{self.label}: " if self.label else ""
             raise ModelError(f"{place}{error} With loops='ignore' the tree alone is loaded.") from error
@@ -81,8 +77,8 @@ class Loops:
 def find(loops: Any, path: Path | None) -> Loops | None:
     """The argument `loops` of `appell.load`: a mapping, a file, or None for the file in the folder of the description."""
     if loops is None:
-        default = None if path is None else path.with_name(path.stem + SUFFIX)
-        return from_file(default) if default is not None and default.is_file() else None
+        default = path and path.with_name(path.stem + SUFFIX)
+        return from_file(default) if default and default.is_file() else None
     if isinstance(loops, Mapping):
         return from_mapping(loops, "loops")
     if isinstance(loops, (str, Path)):
@@ -123,10 +119,9 @@ def from_mapping(content: Any, label: str) -> Loops:
         where = f"{label}: closures[{i}]"
         _require_keys(entry, ENTRY, ("name", "kind", "first", "second"), where)
         bodies, poses = zip(*(_frame(entry[end], f"{where}.{end}") for end in ("first", "second")), strict=True)
-        axis = _triple(entry.get("axis", (0.0, 0.0, 1.0)), f"{where}.axis")
-        closures.append(
-            LoopClosure(_text(entry["name"], where), _text(entry["kind"], where), *bodies, *poses, axis=axis)
-        )
+        axis = _triple(entry, "axis", where, (0.0, 0.0, 1.0))
+        name, kind = (_text(entry[key], where) for key in ("name", "kind"))
+        closures.append(LoopClosure(name, kind, *bodies, *poses, axis=axis))
     configuration = content.get("configuration") or {}
     velocities = content.get("independent_velocities", content.get("speeds"))
     if not isinstance(configuration, Mapping):
@@ -135,19 +130,14 @@ def from_mapping(content: Any, label: str) -> Loops:
         tuple(closures),
         tuple(_text(name, label) for name in _sequence(content["actuated"], f"{label}: actuated")),
         None if velocities is None else tuple(_text(name, label) for name in _sequence(velocities, label)),
-        {
-            str(joint): _numbers(values, f"{label}: configuration of {joint!r}")
-            for joint, values in configuration.items()
-        },
+        {str(name): _numbers(q, f"{label}: configuration of {name!r}") for name, q in configuration.items()},
         label,
     )
 
 
 def _frame(data: Any, where: str) -> tuple[str, Pose]:
     _require_keys(data, FRAME, ("body",), where)
-    zero = (0.0, 0.0, 0.0)
-    pose = Pose(_triple(data.get("xyz", zero), f"{where}.xyz"), _triple(data.get("rpy", zero), f"{where}.rpy"))
-    return _text(data["body"], where), pose
+    return _text(data["body"], where), Pose(_triple(data, "xyz", where), _triple(data, "rpy", where))
 
 
 def _require_keys(data: Any, known: Sequence[str], needed: Sequence[str], where: str) -> None:
@@ -183,8 +173,8 @@ def _numbers(data: Any, where: str) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _triple(data: Any, where: str) -> Triple:
-    values = _numbers(data, where)
+def _triple(data: Mapping, name: str, where: str, default: Triple = (0.0, 0.0, 0.0)) -> Triple:
+    values = _numbers(data.get(name, default), f"{where}.{name}")
     if len(values) != 3:
-        raise ModelError(f"{where} has {len(values)} numbers, expected 3.")
-    return values[0], values[1], values[2]
+        raise ModelError(f"{where}.{name} has {len(values)} numbers, expected 3.")
+    return triple(values)

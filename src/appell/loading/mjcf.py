@@ -4,9 +4,9 @@ Read are bodies, joints (free joints become floating, ball joints spherical), gr
 mimic). Coordinates are MuJoCo's: q is its qpos, reference angles included; `Robot.to_mujoco` converts the order of quaternion
 entries and the axes of a free body's velocity. A body with several joints becomes a chain of massless bodies that ends in the
 body; a joint that is not at the body's origin adds one more frame.
-Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones
-(`mjcf_loops`). Contacts and tendons are not part of the model. Elements that are left out but change the motion (springs,
-gravity compensation, other equalities) give a warning.
+Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones.
+Contacts and tendons are not part of the model. Elements that are left out but change the motion (springs, gravity
+compensation, other equalities) give a warning.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+from appell.closed_loop.closure import LoopClosure
 from appell.errors import ModelError
-from appell.loading.mjcf_loops import closes_loop, loops_of, rotation
-from appell.loading.source import ParsedRobot, Source
+from appell.loading.loops import Loops
+from appell.loading.source import ParsedRobot, Source, unused_name
 from appell.loading.xml import ProblemLog, local_name, parse, xml_error
-from appell.model.body import Body, Six, Visual, rotated_inertia
+from appell.model.body import Body, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
 
 ORIGIN = np.zeros(3)
-
-
-def recognises(source: Source) -> bool:
-    """Whether the root element is `<mujoco>`."""
-    return source.tag == "mujoco"
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_CONNECT, _WELD = range(2)  # mjtEq
+_SITE = 6  # mjtObj
 
 
 def read(source: Source) -> ParsedRobot:
@@ -49,8 +49,7 @@ def read(source: Source) -> ParsedRobot:
     joints = [replace(joint, mimic=mimics.get(joint.name)) for joint in joints]
     _left_out(names, notes)
     robot = Robot(names.robot, tuple(bodies), tuple(joints), _gravity(names), source=source.label)
-    loops = loops_of(names.model, names.bodies, names.joints, source.label)
-    return ParsedRobot(robot, tuple(notes.problems), frozenset(virtual), loops)
+    return ParsedRobot(robot, tuple(notes.problems), frozenset(virtual), _loops(names, source.label))
 
 
 def _compile(source: Source) -> Any:
@@ -84,7 +83,7 @@ class _Names:
 
     def new(self, wanted: str) -> str:
         """An unused body name."""
-        name = _unused(wanted, self.bodies)
+        name = unused_name(wanted, self.bodies)
         self.bodies.append(name)
         return name
 
@@ -93,15 +92,9 @@ def _unique(names: list[str], kind: str) -> list[str]:
     taken = [name for name in names if name]
     for i, name in enumerate(names):
         if not name:
-            names[i] = _unused(f"{kind}{i}", taken)
+            names[i] = unused_name(f"{kind}{i}", taken)
             taken.append(names[i])
     return names
-
-
-def _unused(wanted: str, taken: list[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted
 
 
 def _lines(source: Source) -> dict[tuple[str, str], int]:
@@ -120,13 +113,14 @@ def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
     """Body i and the joints from its parent to it."""
     model, name = names.model, names.bodies[i]
     body = Body(
-        name, float(model.body_mass[i]), triple(model.body_ipos[i]), _inertia(model, i), _visuals(model, i),
+        name, float(model.body_mass[i]), triple(model.body_ipos[i]),
+        rotated_inertia(_rotation(model.body_iquat[i]), np.diag(model.body_inertia[i])), _visuals(model, i),
         line=names.lines.get(("body", name), 0),
     )  # fmt: skip
     if i == 0:
         return [], body
     parent = names.bodies[model.body_parentid[i]]
-    place, turn = model.body_pos[i], rotation(model.body_quat[i])
+    place, turn = model.body_pos[i], _rotation(model.body_quat[i])
     own = range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
     row: list[Joint] = []
     anchor = ORIGIN
@@ -136,14 +130,11 @@ def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
         last = k == own[-1] and not here.any()
         child = name if last else names.new(f"{name}_{names.joints[k]}")
         joint = _joint(names, k, parent, child)
-        row.append(replace(joint, origin=_before_reference(model, k, joint.axis, origin, turn)))
+        row.append(replace(joint, origin=_at_zero(model, k, joint.axis, origin, turn)))
         parent, place, turn, anchor = child, ORIGIN, np.eye(3), here
     if not row or row[-1].child != name:
         row.append(Joint(f"{name}_fixed", "fixed", parent, name, Pose.from_matrix(place + turn @ -anchor, turn)))
     return row, body
-
-
-_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
 
 def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
@@ -164,7 +155,7 @@ def _joint(names: _Names, k: int, parent: str, child: str) -> Joint:
     )  # fmt: skip
 
 
-def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn: np.ndarray) -> Pose:
+def _at_zero(model: Any, k: int, axis: Triple, place: np.ndarray, turn: np.ndarray) -> Pose:
     """Pose of the joint at q = 0. The model has it at the reference q = ref; the q of a free body is its whole pose."""
     if model.jnt_type[k] == _FREE:
         return Pose()
@@ -172,11 +163,7 @@ def _before_reference(model: Any, k: int, axis: Triple, place: np.ndarray, turn:
     if model.jnt_type[k] == _SLIDE:
         return Pose.from_matrix(place - turn @ np.array(axis) * reference, turn)
     half = -reference / 2
-    return Pose.from_matrix(place, turn @ rotation([math.cos(half), *(math.sin(half) * np.array(axis))]))
-
-
-def _inertia(model: Any, i: int) -> Six:
-    return rotated_inertia(rotation(model.body_iquat[i]), np.diag(model.body_inertia[i]))
+    return Pose.from_matrix(place, turn @ _rotation([math.cos(half), *(math.sin(half) * np.array(axis))]))
 
 
 def _gravity(names: _Names) -> Triple:
@@ -204,7 +191,7 @@ def _visuals(model: Any, body: int) -> tuple[Visual, ...]:
 
 def _visual(model: Any, g: int) -> Visual | None:
     kind = int(model.geom_type[g])
-    place, turn = model.geom_pos[g], rotation(model.geom_quat[g])
+    place, turn = model.geom_pos[g], _rotation(model.geom_quat[g])
     r, g_, b, a = (float(value) for value in model.geom_rgba[g])
     if kind in _SIZES:
         name, size = _SIZES[kind]
@@ -213,7 +200,7 @@ def _visual(model: Any, g: int) -> Visual | None:
         return None
     # MuJoCo transforms a mesh to its centre of mass and principal axes; this is the inverse, to the frame of its file.
     mesh = int(model.geom_dataid[g])
-    turn = turn @ rotation(model.mesh_quat[mesh]).T
+    turn = turn @ _rotation(model.mesh_quat[mesh]).T
     pose = Pose.from_matrix(place - turn @ model.mesh_pos[mesh], turn)
     return Visual("mesh", tuple(model.mesh_scale[mesh].tolist()), pose, _file(model, mesh), (r, g_, b, a))
 
@@ -221,6 +208,53 @@ def _visual(model: Any, g: int) -> Visual | None:
 def _file(model: Any, mesh: int) -> str:
     start = int(model.mesh_pathadr[mesh])
     return model.paths[start:].split(b"\0")[0].decode() if start >= 0 else model.mesh(mesh).name
+
+
+def _rotation(quaternion: Any) -> np.ndarray:
+    """Rotation matrix of a quaternion w, x, y, z, as MuJoCo stores it."""
+    return Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()
+
+
+# --- loop closures: equalities of type `connect` (a point) and `weld` -------------------------------------------------------
+
+
+def _loops(names: _Names, label: str) -> Loops | None:
+    """All loop closures and actuated joints; the configuration is the first keyframe, or `qpos0`."""
+    model = names.model
+    active = [e for e in range(model.neq) if model.eq_active0[e] and int(model.eq_type[e]) in (_CONNECT, _WELD)]
+    if not active:
+        return None
+    driven = [int(model.actuator_trnid[a][0]) for a in range(model.nu) if int(model.actuator_trntype[a]) in (0, 1)]
+    qpos = model.key_qpos[0] if model.nkey else model.qpos0
+    return Loops(
+        tuple(_closure(names, e) for e in active),
+        tuple(dict.fromkeys(names.joints[k] for k in driven)),
+        configuration={name: _coordinates(model, k, qpos) for k, name in enumerate(names.joints)},
+        label=label,
+    )
+
+
+def _closure(names: _Names, e: int) -> LoopClosure:
+    """The frames of MuJoCo: anchors of both bodies, and the relative rotation of a weld."""
+    model = names.model
+    first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+    data = np.array(model.eq_data[e])
+    weld = int(model.eq_type[e]) == _WELD
+    relative = _rotation(data[6:10]) if weld else np.eye(3)
+    anchor1, anchor2 = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
+    pose1, pose2 = Pose.from_matrix(anchor1, relative), Pose.from_matrix(anchor2, np.eye(3))
+    if int(model.eq_objtype[e]) == _SITE:
+        pose1, pose2 = (Pose.from_matrix(model.site_pos[i], _rotation(model.site_quat[i])) for i in (first, second))
+        first, second = (int(model.site_bodyid[i]) for i in (first, second))
+    name, kind = model.eq(e).name or f"equality{e}", "weld" if weld else "point"
+    return LoopClosure(name, kind, names.bodies[first], names.bodies[second], pose1, pose2)
+
+
+def _coordinates(model: Any, k: int, qpos: np.ndarray) -> tuple[float, ...]:
+    """Coordinates of one joint, with quaternions as x y z w."""
+    start, kind = int(model.jnt_qposadr[k]), int(model.jnt_type[k])
+    own = qpos[start : start + {_FREE: 7, _BALL: 4}.get(kind, 1)].tolist()
+    return tuple([*own[:-4], *own[-3:], own[-4]] if kind in (_FREE, _BALL) else own)
 
 
 # --- couplings of joints, and elements that are left out --------------------------------------------------------------------
@@ -231,7 +265,7 @@ def _couplings(names: _Names, notes: ProblemLog) -> dict[str, Mimic]:
     model, mujoco = names.model, _mujoco()
     mimics: dict[str, Mimic] = {}
     for e in range(model.neq):
-        if not model.eq_active0[e] or closes_loop(model, e):
+        if not model.eq_active0[e] or int(model.eq_type[e]) in (_CONNECT, _WELD):
             continue
         first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         is_joint = model.eq_type[e] == mujoco.mjtEq.mjEQ_JOINT

@@ -29,11 +29,6 @@ from appell.robot.robot import Robot
 Rgba = tuple[float, float, float, float]
 
 
-def recognises(source: Source) -> bool:
-    """Whether the root element is `<robot>`."""
-    return source.tag == "robot"
-
-
 def read(source: Source) -> ParsedRobot:
     """The robot as the file has it."""
     notes = ProblemLog(source.label)
@@ -46,15 +41,14 @@ def read(source: Source) -> ParsedRobot:
         for material in root.children("material", "material")
         if (colour := _colour(material)) is not None
     }
-    rotors = _rotors(root)
+    rotors, own = _rotors(root), root.child("appell")
     robot = Robot(
         name or "robot",
         tuple(_body(link, colours) for link in root.children("link")),
         tuple(_joint(joint, rotors) for joint in root.children("joint")),
-        gravity_vector=triple(root.child("appell").numbers("gravity", (0.0, 0.0, -9.81))),
+        gravity_vector=triple(own.numbers("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
-    own = root.child("appell")
     if own.text("q"):
         state = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
         robot = replace(robot, initial_state=state)
@@ -67,22 +61,15 @@ def read(source: Source) -> ParsedRobot:
 def _body(link: XmlNode, colours: Mapping[str, Rgba]) -> Body:
     name = link.text("name")
     link = replace(link, where=f"link {name!r}")
-    inertial = replace(link.child("inertial"), where=link.where)
-    pose = _pose(inertial)
-    visuals = (_visual(visual, colours) for visual in link.children("visual"))
-    return Body(
-        name, _mass(inertial), pose.xyz, _inertia(inertial, pose),
-        tuple(visual for visual in visuals if visual is not None), line=link.line,
-    )  # fmt: skip
-
-
-def _mass(inertial: XmlNode) -> float:
-    mass = inertial.child("mass")
+    inertial = link.child("inertial")
+    mass, pose = inertial.child("mass"), _pose(inertial)
     if inertial and not mass:
         inertial.note("missing", "<inertial> has no <mass>", 'Add <mass value="..."/>.')
-    if mass:
-        mass.required("value")
-    return mass.number("value")
+    visuals = (_visual(visual, colours) for visual in link.children("visual"))
+    return Body(
+        name, mass.number("value", required=True), pose.xyz, _inertia(inertial, pose),
+        tuple(visual for visual in visuals if visual is not None), line=link.line,
+    )  # fmt: skip
 
 
 def _inertia(inertial: XmlNode, pose: Pose) -> Six:
@@ -90,9 +77,8 @@ def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     node = inertial.child("inertia")
     if inertial and not node:
         inertial.note("missing", "<inertial> has no <inertia>", "Add <inertia ixx=... iyy=... izz=.../>.")
-    for attribute in ("ixx", "iyy", "izz") if node else ():
-        node.required(attribute)
-    xx, xy, xz, yy, yz, zz = (node.number(entry) for entry in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    xx, yy, zz = (node.number(entry, required=True) for entry in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (node.number(entry) for entry in ("ixy", "ixz", "iyz"))
     if pose.rpy == (0.0, 0.0, 0.0):
         return xx, xy, xz, yy, yz, zz
     return rotated_inertia(pose.rotation, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))

@@ -128,52 +128,37 @@ class XmlNode:
     def text(self, attribute: str) -> str:
         return "" if self.element is None else self.element.get(attribute) or ""
 
-    def required(self, attribute: str) -> str:
-        """A required attribute."""
-        text = self.text(attribute)
-        if not text.strip():
-            self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
-        return text
-
-    def number(self, attribute: str, default: float = 0.0, infinite: bool = False) -> float:
+    def number(self, attribute: str, default: float = 0.0, infinite: bool = False, required: bool = False) -> float:
         """An attribute as a number; infinity only where it is allowed."""
-        (value,) = self.numbers(attribute, (default,), infinite)
-        return value
+        if required and self and not self.text(attribute).strip():
+            self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
+        return self.numbers(attribute, (default,), infinite)[0]
 
     def numbers(
         self, attribute: str, default: tuple[float, ...] = (0.0, 0.0, 0.0), infinite: bool = False
     ) -> tuple[float, ...]:
         """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid."""
-        text = self.text(attribute)
+        text, several = self.text(attribute), len(default) > 1
         words = text.split()
         if not words:
             return default
+        try:  # only plain notation with a decimal point
+            values = tuple(map(float, words)) if "".join(words).isascii() and "_" not in text else None
+        except ValueError:
+            values = None
+        kind = "number"
         if len(words) != len(default):
-            self._fault("number", attribute, text, f"{len(default)} numbers" if len(default) > 1 else "one number")
-            return default
-        values = tuple(_number(word) for word in words)
-        if any(value is None for value in values):
-            self._fault("number", attribute, text, "decimal numbers" if len(default) > 1 else "a decimal number")
-            return default
-        if any(math.isnan(value) or (math.isinf(value) and not infinite) for value in values if value is not None):
-            self._fault("non-finite", attribute, text, "finite numbers" if len(default) > 1 else "a finite number")
-            return default
-        return tuple(value for value in values if value is not None)
-
-    def note(self, kind: str, what: str, fix: str) -> None:
-        self.notes.add(kind, self.where, self.line, what, fix)
-
-    def _fault(self, kind: str, attribute: str, text: str, expected: str) -> None:
+            expected = f"{len(default)} numbers" if several else "one number"
+        elif values is None:
+            expected = "decimal numbers" if several else "a decimal number"
+        elif any(math.isnan(value) or (math.isinf(value) and not infinite) for value in values):
+            kind, expected = "non-finite", "finite numbers" if several else "a finite number"
+        else:
+            return values
         shown = text if len(text) <= 60 else text[:57] + "..."
         fix = "Expand the macros with xacro first." if "${" in text else "Correct the value."
         self.note(kind, f"{attribute}={shown!r} of <{self.tag}>, expected {expected}", fix)
+        return default
 
-
-def _number(word: str) -> float | None:
-    """A number in plain notation with a decimal point, or None."""
-    if not word.isascii() or "_" in word:
-        return None
-    try:
-        return float(word)
-    except ValueError:
-        return None
+    def note(self, kind: str, what: str, fix: str) -> None:
+        self.notes.add(kind, self.where, self.line, what, fix)

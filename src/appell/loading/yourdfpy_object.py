@@ -18,23 +18,12 @@ from appell.model.pose import Pose, triple
 from appell.robot.robot import Robot
 
 
-def recognises(source: Source) -> bool:
-    """Whether it is a `yourdfpy.URDF`."""
-    kinds = type(source.given).__mro__
-    return any(kind.__name__ == "URDF" and kind.__module__.startswith("yourdfpy") for kind in kinds)
-
-
 def read(source: Source) -> ParsedRobot:
     """The robot of a `yourdfpy.URDF`."""
     robot = source.given.robot
     colours = {material.name: material.color for material in robot.materials or ()}
-    return ParsedRobot(
-        Robot(
-            robot.name or "robot",
-            tuple(_body(link, colours) for link in robot.links),
-            tuple(_joint(joint) for joint in robot.joints),
-        )
-    )
+    bodies = tuple(_body(link, colours) for link in robot.links)
+    return ParsedRobot(Robot(robot.name or "robot", bodies, tuple(map(_joint, robot.joints))))
 
 
 def _body(link: Any, colours: dict[str, Any]) -> Body:
