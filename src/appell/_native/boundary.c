@@ -3,17 +3,26 @@
    Kernel    the addresses of one compiled kernel (appell/compiler/simd.py says what they compute) with its sizes.
    Function  stands before a Python method with the arguments (*state, parameters=, out=, check=, ...). Once it is bound to
              a kernel, plain arrays that need no conversion go straight there; everything else goes to the method, which
-             also finds the words when a number is not finite or a quaternion not of unit length. */
+             also raises the error when a number is not finite or a quaternion not of unit length.
+
+   A call holds references to all that it uses: while it computes without the interpreter's lock, another thread may bind the
+   Function again. Long batches are computed in portions, with a look at signals in between. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "pool.h"
 
-enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4, NO_MEMORY = 2 };
+enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
+enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
+enum { MOST_ENTRIES = 1 << 30 }; /* of a result of one state */
+enum { FIRST_GRAINS = 256 }; /* of a batch before the first look at signals: some milliseconds */
+#define SHORT_PORTION 0.02 /* seconds between looks at signals, at least and at most */
+#define LONG_PORTION 0.08
 #define UNIT 2e-6 /* how far the square of a quaternion's length may be from 1: twice UNIT of appell/compiler/arrays.py */
 
 typedef int (*one_function)(const void *const *in, void *out, void *work);
@@ -27,7 +36,8 @@ typedef struct {
     size_t work;       /* bytes of scratch memory */
     void *scratch;     /* for single states, which run under the interpreter's lock */
     int type, inputs, dimensions, threads;
-    npy_intp size[INPUTS], shape[DIMENSIONS], entries, grain;
+    npy_intp size[INPUTS], shape[DIMENSIONS], entries;
+    npy_intp grain;    /* states that are worth waking a thread for; 0 where one is more than that */
     PyObject *library; /* keeps the code loaded */
 } Kernel;
 
@@ -38,22 +48,66 @@ typedef struct {
     const char *in[INPUTS];
     char *out;
     ptrdiff_t step[INPUTS + 1], pitch[INPUTS + 1];
+    const npy_intp *quaternion; /* where each one begins in the first input */
+    npy_intp quaternions;       /* that must be of unit length */
 } Job;
+
+#ifdef _WIN32
+#include <malloc.h>
+#define release _aligned_free
+#else
+#define release free
+#endif
 
 static void *aligned(size_t bytes)
 {
+#ifdef _WIN32
+    return _aligned_malloc(bytes + ALIGNMENT, ALIGNMENT);
+#else
     void *memory = NULL;
     return posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) ? NULL : memory;
+#endif
+}
+
+#define SQUARE(first, pitch) ((double)(first)[0] * (first)[0] + (double)(first)[pitch] * (first)[pitch] + \
+    (double)(first)[2 * pitch] * (first)[2 * pitch] + (double)(first)[3 * pitch] * (first)[3 * pitch])
+
+/* Whether every quaternion of the first input is of unit length, to six digits; one that is not finite passes. */
+static int of_unit_length(const Job *job, npy_intp first, npy_intp last)
+{
+    const ptrdiff_t pitch = job->pitch[0];
+    for (npy_intp i = first; i < last; i++)
+        for (npy_intp k = 0; k < job->quaternions; k++) {
+            const npy_intp place = i * job->step[0] + job->quaternion[k] * pitch;
+            const double square = job->kernel->type == NPY_DOUBLE ? SQUARE((const double *)job->in[0] + place, pitch)
+                                                                  : SQUARE((const float *)job->in[0] + place, pitch);
+            if (square - 1.0 > UNIT || square - 1.0 < -UNIT) return 0;
+        }
+    return 1;
+}
+
+static int run_one(const Job *job)
+{
+    if (job->quaternions && !of_unit_length(job, 0, 1)) return NOT_OF_UNIT_LENGTH;
+    return job->kernel->one((const void *const *)job->in, job->out, job->kernel->scratch);
+}
+
+/* The job of the states from `first` on. */
+static Job from_state(const Job *job, ptrdiff_t first)
+{
+    const Kernel *kernel = job->kernel;
+    const ptrdiff_t item = kernel->type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
+    Job rest = *job;
+    for (int k = 0; k < kernel->inputs; k++) rest.in[k] += first * job->step[k] * item;
+    rest.out += first * job->step[kernel->inputs] * item;
+    return rest;
 }
 
 static int run_states(const Job *job, ptrdiff_t first, ptrdiff_t last, void *work)
 {
-    const Kernel *kernel = job->kernel;
-    const ptrdiff_t item = kernel->type == NPY_DOUBLE ? sizeof(double) : sizeof(float);
-    const void *in[INPUTS];
-    for (int k = 0; k < kernel->inputs; k++) in[k] = job->in[k] + first * job->step[k] * item;
-    void *out = job->out + first * job->step[kernel->inputs] * item;
-    return kernel->batch(in, job->step, job->pitch, out, last - first, work);
+    if (job->quaternions && !of_unit_length(job, first, last)) return NOT_OF_UNIT_LENGTH;
+    const Job rest = from_state(job, first);
+    return job->kernel->batch((const void *const *)rest.in, rest.step, rest.pitch, rest.out, last - first, work);
 }
 
 static int run_piece(const void *given, ptrdiff_t first, ptrdiff_t last)
@@ -62,22 +116,46 @@ static int run_piece(const void *given, ptrdiff_t first, ptrdiff_t last)
     void *work = aligned(job->kernel->work);
     if (!work) return NO_MEMORY;
     const int status = run_states(job, first, last, work);
-    free(work);
+    release(work);
     return status;
 }
 
-/* Small batches run at once; others let Python go on and are split over threads. */
+/* States split over threads, without the interpreter's lock. */
+static int run_portion(const Job *job, ptrdiff_t n, int threads)
+{
+    const ptrdiff_t even = n / ((ptrdiff_t)threads * PORTIONS), least = job->kernel->grain > 0 ? job->kernel->grain : 1;
+    const ptrdiff_t grain = even < least ? least : even;
+    return appell_split(run_piece, job, n, threads == 1 ? n : (grain + 63) / 64 * 64, threads);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    return timespec_get(&now, TIME_UTC) ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec : 0.0;
+}
+
+/* Small batches run at once; others let Python go on and are split over threads. An error is set where INTERRUPTED. */
 static int run_batch(const Job *job, ptrdiff_t n)
 {
     const Kernel *kernel = job->kernel;
     if (n <= kernel->grain) return run_states(job, 0, n, kernel->scratch);
-    int status;
-    Py_BEGIN_ALLOW_THREADS
     const int threads = kernel->threads > 0 ? kernel->threads : appell_cores();
-    const ptrdiff_t even = n / ((ptrdiff_t)threads * PORTIONS), grain = even < kernel->grain ? kernel->grain : even;
-    status = appell_split(run_piece, job, n, threads == 1 ? n : (grain + 63) / 64 * 64, threads);
-    Py_END_ALLOW_THREADS
-    return status;
+    ptrdiff_t portion = ((kernel->grain + 1) * FIRST_GRAINS / 64 + 1) * 64 * threads, done = 0;
+    int status = 0;
+    for (;;) {
+        const ptrdiff_t count = n - done < portion ? n - done : portion;
+        const Job rest = from_state(job, done);
+        Py_BEGIN_ALLOW_THREADS
+        const double start = seconds();
+        status |= run_portion(&rest, count, threads);
+        const double taken = seconds() - start;
+        if (taken < SHORT_PORTION && portion < n) portion *= 2;
+        if (taken > LONG_PORTION && portion > 64) portion = portion / 128 * 64;
+        Py_END_ALLOW_THREADS
+        done += count;
+        if (done == n) return status;
+        if (PyErr_CheckSignals()) return INTERRUPTED;
+    }
 }
 
 /* ---- Kernel ----------------------------------------------------------------------------------------------------- */
@@ -108,30 +186,41 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!O!nO!O!pin:Kernel", names, &library, &PyLong_Type, &one,
             &PyLong_Type, &batch, &work, &PyTuple_Type, &sizes, &PyTuple_Type, &shape, &single, &threads, &grain))
         return NULL;
+    if (work < 0 || work > PY_SSIZE_T_MAX - 2 * ALIGNMENT) return PyErr_Format(PyExc_ValueError, "work is %zd bytes", work);
     Kernel *self = (Kernel *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->one = (one_function)PyLong_AsVoidPtr(one);
-    self->batch = (batch_function)PyLong_AsVoidPtr(batch);
+    self->batch = PyErr_Occurred() ? NULL : (batch_function)PyLong_AsVoidPtr(batch);
+    if (!self->one || !self->batch) {
+        Py_DECREF(self);
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a function of the kernel has no address");
+    }
     self->work = (size_t)work;
     self->type = single ? NPY_FLOAT : NPY_DOUBLE;
     self->threads = threads;
-    self->grain = grain > 0 ? grain : 1;
+    self->grain = grain > 0 ? grain : 0;
     self->inputs = read_sizes(sizes, self->size, INPUTS, "inputs");
     self->dimensions = self->inputs < 0 ? -1 : read_sizes(shape, self->shape, DIMENSIONS, "dimensions");
+    self->entries = 1;
+    for (int k = 0; k < self->dimensions; k++) {
+        if (self->shape[k] && self->entries > MOST_ENTRIES / self->shape[k]) {
+            PyErr_Format(PyExc_ValueError, "a result has too many entries");
+            self->dimensions = -1;
+        } else
+            self->entries *= self->shape[k];
+    }
     self->scratch = self->dimensions < 0 ? NULL : aligned(self->work);
     if (PyErr_Occurred() || !self->scratch) {
         Py_DECREF(self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    self->entries = 1;
-    for (int k = 0; k < self->dimensions; k++) self->entries *= self->shape[k];
     self->library = Py_NewRef(library);
     return (PyObject *)self;
 }
 
 static void kernel_dealloc(Kernel *self)
 {
-    free(self->scratch);
+    release(self->scratch);
     Py_XDECREF(self->library);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -168,7 +257,8 @@ static PyObject *kernel_run(Kernel *self, PyObject *const *arguments, Py_ssize_t
         if (k < self->inputs) job.in[k] = PyArray_BYTES(array);
     }
     if (!good) return PyErr_Format(PyExc_ValueError, "arrays do not have the shapes and types of this kernel");
-    const int status = dimensions == 1 ? self->one((const void *const *)job.in, job.out, self->scratch) : run_batch(&job, n);
+    const int status = dimensions == 1 ? run_one(&job) : run_batch(&job, n);
+    if (status & INTERRUPTED) return NULL;
     if (status & NO_MEMORY) return PyErr_NoMemory();
     return PyBool_FromLong(!status);
 }
@@ -192,15 +282,33 @@ static PyTypeObject KernelType = {
 
 /* ---- Function --------------------------------------------------------------------------------------------------- */
 
+/* What a Function is bound to. A call holds its references. */
+typedef struct {
+    Kernel *kernel;       /* NULL until there is one */
+    PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
+    PyObject *quaternions; /* bytes: where each quaternion of the first input begins, as npy_intp */
+    int rows;             /* whether batches are rows, (N, size), or columns, (size, N) */
+} Binding;
+
+static void hold(const Binding *binding)
+{
+    Py_XINCREF(binding->kernel);
+    Py_XINCREF(binding->parameters);
+    Py_XINCREF(binding->quaternions);
+}
+
+static void let_go(const Binding *binding)
+{
+    Py_XDECREF(binding->kernel);
+    Py_XDECREF(binding->parameters);
+    Py_XDECREF(binding->quaternions);
+}
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    Kernel *kernel;       /* NULL until there is one */
     PyObject *general;
-    PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
-    int rows;             /* whether batches are rows, (N, size), or columns, (size, N) */
-    int quaternions;      /* how many there are in the first input, and where each begins */
-    npy_intp *quaternion;
+    Binding binding;
 } Function;
 
 typedef struct {
@@ -238,24 +346,7 @@ static int apart(const Job *job, PyObject *result, npy_intp n)
     return 1;
 }
 
-#define SQUARE(first, pitch) ((double)(first)[0] * (first)[0] + (double)(first)[pitch] * (first)[pitch] + \
-    (double)(first)[2 * pitch] * (first)[2 * pitch] + (double)(first)[3 * pitch] * (first)[3 * pitch])
-
-/* Whether every quaternion of the first input is of unit length, to six digits; one that is not finite passes. */
-static int of_unit_length(const Function *self, const Job *job, npy_intp n)
-{
-    const ptrdiff_t pitch = job->pitch[0];
-    for (npy_intp i = 0; i < n; i++)
-        for (int k = 0; k < self->quaternions; k++) {
-            const npy_intp first = i * job->step[0] + self->quaternion[k] * pitch;
-            const double square = self->kernel->type == NPY_DOUBLE ? SQUARE((const double *)job->in[0] + first, pitch)
-                                                                   : SQUARE((const float *)job->in[0] + first, pitch);
-            if (square - 1.0 > UNIT || square - 1.0 < -UNIT) return 0;
-        }
-    return 1;
-}
-
-/* The options among the keywords; 0 where there are others. */
+/* The options among the keywords; 0 where there are others, or a `check` that is no truth value. */
 static int read_options(PyObject *keywords, PyObject *const *values, Options *options)
 {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); k++) {
@@ -265,14 +356,15 @@ static int read_options(PyObject *keywords, PyObject *const *values, Options *op
         else if (name == name_of_parameters) options->parameters = values[k];
         else return 0;
     }
-    return 1;
+    return options->check == Py_True || options->check == Py_False;
 }
 
 /* The result, or NULL where the general function must answer. */
-static PyObject *quick_call(const Function *self, PyObject *const *inputs, const Options *options)
+static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const Options *options)
 {
     const Kernel *kernel = self->kernel;
     const int given_apart = self->parameters != Py_None, state = kernel->inputs - given_apart;
+    const int check = options->check == Py_True;
     if (options->parameters != Py_None && !given_apart) return NULL;
     PyObject *last = options->parameters == Py_None ? self->parameters : options->parameters, *out = options->out;
     if (!PyArray_CheckExact(inputs[0])) return NULL;
@@ -294,7 +386,10 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
     }
     job.step[kernel->inputs] = columns ? 1 : kernel->entries;
     job.pitch[kernel->inputs] = columns ? n : 1;
-    if (self->quaternions && PyObject_IsTrue(options->check) && !of_unit_length(self, &job, n)) return NULL;
+    if (check) {
+        job.quaternion = (const npy_intp *)PyBytes_AS_STRING(self->quaternions);
+        job.quaternions = PyBytes_GET_SIZE(self->quaternions) / (npy_intp)sizeof(npy_intp);
+    }
     npy_intp shape[DIMENSIONS + 1];
     const int result_dimensions = kernel->dimensions + batch;
     for (int k = 0; k < kernel->dimensions; k++) shape[k + entry] = kernel->shape[k];
@@ -307,8 +402,8 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
     else
         return NULL;
     job.out = PyArray_BYTES((PyArrayObject *)out);
-    const int status = dimensions == 1 ? kernel->one((const void *const *)job.in, job.out, kernel->scratch) : run_batch(&job, n);
-    if (status && ((status & NO_MEMORY) || PyObject_IsTrue(options->check))) {
+    const int status = dimensions == 1 ? run_one(&job) : run_batch(&job, n);
+    if ((status & ~NOT_FINITE) || (status && check)) {
         Py_DECREF(out);
         return NULL;
     }
@@ -318,10 +413,13 @@ static PyObject *quick_call(const Function *self, PyObject *const *inputs, const
 static PyObject *function_call(PyObject *object, PyObject *const *arguments, size_t count, PyObject *keywords)
 {
     const Function *self = (const Function *)object;
-    const Py_ssize_t state = self->kernel ? self->kernel->inputs - (self->parameters != Py_None) : 0;
+    const Binding binding = self->binding;
+    const Py_ssize_t state = binding.kernel ? binding.kernel->inputs - (binding.parameters != Py_None) : 0;
     Options options = {Py_None, Py_None, Py_True};
     if (PyVectorcall_NARGS(count) == state && state && (!keywords || read_options(keywords, arguments + state, &options))) {
-        PyObject *result = quick_call(self, arguments, &options);
+        hold(&binding);
+        PyObject *result = quick_call(&binding, arguments, &options);
+        let_go(&binding);
         if (result || PyErr_Occurred()) return result;
     }
     return PyObject_Vectorcall(self->general, arguments, count, keywords);
@@ -342,7 +440,6 @@ static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject 
     if (!self) return NULL;
     self->vectorcall = function_call;
     self->general = Py_NewRef(general);
-    self->parameters = Py_NewRef(Py_None);
     return (PyObject *)self;
 }
 
@@ -354,17 +451,15 @@ static int function_traverse(Function *self, visitproc visit, void *arg)
 
 static int function_clear(Function *self)
 {
-    Py_CLEAR(self->general);
+    Py_XSETREF(self->general, Py_NewRef(Py_None)); /* it may still be called by what is cleared later */
     return 0;
 }
 
 static void function_dealloc(Function *self)
 {
     PyObject_GC_UnTrack(self);
-    Py_XDECREF(self->kernel);
     Py_XDECREF(self->general);
-    Py_XDECREF(self->parameters);
-    PyMem_Free(self->quaternion);
+    let_go(&self->binding);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -418,20 +513,18 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
             &PyTuple_Type, &quaternions))
         return NULL;
     const Py_ssize_t count = quaternions ? PyTuple_GET_SIZE(quaternions) : 0;
-    npy_intp *first = count ? PyMem_Calloc((size_t)count, sizeof *first) : NULL;
-    if (count && !first) return PyErr_NoMemory();
+    PyObject *places = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(npy_intp));
+    if (!places) return NULL;
+    npy_intp *first = (npy_intp *)PyBytes_AS_STRING(places);
     int good = !count || read_sizes(quaternions, first, (int)count, "quaternions") >= 0;
-    for (Py_ssize_t k = 0; good && k < count; k++) good = first[k] + 4 <= ((Kernel *)kernel)->size[0];
+    for (Py_ssize_t k = 0; good && k < count; k++) good = first[k] <= ((Kernel *)kernel)->size[0] - 4;
     if (!good) {
-        PyMem_Free(first);
+        Py_DECREF(places);
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a quaternion lies outside of the first input");
     }
-    PyMem_Free(function->quaternion);
-    function->quaternion = first;
-    function->quaternions = (int)count;
-    Py_XSETREF(function->kernel, (Kernel *)Py_NewRef(kernel));
-    Py_XSETREF(function->parameters, Py_NewRef(parameters));
-    function->rows = rows;
+    const Binding former = function->binding;
+    function->binding = (Binding){(Kernel *)Py_NewRef(kernel), Py_NewRef(parameters), places, rows};
+    let_go(&former);
     Py_RETURN_NONE;
 }
 

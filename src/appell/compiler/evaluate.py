@@ -6,10 +6,11 @@ An `Evaluator` joins a provider (which functions, `appell.compiler.provider`) an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,16 +38,19 @@ class ActiveKernel:
     kernel: Kernel
     interpreted: int | None = None
 
+    @property
+    def worth_compiling(self) -> bool:
+        return self.interpreted is not None and self.interpreted >= COMPILE_AFTER_STATES
+
 
 class Evaluator(dict[tuple, "Function"]):
     """The functions of one robot: `evaluator[function, method](inputs, gravity, external_forces, parameters, out, check)`.
 
     Keys are `(function, method)` or `(function, method, frame, reference)` of a `FunctionSpec`. Functions are made when they are
-    first used and then kept.
+    first used and then kept. Threads may share an evaluator: each kernel is built once.
 
     Attributes:
         owner: the object whose methods call these functions; plain calls of them may bypass Python (`fast_path`).
-        programs: other compiled code of the robot by name, such as rollouts.
     """
 
     def __init__(self, provider: Provider, options: Options, owner: object = None) -> None:
@@ -56,30 +60,41 @@ class Evaluator(dict[tuple, "Function"]):
         self.target: Target = getattr(import_module(module), name)(options)
         self.quaternions = provider.quaternions
         self.ready: dict[tuple, ActiveKernel] = {}
-        self.programs: dict[object, Any] = {}
+        self.programs: dict[Hashable, Any] = {}
+        self.locks: dict[Hashable, Lock] = {}
 
     def __missing__(self, key: tuple) -> Function:
-        self[key] = function = Function(self, key)
-        return function
+        return self.setdefault(key, Function(self, key))
+
+    def program(self, name: Hashable, build: Callable[[], Any]) -> Any:
+        """Other compiled code of the robot, such as a rollout: built when it is first asked for."""
+        with self.locks.setdefault(name, Lock()):
+            if name not in self.programs:
+                self.programs[name] = build()
+        return self.programs[name]
 
     def kernel(self, spec: FunctionSpec) -> ActiveKernel:
         """What computes a spec: compiled code if it is in the cache or compiling pays, else the interpreter."""
         place = (self.target.place, spec)
         active = self.ready.get(place)
-        if active is None:
-            signature = self.provider.signature(spec)
-            kernel = self.target.cached(self.provider, spec, signature)
-            if kernel is None and self.options.eager:
-                kernel = self.target.build(self.provider, spec, signature)
-            if kernel is None:
-                active = ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
-            else:
-                active = ActiveKernel(signature, kernel)
-            self.ready[place] = active
-        elif active.interpreted is not None and active.interpreted >= COMPILE_AFTER_STATES:
-            active.kernel = self.target.build(self.provider, spec, active.signature) or active.kernel
-            active.interpreted = None
+        if active is None or active.worth_compiling:
+            with self.locks.setdefault(place, Lock()):
+                active = self.ready.get(place)
+                if active is None:
+                    active = self.ready[place] = self._first_kernel(spec)
+                elif active.worth_compiling:
+                    kernel = self.target.build(self.provider, spec, active.signature) or active.kernel
+                    active = self.ready[place] = ActiveKernel(active.signature, kernel)
         return active
+
+    def _first_kernel(self, spec: FunctionSpec) -> ActiveKernel:
+        signature = self.provider.signature(spec)
+        kernel = self.target.cached(self.provider, spec, signature)
+        if kernel is None and self.options.eager:
+            kernel = self.target.build(self.provider, spec, signature)
+        if kernel is None:
+            return ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
+        return ActiveKernel(signature, kernel)
 
     @cached_property
     def parameters(self) -> np.ndarray:

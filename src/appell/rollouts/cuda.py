@@ -150,12 +150,11 @@ def _kernel(dyn: CompiledRobot, plan: RolloutPlan) -> Any:
     rule = INTEGRATORS[plan.integrator]
     rate = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[0]
     key = digest("rollout", rate, rule.name, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
-    kernels = dyn.functions.programs
-    place = (cupy().cuda.Device().id, key)
-    if place not in kernels:
-        built = module(key, lambda: source(dyn, plan, rule), dyn.options.dtype)
-        kernels[place] = built.get_function("appell_rollout")
-    return kernels[place]
+
+    def build() -> Any:
+        return module(key, lambda: source(dyn, plan, rule), dyn.options.dtype).get_function("appell_rollout")
+
+    return dyn.functions.program((cupy().cuda.Device().id, key), build)
 
 
 def _refuse_bad(plan: RolloutPlan) -> None:

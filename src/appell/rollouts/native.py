@@ -61,14 +61,13 @@ def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
     rule = INTEGRATORS[plan.integrator]
     rate = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[0]
     name = builder.name("rollout", rate, rule.name, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
-    known = dyn.functions.programs
-    if name not in known:
+
+    def build() -> Library | None:
         found = builder.cached(name)
-        if found is None:
-            text = source(dyn, plan, rule, builder.target.lanes(dyn.options.dtype))
-            found = None if text is None else builder.compiled(name, text)
-        known[name] = found
-    return known[name]
+        text = None if found else source(dyn, plan, rule, builder.target.lanes(dyn.options.dtype))
+        return builder.compiled(name, text) if text else found
+
+    return dyn.functions.program(name, build)
 
 
 def _in_one_call(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,69 @@
+"""Threads that make the first calls of freshly compiled robots: `python thread_rounds.py ROUNDS`.
+
+A round has eight threads that share a robot and compute until another one has bound its function to ten kernels, one after
+the other. Every result is compared with that of a single thread. Run by the tests, and with more rounds under the thread
+sanitizer (`.ci/sanitize`).
+"""
+
+import sys
+import threading
+import time
+
+import numpy as np
+
+import appell
+from appell import _native
+from appell.algorithms.function_spec import FunctionSpec
+
+THREADS = 8
+KERNELS = 10
+STATES = 4000  # enough for calls without the lock of the interpreter
+SPEC = FunctionSpec("inverse_dynamics")
+
+
+def main(rounds: int) -> None:
+    sys.setswitchinterval(1e-6)
+    robot = appell.load("puma560")
+    rng = np.random.default_rng(1)
+    state = tuple(rng.uniform(-1, 1, (STATES, 6)) for _ in range(3))
+    expected = appell.compile(robot).inverse_dynamics(*state)
+    for k in range(rounds):
+        failures = one_round(robot, state, expected)
+        if failures:
+            raise SystemExit(f"round {k}: {failures[0]}")
+    print(f"{rounds} rounds")
+
+
+def one_round(robot, state, expected) -> list[str]:
+    """What went wrong."""
+    dyn, spare = appell.compile(robot), [appell.compile(robot).functions.kernel(SPEC).kernel for _ in range(KERNELS)]
+    failures, used, bound, begin = [], set(), threading.Event(), threading.Barrier(THREADS + 1)
+
+    def compute() -> None:
+        begin.wait()
+        while True:
+            if not np.array_equal(dyn.inverse_dynamics(*state), expected):
+                failures.append("a wrong result")
+            used.add(dyn.functions.kernel(SPEC).kernel)
+            if bound.is_set():
+                return
+
+    def bind() -> None:
+        begin.wait()
+        while spare and _native.bind is not None:
+            time.sleep(1e-4)
+            _native.bind(dyn.inverse_dynamics, spare.pop(), None, True)
+        bound.set()
+
+    threads = [threading.Thread(target=target) for target in (*[compute] * THREADS, bind)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(used) != 1:
+        failures.append(f"{len(used)} kernels for one function")
+    return failures
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
