@@ -13,7 +13,7 @@ import pytest
 
 import appell
 from appell.cli import COMMANDS, main, parser
-from appell.cli.common import add_dtype, add_renamed_option
+from appell.cli.common import add_dtype, add_renamed_options
 from appell.cli.completion import SCRIPTS, completions
 from appell.cli.surfaces import parse_surface
 
@@ -93,8 +93,7 @@ def test_former_options_act_as_the_new_ones(words, values, capsys: pytest.Captur
     options.add_argument("--item", action="append", nargs="+", default=[], dest="items")
     options.add_argument("--flag", action="store_true")
     add_dtype(options)
-    for old, new in (("--old", "--new"), ("--thing", "--item"), ("--switch", "--flag")):
-        add_renamed_option(group, old, new)
+    add_renamed_options(group, {"--old": "--new", "--thing": "--item", "--switch": "--flag"})
     parsed = vars(options.parse_args(words))
     assert {name: parsed[name] for name in values} == values
     former = [word for word in words if word in ("--old", "--thing", "--switch", "--float")]

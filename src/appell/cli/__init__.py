@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from appell.cli import bench, check, completion, control, demo, export, identify, info, reproduce, simulate, sweep, view
-from appell.cli.common import FAILED
+from appell.cli.common import FAILED, OK, add_json, add_robot
 from appell.errors import AppellError
 from appell.version import __version__
 
@@ -47,14 +47,18 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         own = commands.add_parser(command.name, help=command.help, description=command.help)
+        if command.robot:
+            add_robot(own)
         command.add_arguments(own)
+        if command.json:
+            add_json(own)
         own.set_defaults(run=command.run, parser=top)
     return top
 
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        return arguments.run(arguments)
+        return arguments.run(arguments) or OK
     except BrokenPipeError:  # as in `appell info panda.urdf | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED

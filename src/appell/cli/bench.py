@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from appell.cli.common import OK, Command, add_json, print_result
+from appell.cli.common import Command, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,17 +17,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of ur5.urdf and panda.urdf; without them only built-in robots are measured",
     )  # fmt: skip
     parser.add_argument("--docs", type=Path, metavar="FILE", help="also write the tables as a Markdown page")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from appell.files import write_text
     from appell_lab.bench import CASES, bench
     from appell_lab.bench.contest import Settings
 
     if arguments.list:
         print_result(arguments, "\n".join(CASES), {"cases": list(CASES)})
-        return OK
+        return
     settings = Settings(
         arguments.robots, quick=arguments.quick, **({"rounds": 5, "sample": 0.005} if arguments.quick else {})
     )
@@ -35,7 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.docs:
         write_text(arguments.docs, report.markdown())
     print_result(arguments, report, report.as_dict())
-    return OK
 
 
 COMMAND = Command("bench", "measure speed and memory, compared with Pinocchio and MuJoCo", add_arguments, run)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from appell.cli.common import FAILED, OK, Command, add_json, print_result
+from appell.cli.common import FAILED, Command, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="URDF or MJCF file, or the name of a built-in robot")
     parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest consistent description")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int | None:
     """Print the report; the exit code is 1 if errors remain."""
     import appell
 
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         data["fixed"] = arguments.fix
         text += f"\nwritten: {arguments.fix}"
     print_result(arguments, text, data)
-    return FAILED if report.errors and not arguments.fix else OK
+    return FAILED if report.errors and not arguments.fix else None
 
 
 COMMAND = Command("check", "list all defects of a robot description, or repair it", add_arguments, run)

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 OK, FAILED, USAGE = 0, 1, 2
 """Exit codes: success, failure or errors found, wrong command line."""
-ROBOT_HELP = "URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)"
+LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
+"""Control laws with gains."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,17 @@ class Command:
     Attributes:
         help: one line for the list of commands.
         add_arguments: declares its arguments.
-        run: does the work and returns the exit code. Heavy imports belong inside it, so that `appell --help` is fast.
+        run: does the work and returns the exit code, None for success. Heavy imports belong inside it, so that
+            `appell --help` is fast.
+        robot, json: whether it has the options of `add_robot` (before its own), and of `add_json`.
     """
 
     name: str
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    run: Callable[[argparse.Namespace], int | None]
+    robot: bool = False
+    json: bool = True
 
 
 # --- options --------------------------------------------------------------------------------------------------------------
@@ -44,14 +49,11 @@ class Command:
 
 def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     """The argument `robot` and the options `--base` and `--mimic`, as of `appell.load`."""
-    parser.add_argument("robot", help=ROBOT_HELP, nargs=nargs)
-    parser.add_argument(
-        "--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)"
-    )
-    parser.add_argument(
-        "--mimic", choices=("couple", "ignore"), default="couple",
-        help="mimic joints: coupled to their leaders, or independent (default: couple)",
-    )  # fmt: skip
+    add = parser.add_argument
+    add("robot", nargs=nargs, help="URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)")
+    add("--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)")
+    mimic = "mimic joints: coupled to their leaders, or independent (default: couple)"
+    add("--mimic", choices=("couple", "ignore"), default="couple", help=mimic)
 
 
 def load_robot(arguments: argparse.Namespace) -> Robot:
@@ -83,10 +85,9 @@ def function_names(arguments: argparse.Namespace) -> list[str]:
 
 def add_dtype(parser: argparse.ArgumentParser) -> None:
     """The option `--dtype`."""
-    parser.add_argument(
-        "--dtype", choices=("float64", "float32"), default="float64", help="number type (default: %(default)s)"
-    )
-    add_renamed_option(parser, "--float", "--dtype", value="float32")
+    types = ("float64", "float32")
+    parser.add_argument("--dtype", choices=types, default="float64", help="number type (default: %(default)s)")
+    add_renamed_options(parser, {"--float": "--dtype float32"})
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +98,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_result(arguments: argparse.Namespace, text: object, data: dict[str, Any]) -> None:
     """Print the result as text, or as JSON with `--json`."""
     print(json.dumps(data, indent=2) if arguments.json else text)
+
+
+def write_files(arguments: argparse.Namespace, **writers: Callable[[str], Any]) -> list[str]:
+    """Write the files of the options that are given, each by its function; returns their names."""
+    files = {option: path for option in writers if (path := getattr(arguments, option))}
+    for option, path in files.items():
+        writers[option](path)
+    return list(files.values())
 
 
 # --- former options -------------------------------------------------------------------------------------------------------
@@ -115,22 +124,22 @@ class _FormerOption(argparse.Action):
 
     def __call__(self, parser, namespace, values, option_string=None) -> None:
         new = self.renamed.option_strings[0] + ("" if self.value is None else f" {self.value}")
-        print(
-            f"appell: warning: {option_string} is now {new}; the former option goes with the next release.",
-            file=sys.stderr,
-        )
+        warning = f"{option_string} is now {new}; the former option goes with the next release."
+        print(f"appell: warning: {warning}", file=sys.stderr)
         self.renamed(parser, namespace, values if self.value is None else self.value, option_string)
 
 
-def add_renamed_option(parser: argparse._ActionsContainer, old: str, new: str, value: str | None = None) -> None:
-    """Accept the former option `old` for `new`, without showing it in help texts, with one line of warning on stderr.
+def add_renamed_options(parser: argparse._ActionsContainer, new_names: Mapping[str, str]) -> None:
+    """Accept former options, without showing them in help texts, each with one line of warning on stderr.
 
     Args:
-        parser: a parser, or a group of it, to which `new` has been added before.
-        value: for a former flag, the value of `new` that it stands for, such as float32 for `--float`.
+        parser: a parser, or a group of it, to which the present options have been added before.
+        new_names: the present option of each former one; with a value where the former one was a flag for that.
     """
-    action = parser._option_string_actions[new]
-    parser.add_argument(old, dest=action.dest, action=_FormerOption, renamed=action, value=value)
+    for old, new in new_names.items():
+        option, _, value = new.partition(" ")
+        action = parser._option_string_actions[option]
+        parser.add_argument(old, dest=action.dest, action=_FormerOption, renamed=action, value=value or None)
 
 
 # --- values ---------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.cli.common import OK, Command
+from appell.cli.common import Command
 
 
 class Completions(NamedTuple):
@@ -24,9 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = 'For bash, add to ~/.bashrc:  eval "$(appell completion bash)"'
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     print(SCRIPTS[arguments.shell](completions(arguments.parser)))
-    return OK
 
 
 def completions(parser: argparse.ArgumentParser) -> dict[str, Completions]:
@@ -115,4 +114,4 @@ def _quoted(text: str) -> str:
 
 SCRIPTS: dict[str, Callable[[dict[str, Completions]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
-COMMAND = Command("completion", "print a completion script for bash, zsh or fish", add_arguments, run)
+COMMAND = Command("completion", "print a completion script for bash, zsh or fish", add_arguments, run, json=False)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import appell
 from appell.cli.common import (
     FAILED,
-    OK,
+    LAWS,
     Command,
     add_dtype,
     add_json,
-    add_renamed_option,
+    add_renamed_options,
     add_robot,
     load_robot,
     print_result,
+    write_files,
 )
 from appell.errors import ArgumentError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from appell.control.hardware.record import Cycle
     from appell.robot.robot import Robot
 
-LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
 """Default gains: 20 rad/s, critically damped. [1/s², 1/s, 1/s³]"""
 
@@ -37,63 +37,52 @@ REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_run(actions.add_parser("run", help="run the open controller on Valera's line"))
-    add_plant(
-        actions.add_parser("plant", help="start the simulated robot as a process, for `run` or your own controller")
-    )
+    plant = "start the simulated robot as a process, for `run` or your own controller"
+    add_plant(actions.add_parser("plant", help=plant))
     add_export(actions.add_parser("export", help="write a controller as a C step function"))
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     add_law(parser)
-    parser.add_argument(
-        "--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)"
-    )
-    parser.add_argument("--virtual-time", action="store_true", help="virtual instead of real time, as fast as possible")
-    parser.add_argument("--port", type=int, help="port of a running `appell control plant` (default: start one)")
-    parser.add_argument(
-        "--mass-scale", type=float, default=1.0, metavar="F", help="ratio of model masses to true masses (default: 1)"
-    )
-    parser.add_argument(
-        "--max-lateness", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)"
-    )
-    parser.add_argument(
-        "--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it"
-    )
+    add = parser.add_argument
+    add("--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)")
+    add("--virtual-time", action="store_true", help="virtual instead of real time, as fast as possible")
+    add("--port", type=int, help="port of a running `appell control plant` (default: start one)")
+    add("--mass-scale", type=float, default=1.0, metavar="F", help="ratio of model masses to true masses (default: 1)")
+    add("--max-lateness", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)")
+    add("--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it")
     add_fault(parser)
-    parser.add_argument("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
+    add("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
     add_json(parser)
-    for old, new in (("--virtual", "--virtual-time"), ("--masses", "--mass-scale"), ("--late", "--max-lateness")):
-        add_renamed_option(parser, old, new)
+    former = {"--virtual": "--virtual-time", "--masses": "--mass-scale", "--late": "--max-lateness"}
+    add_renamed_options(parser, former)
     parser.set_defaults(act=run_controller)
 
 
 def add_plant(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--robot", default="puma560", help="file or built-in name (default: %(default)s)")
-    parser.add_argument("--virtual-time", type=float, metavar="HZ", help="virtual time: one period per reading")
-    parser.add_argument(
-        "--watchdog", type=float, default=0.5, metavar="S", help="time without outputs that stops it (default: 0.5 s)"
-    )
-    parser.add_argument("--start", default=",".join(map(str, REST)), help="joint angles [rad], separated by commas")
+    add = parser.add_argument
+    add("--robot", default="puma560", help="file or built-in name (default: %(default)s)")
+    add("--virtual-time", type=float, metavar="HZ", help="virtual time: one period per reading")
+    add("--watchdog", type=float, default=0.5, metavar="S", help="time without outputs that stops it (default: 0.5 s)")
+    add("--start", default=",".join(map(str, REST)), help="joint angles [rad], separated by commas")
     add_fault(parser)
-    parser.add_argument("--ground-truth", metavar="FILE", help="write the true motion (.npz)")
-    add_renamed_option(parser, "--virtual", "--virtual-time")
-    add_renamed_option(parser, "--truth", "--ground-truth")
+    add("--ground-truth", metavar="FILE", help="write the true motion (.npz)")
+    add_renamed_options(parser, {"--virtual": "--virtual-time", "--truth": "--ground-truth"})
     parser.set_defaults(act=run_plant)
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_law(parser)
-    parser.epilog = (
-        "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
-    )
+    units = "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
+    parser.epilog = units
     parser.add_argument("--effort-limit", type=float, help="effort limit of all joints [N m, N]")
     add_dtype(parser)
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
     parser.add_argument("--prefix", help="prefix of all names and files (default: names of the robot and the law)")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")
     add_json(parser)
-    add_renamed_option(parser, "--limit", "--effort-limit")
+    add_renamed_options(parser, {"--limit": "--effort-limit"})
     parser.set_defaults(act=run_export)
 
 
@@ -105,16 +94,15 @@ def add_law(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fault(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--fault", action="append", default=[], help="fault to inject: overheat:2@1.5, encoder:3@4, die@2, hang@2"
-    )
+    faults = "fault to inject: overheat:2@1.5, encoder:3@4, die@2, hang@2"
+    parser.add_argument("--fault", action="append", default=[], help=faults)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int | None:
     return arguments.act(arguments)
 
 
-def run_controller(arguments: argparse.Namespace) -> int:
+def run_controller(arguments: argparse.Namespace) -> int | None:
     from appell.control.hardware.clock import set_realtime_priority
 
     robot = appell.load("puma560")
@@ -125,26 +113,23 @@ def run_controller(arguments: argparse.Namespace) -> int:
     controller = make_controller(arguments, model, reference, inertia)
     if arguments.priority and not set_realtime_priority(arguments.priority):
         print("appell: warning: the system did not grant real-time priority.", file=sys.stderr)
-    display = None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate)
+    virtual = arguments.virtual_time
+    rate, port = arguments.rate if virtual else None, arguments.port
     result = appell.control.run(
         controller,
-        appell.control.SimulatedCard(
-            rate=arguments.rate if arguments.virtual_time else None, faults=arguments.fault, port=arguments.port
-        ),
+        appell.control.SimulatedCard(rate=rate, faults=arguments.fault, port=port),
         duration=arguments.duration,
-        clock=appell.control.StepClock() if arguments.virtual_time else appell.control.RealClock(),
+        clock=appell.control.StepClock() if virtual else appell.control.RealClock(),
         limits=appell.control.SafetyLimits(lateness=1e-3 * arguments.max_lateness),
-        callback=display,
+        callback=None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate),
     )
-    texts = [str(result.table()), str(result.timing_table())]
-    if arguments.plot:
-        result.plot(arguments.plot)
-        texts.append(f"written: {arguments.plot}")
+    written = [f"written: {path}" for path in write_files(arguments, plot=result.plot)]
+    texts = [str(result.table()), str(result.timing_table()), *written]
     print_result(arguments, "\n\n".join(texts), {**result.as_dict(), "picture": arguments.plot})
-    return OK if result.ok else FAILED
+    return None if result.ok else FAILED
 
 
-def run_plant(arguments: argparse.Namespace) -> int:
+def run_plant(arguments: argparse.Namespace) -> None:
     from appell.control.hardware.arm import SimulatedArm, parse_fault
     from appell.control.hardware.plant import serve_arm
 
@@ -159,15 +144,13 @@ def run_plant(arguments: argparse.Namespace) -> int:
     arm = SimulatedArm(appell.load(arguments.robot), axes, start, faults)
     period = 1.0 / arguments.virtual_time if arguments.virtual_time else None
     serve_arm(arm, period, arguments.watchdog, Path(arguments.ground_truth) if arguments.ground_truth else None)
-    return OK
 
 
-def run_export(arguments: argparse.Namespace) -> int:
+def run_export(arguments: argparse.Namespace) -> None:
     robot = load_robot(arguments)
     controller = make_controller(arguments, robot, [0.0] * robot.nv)
     files = appell.control.export(controller, arguments.out, arguments.dtype, arguments.prefix, arguments.force)
     print_result(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
-    return OK
 
 
 def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any, inertia: Any = 1.0) -> Controller:
@@ -211,4 +194,6 @@ class Display:
         self.drawn = len(lines)
 
 
-COMMAND = Command("control", "run controllers against a simulated robot, or export them as C", add_arguments, run)
+COMMAND = Command(
+    "control", "run controllers against a simulated robot, or export them as C", add_arguments, run, json=False
+)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from appell.cli.common import OK, Command, add_json, print_result
+from appell.cli.common import Command, print_result
 from appell.errors import AppellError, ArgumentError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="appell_demo.png", help="file of the picture (default: %(default)s)")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     import appell
     from appell_lab.demo import demo_tables, draw_motion
 
@@ -29,7 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
     head = f"PUMA 560 of Valera et al. 2003: {robot.nv} joints, {sum(body.mass for body in robot.bodies):.6g} kg"
     data = {"robot": robot.name, "tables": [table.as_dict() for table in tables], "picture": picture}
     print_result(arguments, "\n\n".join([head, *map(str, tables), picture]), data)
-    return OK
 
 
 COMMAND = Command(

@@ -5,16 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import (
-    OK,
-    Command,
-    add_json,
-    add_renamed_option,
-    add_robot,
-    load_robot,
-    parse_number,
-    print_result,
-)
+from appell.cli.common import Command, add_renamed_options, load_robot, parse_number, print_result, write_files
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,34 +15,27 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
     add = parser.add_argument
     add("data", help="CSV file with columns t, q_JOINT and tau_JOINT of every joint, or .npz with t, q, tau")
     add("--report", metavar="OUT.html", help="write a page with tables and figures")
     add("--urdf", metavar="OUT.urdf", help="write the identified robot (with --physical)")
     add("--physical", action="store_true", help="physically consistent links; starts from the description")
-    add(
-        "--terms", default="rotor,viscous,coulomb,offset", metavar="LIST",
-        help="regressor terms besides the link inertias (default: %(default)s)",
-    )  # fmt: skip
+    terms = "regressor terms besides the link inertias (default: %(default)s)"
+    add("--terms", default="rotor,viscous,coulomb,offset", metavar="LIST", help=terms)
     add("--coupling", metavar="A,B", help="two joints whose velocities add up at one motor")
-    add(
-        "--torque-constants",
-        metavar="LIST",
-        help="one per joint, separated by commas: tau = constant * recorded [N m/A]",
-    )
+    constants = "one per joint, separated by commas: tau = constant * recorded [N m/A]"
+    add("--torque-constants", metavar="LIST", help=constants)
     add("--width", type=float, default=0.05, help="velocity over which Coulomb friction is smoothed [rad/s, m/s]")
     add("--cutoff", type=float, help="cut-off of the zero-phase filter [Hz] (default: from the spectrum)")
     add("--decimation", type=int, metavar="N", help="keep one sample in N")
     add("--solver", default="qr", help="qr, svd, pinv or ridge (default: %(default)s)")
     add("--weights", default="iterated", help="equal, residual, iterated or robust (default: %(default)s)")
     add("--holdout-every", type=int, default=5, metavar="N", help="predict one half second in N (default: %(default)s)")
-    for old, new in (("--columns", "--terms"), ("--gains", "--torque-constants"), ("--hold-out", "--holdout-every")):
-        add_renamed_option(parser, old, new)
-    add_json(parser)
+    former = {"--columns": "--terms", "--gains": "--torque-constants", "--hold-out": "--holdout-every"}
+    add_renamed_options(parser, former)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Identify, print the tables, write the files."""
     import appell
     from appell.identification import Estimator, Filtering, Holdout
@@ -68,13 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         physical=arguments.physical,
         holdout=Holdout(arguments.holdout_every),
     )
-    if arguments.report:
-        fit.report(arguments.report)
-    if arguments.urdf:
-        fit.to_urdf(arguments.urdf)
-    written = [path for path in (arguments.report, arguments.urdf) if path]
+    written = write_files(arguments, report=fit.report, urdf=fit.to_urdf)
     print_result(arguments, "\n\n".join([str(fit), *(f"written: {path}" for path in written)]), _data(fit, written))
-    return OK
 
 
 def _terms(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorTerm]:
@@ -128,4 +107,4 @@ def _data(fit: Identification, written: list[str]) -> dict[str, Any]:
     }
 
 
-COMMAND = Command("identify", "identify a robot's parameters from recorded motion", add_arguments, run)
+COMMAND = Command("identify", "identify a robot's parameters from recorded motion", add_arguments, run, robot=True)

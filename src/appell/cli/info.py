@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import OK, Command, add_json, add_robot, load_robot, print_result
+from appell.cli.common import Command, add_robot, load_robot, print_result
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -19,14 +19,13 @@ COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, nargs="?")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     if arguments.robot is None:
         table = built_in_table()
         print_result(arguments, table, table.as_dict())
-        return OK
+        return
     robot = load_robot(arguments)
     tree = robot.spanning_tree
     tables = (body_table(tree), joint_table(tree, robot.first_coordinates), *loop_tables(robot), count_table(robot))
@@ -40,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
         "tables": [table.as_dict() for table in tables],
     }  # fmt: skip
     print_result(arguments, "\n\n".join([head, *map(str, tables)]), data)
-    return OK
 
 
 def built_in_table() -> Table:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from appell.cli.common import OK, Command, add_json, print_result
+from appell.cli.common import Command, print_result
 from appell.errors import AppellError
 
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures", metavar="FOLDER", default="appell_figures", help="folder of the figures (default: %(default)s)"
     )
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from appell.progress import progress
     from appell_lab.reproduce import PAPERS, reproduce
 
@@ -39,14 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html:
         paths = [str(path) for path in write(results, arguments.paper, arguments.html)]
         print_result(arguments, "\n".join(f"written: {path}" for path in paths), {"files": paths})
-        return OK
+        return
     texts, data = [], []
     for result in results:
         figures = draw(result, arguments.figures)
         texts.append("\n\n".join([str(result), *figures]))
         data.append({**result.as_dict(), "figures": figures})
     print_result(arguments, "\n\n\n".join(texts), {"papers": data} if arguments.paper == ALL else data[0])
-    return OK
 
 
 def write(results: Iterable[Reproduction], paper: str, out: str) -> list[Path]:

@@ -6,16 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import (
-    OK,
-    Command,
-    add_json,
-    add_renamed_option,
-    add_robot,
-    load_robot,
-    parse_vector,
-    print_result,
-)
+from appell.cli.common import LAWS, Command, add_renamed_options, load_robot, parse_vector, print_result, write_files
 from appell.cli.surfaces import add_surfaces, surfaces_of
 from appell.errors import ArgumentError
 
@@ -23,15 +14,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from appell.robot.robot import Robot
-    from appell.simulation.trajectory import Trajectory
 
-LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 SAMPLES = 500
 """Number of samples where no period is given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
     parser.add_argument(
         "--floating", action="store_const", const="floating", dest="base", help="the same as --base floating"
     )
@@ -46,47 +34,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actuators.add_argument("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
     actuators.add_argument("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")
     actuators.add_argument("--ki", type=float, default=100.0, help="gain on its integral (default: %(default)s)")
-    actuators.add_argument(
-        "--period",
-        type=float,
-        default=1e-3,
-        metavar="S",
-        help="sample period of the control law (default: %(default)s)",
-    )
-    actuators.add_argument(
-        "--enforce-effort-limits", action="store_true", help="clip forces to the effort limits of the joints"
-    )
+    period = "sample period of the control law (default: %(default)s)"
+    actuators.add_argument("--period", type=float, default=1e-3, metavar="S", help=period)
+    clip = "clip forces to the effort limits of the joints"
+    actuators.add_argument("--enforce-effort-limits", action="store_true", help=clip)
     contact = parser.add_argument_group("contact")
     add_surfaces(contact)
-    contact.add_argument(
-        "--restitution", type=float, default=1.0, metavar="E", help="from 0 to 1 (default: %(default)s)"
-    )
-    contact.add_argument(
-        "--contact-points",
-        nargs="+",
-        metavar="BODY",
-        help="bodies whose origins touch surfaces (default: joints and tips)",
-    )
+    restitution = "from 0 to 1 (default: %(default)s)"
+    contact.add_argument("--restitution", type=float, default=1.0, metavar="E", help=restitution)
+    points = "bodies whose origins touch surfaces (default: joints and tips)"
+    contact.add_argument("--contact-points", nargs="+", metavar="BODY", help=points)
     integration = parser.add_argument_group("integration")
     integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
-    integration.add_argument(
-        "--dt", type=float, metavar="S", help="step of semi_implicit_euler, rk4 and midpoint (default: 0.001)"
-    )
+    step = "step of semi_implicit_euler, rk4 and midpoint (default: 0.001)"
+    integration.add_argument("--dt", type=float, metavar="S", help=step)
     results = parser.add_argument_group("results")
     results.add_argument("--sample-period", type=float, metavar="S", help=f"(default: duration / {SAMPLES})")
     results.add_argument("--out", metavar="FILE", help="write the motion as .npz, for appell.Trajectory.load")
     results.add_argument("--csv", metavar="FILE", help="write the motion as text, one column per quantity")
     results.add_argument("--plot", metavar="FILE", help="plot q, qd, tau and energy, as .png, .svg or .pdf")
-    add_json(parser)
-    for former, option in (
-        ("--control", "--law"), ("--limits", "--enforce-effort-limits"), ("--points", "--contact-points"),
-        ("--sample", "--sample-period"),
-    ):  # fmt: skip
-        add_renamed_option(parser, former, option)
+    add_renamed_options(parser, {
+        "--control": "--law", "--limits": "--enforce-effort-limits", "--points": "--contact-points",
+        "--sample": "--sample-period",
+    })  # fmt: skip
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     import appell
     from appell.cli import simulate_tables as tables
 
@@ -101,17 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
         t_eval=arguments.sample_period or arguments.duration / SAMPLES,
     )  # fmt: skip
     seconds = time.perf_counter() - begin
-    files = write_files(motion, arguments)
+    files = write_files(arguments, out=motion.save, csv=motion.to_csv, plot=motion.plot)
     shown = tables.all_tables(motion)
-    last = (
-        f"Files: {', '.join(files)}" if files else "Add --plot motion.png for a figure, --csv or --out for the numbers."
-    )
+    hint = "Add --plot motion.png for a figure, --csv or --out for the numbers."
+    last = f"Files: {', '.join(files)}" if files else hint
     text = "\n\n".join([tables.head(motion, seconds), *map(str, shown), last])
     data: dict[str, Any] = {
         **tables.summary(motion), "seconds": seconds, "tables": [table.as_dict() for table in shown], "files": files,
     }  # fmt: skip
     print_result(arguments, text, data)
-    return OK
 
 
 def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -145,15 +117,6 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
     return kind(robot, reference, period=arguments.period, **gains)
 
 
-def write_files(motion: Trajectory, arguments: argparse.Namespace) -> list[str]:
-    """Write the requested files; returns their names."""
-    if arguments.out:
-        motion.save(arguments.out)
-    if arguments.csv:
-        motion.to_csv(arguments.csv)
-    if arguments.plot:
-        motion.plot(arguments.plot)
-    return [file for file in (arguments.out, arguments.csv, arguments.plot) if file]
-
-
-COMMAND = Command("simulate", "simulate a robot: numbers, files and a figure of its motion", add_arguments, run)
+COMMAND = Command(
+    "simulate", "simulate a robot: numbers, files and a figure of its motion", add_arguments, run, robot=True
+)

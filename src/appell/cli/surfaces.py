@@ -6,7 +6,7 @@ import argparse
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
 
-from appell.cli.common import add_renamed_option
+from appell.cli.common import add_renamed_options
 from appell.errors import ArgumentError, unknown_name_message
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def add_surfaces(parser: argparse._ActionsContainer) -> None:
         help=f"contact surface ({', '.join(SHAPES)}), for instance plane:0,0,1 or "
         "circle:2.5:restitution=0.8:friction=0.3; may be repeated",
     )  # fmt: skip
-    for former in ("--wall", "--walls"):
-        add_renamed_option(parser, former, "--surface")
+    add_renamed_options(parser, {"--wall": "--surface", "--walls": "--surface"})
 
 
 def surfaces_of(arguments: argparse.Namespace) -> tuple[Surface, ...]:

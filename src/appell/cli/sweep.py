@@ -5,24 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 
-from appell.cli.common import (
-    OK,
-    Command,
-    add_dtype,
-    add_functions,
-    add_json,
-    add_robot,
-    function_names,
-    load_robot,
-    print_result,
-)
-
-FUNCTIONS = "inverse_dynamics,forward_dynamics"
+from appell.cli.common import Command, add_dtype, add_functions, function_names, load_robot, print_result, write_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
-    add_functions(parser, FUNCTIONS)
+    add_functions(parser, "inverse_dynamics,forward_dynamics")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--random", type=int, metavar="N", help="number of random states (default: 10000)")
     which.add_argument("--grid", type=int, metavar="K", help="K points per coordinate between its limits, at rest")
@@ -32,10 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="FILE", help="write histograms of the results")
     add_dtype(parser)
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
-    add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from appell.progress import finish, show
     from appell.sweeps import grid_states, random_states, read_states, sweep
 
@@ -51,18 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     def show_progress(share: float) -> None:
         show(share, f"{len(states)} states", time.perf_counter() - start)
 
-    options = {"dtype": arguments.dtype, "threads": arguments.threads, "progress": show_progress}
-    result = sweep(robot, function_names(arguments), states, **options)
+    functions, dtype, threads = function_names(arguments), arguments.dtype, arguments.threads
+    result = sweep(robot, functions, states, dtype=dtype, threads=threads, progress=show_progress)
     finish()
-    if arguments.out:
-        result.save(arguments.out)
-    if arguments.plot:
-        result.plot(arguments.plot)
-    written = [path for path in (arguments.out, arguments.plot) if path]
+    written = write_files(arguments, out=result.save, plot=result.plot)
     text = "\n".join([str(result.table()), *(f"written: {path}" for path in written)])
     data = {**result.table().as_dict(), "states": len(states), "seconds": result.seconds, "files": written}
     print_result(arguments, text, data)
-    return OK
 
 
-COMMAND = Command("sweep", "evaluate functions of a robot at many states", add_arguments, run)
+COMMAND = Command("sweep", "evaluate functions of a robot at many states", add_arguments, run, robot=True)

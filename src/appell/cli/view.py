@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import time
 
-from appell.cli.common import OK, Command, add_robot, load_robot, robot_folder
+from appell.cli.common import Command, load_robot, robot_folder
 from appell.cli.surfaces import add_surfaces, surfaces_of
 from appell.view import LOCAL, PORT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
     parser.add_argument("--motion", metavar="FILE.npz", help="motion to play, from `appell simulate --out`")
     add_surfaces(parser)
     parser.add_argument("--host", default=LOCAL, help="address to listen on (default: %(default)s, local access only)")
@@ -20,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, help="stop after this time (default: at Ctrl-C)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     import appell
 
     robot = load_robot(arguments)
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.picture:
         appell.draw(robot, arguments.picture, motion=motion, surfaces=surfaces, folder=folder)
         print(f"written: {arguments.picture}")
-        return OK
+        return
     page = appell.show(robot, motion, surfaces=surfaces, host=arguments.host, port=arguments.port, folder=folder)
     print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
     for note in page.subject.notes:
@@ -40,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
         print()
     finally:
         page.close()
-    return OK
 
 
 def wait(seconds: float | None) -> None:
@@ -50,4 +48,4 @@ def wait(seconds: float | None) -> None:
         time.sleep(0.2 if end is None else min(0.2, max(end - time.monotonic(), 0.0)))
 
 
-COMMAND = Command("view", "show a robot and its motion in the browser", add_arguments, run)
+COMMAND = Command("view", "show a robot and its motion in the browser", add_arguments, run, robot=True, json=False)
