@@ -11,8 +11,9 @@ import io
 import os
 import stat
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -22,7 +23,10 @@ def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Itera
     Args:
         permissions: bits of the new file; those of the earlier file or the usual ones if None.
     """
-    path = Path(os.path.realpath(path))  # the file that a link leads to is replaced, not the link
+    given, path = (
+        os.fspath(path),
+        Path(os.path.realpath(path)),
+    )  # the file that a link leads to is replaced, not the link
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -44,7 +48,7 @@ def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Itera
         with contextlib.suppress(OSError):
             partial.unlink()
         if isinstance(error, OSError) and error.filename == os.fspath(partial):
-            error.filename = os.fspath(path)
+            error.filename = given
         raise
 
 
@@ -57,6 +61,26 @@ def write_bytes(path: str | os.PathLike, content: bytes, permissions: int | None
 def write_text(path: str | os.PathLike, text: str) -> None:
     """Write a text file as a whole, in UTF-8 with line feeds."""
     write_bytes(path, text.encode())
+
+
+def write_csv(path: str | os.PathLike, names: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table as text, a line with the names of the columns first."""
+    import csv
+
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows(rows)
+        text.detach()  # flushes
+
+
+def write_npz(path: str | os.PathLike, arrays: Mapping[str, Any]) -> None:
+    """Write arrays by name."""
+    import numpy as np
+
+    with whole_file(path) as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from appell.errors import AppellError, ArgumentError
+from appell.files import write_bytes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#44aa99", "#999933", "#555555")
 
@@ -34,10 +37,12 @@ def save_figure(figure: Any, path: str | PathLike | None) -> None:
     """Write a figure to a file; its extension selects the format. Nothing without a path."""
     if path is None:
         return
+    stream = BytesIO()
     try:
-        figure.savefig(path, dpi=150)
+        figure.savefig(stream, format=Path(path).suffix[1:] or "png", dpi=150)
     except ValueError as error:
         raise ArgumentError(f"{path}: {error}. Name a .png, .svg or .pdf file.") from None
+    write_bytes(path, stream.getvalue())
 
 
 def lines(panel: Any, t: np.ndarray, values: dict[str, np.ndarray], label: str) -> None:

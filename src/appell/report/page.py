@@ -9,6 +9,7 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
+from appell.files import write_text
 from appell.report.picture import Picture
 from appell.report.versions import versions
 from appell.table import Table, html_table
@@ -57,7 +58,7 @@ class Report:
     def write(self, path: str | PathLike) -> Path:
         """Write the page to a file in an existing folder; returns the path."""
         path = Path(path)
-        path.write_text(self.html(), encoding="utf-8")
+        write_text(path, self.html())
         return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import zipfile
 from dataclasses import asdict, fields
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError, ArgumentError
+from appell.files import write_csv, write_npz
 from appell.robot.limits import LimitViolation
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
@@ -51,8 +51,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         arrays |= {f"event_{name}": np.stack([getattr(e, name) for e in trajectory.events]) for name in ("q", "qd")}
     if impacts:
         arrays |= {f"impact_{name}": np.concatenate([getattr(i, name) for i in impacts]) for name in IMPACT_ARRAYS}
-    with open(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, rest=np.array(json.dumps(rest)), **arrays)
+    write_npz(path, {"rest": np.array(json.dumps(rest)), **arrays})
 
 
 def load_fields(path: str | PathLike) -> dict[str, Any]:
@@ -139,7 +138,4 @@ def to_csv(trajectory: Trajectory, path: str | PathLike) -> None:
     """The columns as text; documented at `Trajectory.to_csv`."""
     table = {"t": trajectory.t, **columns(trajectory)}
     lists = [(column.astype(int) if column.dtype == bool else column).tolist() for column in table.values()]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*lists, strict=True))
+    write_csv(path, table, zip(*lists, strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from appell.algorithms.function_spec import as_function_spec
 from appell.algorithms.registry import QUANTITIES
 from appell.checks import require_choice
 from appell.errors import ArgumentError
+from appell.files import write_csv, write_npz
 from appell.model.tree import require_tree
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.robot.compiled import compile as compile_robot
@@ -63,8 +63,7 @@ class Sweep:
         suffix = Path(path).suffix
         if suffix == ".npz":
             results = {name.replace(":", "_").replace("@", "_"): values for name, values in self.results.items()}
-            with open(path, "wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **states, **results)
+            write_npz(path, {**states, **results})
         elif suffix == ".csv":
             _write_csv(Path(path), {**states, **self.results})
         else:
@@ -89,10 +88,7 @@ def _write_csv(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         for index in np.ndindex(values.shape[1:])
     ]
     table = np.concatenate([values.reshape(len(values), -1) for values in arrays.values()], axis=1)
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows(table.tolist())
+    write_csv(path, names, table.tolist())
 
 
 def sweep(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.plotting import COLOURS, new_figure, tidy
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell_lab.reproduce.reproduction import Figure
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def _legend(panel: Any, t: np.ndarray) -> None:
 
 def _finish(figure: Any, lowest: Any, path: Path) -> None:
     lowest.set_xlabel("time [s]")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from appell.kinematics.trajectories import PathReference
-from appell.plotting import COLOURS, new_figure, tidy
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.robot.robot import Robot
 
 Draw = Callable[[Path], None]
@@ -37,7 +37,7 @@ def draw_arm(line: PathReference, moments: Sequence[float], title: str) -> Draw:
         along = track[-1] - track[0]
         panel.view_init(elev=22.0, azim=float(np.degrees(np.arctan2(along[1], along[0]))) - 120.0)
         panel.legend(frameon=False, fontsize=9, loc="upper right")
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)
 
     return draw
 
@@ -57,7 +57,7 @@ def draw_each(t: np.ndarray, curves: dict[str, np.ndarray], label: str, title: s
         figure.supxlabel("time [s]", fontsize=10)
         figure.supylabel(label, fontsize=10)
         figure.suptitle(title, fontsize=11)
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)
 
     return draw
 

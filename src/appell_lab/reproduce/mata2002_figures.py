@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.plotting import COLOURS, new_figure, tidy
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell_lab.reproduce.line_figures import draw_arm
 from appell_lab.reproduce.mata2002_growth import growth
 from appell_lab.reproduce.mata2002_replay import replay
@@ -41,4 +41,4 @@ def draw_growth(path: Path) -> None:
     )
     panel.legend(frameon=False, fontsize=9)
     tidy(panel)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appell.errors import AppellError
+from appell.files import write_text
 from appell.report.page import Report, link_list, page
 from appell.report.picture import Picture
 
@@ -53,5 +54,5 @@ def write_all(results: Iterable[Reproduction], folder: str | PathLike) -> list[P
         links.append((paths[-1].name, f"{result.paper}: {result.source}"))
     title = "Papers, printed and computed"
     index = Path(folder, "index.html")
-    index.write_text(page(title, [f"<h1>{title}</h1>", link_list(links)]), encoding="utf-8")
+    write_text(index, page(title, [f"<h1>{title}</h1>", link_list(links)]))
     return [*paths, index]

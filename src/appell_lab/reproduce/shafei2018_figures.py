@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.loading.catalogue.shafei_tree import PARENTS, TIPS
-from appell.plotting import COLOURS, lines, new_figure, tidy
+from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.robot import Robot
 from appell.simulation.contact.points import ContactPoints
 from appell.simulation.plot import mark_impacts
@@ -44,7 +44,7 @@ def _curves(motion: Trajectory, values: np.ndarray, label: str):
         lines(panel, motion.t, {name: values[:, i] for i, name in enumerate(NAMES)}, label)
         mark_impacts(panel, motion)
         panel.set_xlabel("time [s]")
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)
 
     return draw
 
@@ -67,7 +67,7 @@ def draw_configurations(robot: Robot, motion: Trajectory, radius: float, path: P
         panel.set_title(f"t = {t:.3f} s{what}", fontsize=9, loc="left")
         panel.set(aspect="equal", xlim=(-1.06 * radius, 1.06 * radius), ylim=(-1.06 * radius, 1.06 * radius))
         panel.axis("off")
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
 
 
 def draw_tree(panel: Any, p: np.ndarray, shade: str, width: float) -> None:
@@ -89,7 +89,7 @@ def draw_energy(robot: Robot, motion: Trajectory, path: Path) -> None:
     mark_impacts(panel, motion)
     panel.set_xlabel("time [s]")
     tidy(panel)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
 
 
 def _positions(points: ContactPoints, motion: Trajectory, t: float) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from appell.control import ComputedTorque, ComputedTorqueIntegral, PointToPoint
 from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
 from appell.loading.catalogue import build
-from appell.plotting import COLOURS, new_figure, tidy
+from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.simulation.options import Integration
 from appell.simulation.simulate import simulate
 from appell.table import Table
@@ -178,4 +178,4 @@ def draw_following(path: Path) -> None:
         for panel in column:
             tidy(panel)
     panels[0, 1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)

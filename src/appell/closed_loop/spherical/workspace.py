@@ -12,7 +12,7 @@ import numpy as np
 from appell.checks import require_choice, require_integer
 from appell.closed_loop.spherical.singularities import UNREACHABLE, Singularities
 from appell.errors import ArgumentError
-from appell.plotting import COLOURS, new_figure
+from appell.plotting import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical.robot import SphericalRobot
@@ -79,8 +79,7 @@ class WorkspaceMap:
         left.set_ylabel(f"{self.over[1]} [deg]")
         fixed = ", ".join(f"{name} = {np.degrees(x):g} deg" for name, x in self.at.items() if name not in self.over)
         left.set_title(f"{self.robot_name}{f' at {fixed}' if fixed else ''}", loc="left", fontsize=11)
-        if path is not None:
-            figure.savefig(path, dpi=150)
+        save_figure(figure, path)
         return figure
 
     def _draw(self, figure: Any, panel: Any, values: np.ndarray, label: str, colours: str, limits: tuple) -> None:

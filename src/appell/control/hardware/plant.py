@@ -31,6 +31,7 @@ from appell.control.hardware.arm import SimulatedArm
 from appell.control.hardware.card import PUMA, Commands, Readings
 from appell.deprecation import renamed_arguments, renamed_attribute
 from appell.errors import HardwareError
+from appell.files import write_npz
 
 READ, WRITE, QUIT = b"R", b"W", b"Q"
 START_TIMEOUT = 60.0
@@ -260,7 +261,7 @@ def serve_arm(arm: SimulatedArm, period: float | None, watchdog: float, ground_t
     if ground_truth is not None:
         samples = server.ground_truth
         t, q = (np.array(column) for column in zip(*samples, strict=True)) if samples else ([], [])
-        np.savez(ground_truth, t=t, q=q)
+        write_npz(ground_truth, {"t": t, "q": q})
     print_json_line(event="ended", by=outcome, time=arm.time, codes=list(arm.commands.codes), powered=arm.powered)
     return outcome
 
