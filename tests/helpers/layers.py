@@ -11,8 +11,8 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("appell.errors", "appell.version", "appell.deprecation", "appell.former_modules", "appell._native"),
-    ("appell.checks",),
-    ("appell.arrays", "appell.plotting", "appell.progress", "appell.files", "appell.table"),
+    ("appell.checks", "appell.files"),
+    ("appell.arrays", "appell.plotting", "appell.progress", "appell.table"),
     ("appell.algebra",),
     ("appell.model",),
     ("appell.algorithms",),
