@@ -14,8 +14,8 @@ from helpers.shared_data import shared
 
 from appell.identification import Holdout, signals
 from appell.identification.base import base_parameters
+from appell.identification.fit import accumulate_qr
 from appell.identification.observations import Observations, RecordedMotion
-from appell.identification.qr_accumulation import accumulate_qr
 
 
 def test_differences_are_of_fourth_order():
@@ -98,7 +98,7 @@ from appell.identification import Holdout
 from appell.identification.base import base_parameters
 from appell.robot.regressor_terms import as_terms
 from appell.identification.observations import Observations, RecordedMotion
-from appell.identification.qr_accumulation import accumulate_qr
+from appell.identification.fit import accumulate_qr
 
 robot = appell.load({path!r})
 rng = np.random.default_rng(0)

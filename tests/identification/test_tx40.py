@@ -87,9 +87,8 @@ def test_the_page_and_the_picture(physical, tmp_path):
 @pytest.mark.slow
 def test_every_choice_of_the_fifth_block(free):
     """Not only the blocks that were held out above: each fifth in turn is predicted from the others."""
-    from appell.identification.fit import fit_base_parameters
+    from appell.identification.fit import accumulate_qr, fit_base_parameters
     from appell.identification.observations import Observations, filtered_motion
-    from appell.identification.qr_accumulation import accumulate_qr
 
     t, q, tau = tx40_recording()
     recording = Recording(t, TX40_TRANSMISSION.joint_coordinates(q), TX40_TRANSMISSION.joint_forces(tau))

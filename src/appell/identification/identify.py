@@ -16,8 +16,7 @@ from appell.identification.fit import correlation_times, fit_observations
 from appell.identification.observations import Observations, default_decimation, filtered_motion
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
-from appell.identification.recording import Recording
-from appell.identification.recording_checks import require_recording, require_usable
+from appell.identification.recording import Recording, require_recording, require_usable
 from appell.identification.result import Identification, RelativeError
 from appell.model.tree import require_tree
 from appell.robot.regressor_terms import Coulomb, Offset, RegressorTerm, Rotor, Viscous, as_terms

@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.errors import AppellError
 from appell.identification.base import LINK_PARAMETERS
-from appell.identification.recording_checks import runs
+from appell.identification.recording import runs
 from appell.model.joints import KINDS
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.report import Picture, Report

@@ -17,7 +17,7 @@ from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.observations import Observations, default_decimation, filtered_motion
 from appell.identification.options import Holdout
 from appell.identification.pseudo_inertia import is_consistent
-from appell.identification.recording_checks import require_recording, require_usable
+from appell.identification.recording import require_recording, require_usable
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous

@@ -9,7 +9,7 @@ import platform
 import appell
 from appell.compiler.targets.c.isa import instruction_set
 from appell.compiler.targets.c.toolchain import find_compiler
-from appell.report.versions import compiler_version, package_version, processor
+from appell.report import compiler_version, package_version, processor
 from appell_lab.bench.timing import cores
 
 PACKAGES = ("numpy", "casadi", "pin", "mujoco")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from appell.errors import AppellError
 from appell.files import write_text
-from appell.report.page import Report, link_list, page
-from appell.report.picture import Picture
+from appell.report import Picture, Report, link_list, page
 
 if TYPE_CHECKING:
     from appell_lab.reproduce.reproduction import Reproduction

@@ -1,21 +1,137 @@
-"""A report as data, its HTML, and its style sheet: a white page that also prints well."""
+"""Reports as one self-contained HTML page each: tables, notes, pictures and versions, nothing fetched from elsewhere.
+
+Example:
+    >>> from appell.report import Report
+    >>> from appell.table import Table
+    >>> page = Report("Masses", tables=(Table("Links", ("link", "mass [kg]"), (("upper", 15.78),)),)).html()
+    >>> page.startswith("<!doctype html>"), "15.78" in page
+    (True, True)
+"""
 
 from __future__ import annotations
 
+import base64
+import datetime
+import platform
 import re
-from collections.abc import Mapping, Sequence
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
+from appell.compiler.targets.c.toolchain import find_compiler
+from appell.errors import ArgumentError
 from appell.files import write_text
-from appell.report.picture import Picture
-from appell.report.versions import versions
 from appell.table import Table, html_table
+from appell.version import __version__
 
 PRINTED = "printed"
 """Rows with this cell hold values of a paper; they are shaded."""
+MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+RESOLUTION = 150
+"""Pixels per inch of figures on a page."""
+PACKAGES = ("numpy", "scipy", "casadi", "lxml", "matplotlib", "sympy", "mujoco", "pin", "viser")
+
+
+def versions() -> dict[str, str]:
+    """Date, versions of this library, Python and the packages that are installed, compiler and processor.
+
+    Example:
+        >>> sorted(versions())[:2]
+        ['Python', 'appell']
+    """
+    compiler = find_compiler()
+    return {
+        "appell": __version__,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "Python": platform.python_version(),
+        **{name: installed for name in PACKAGES if (installed := package_version(name))},
+        "compiler": compiler_version(compiler.command) if compiler else "none",
+        "processor": processor(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def processor() -> str:
+    """Model name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def compiler_version(command: tuple[str, ...]) -> str:
+    """First line of the output of `--version`."""
+    try:
+        output = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=30).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return command[0]
+    return output.splitlines()[0] if output else command[0]
+
+
+def package_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image with a caption.
+
+    Attributes:
+        data: the bytes of the file.
+        media_type: such as `"image/png"`.
+
+    Example:
+        >>> Picture("a dot", b"<svg/>", "image/svg+xml").html()
+        '<figure><img src="data:image/svg+xml;base64,PHN2Zy8+" alt="a dot"><figcaption>a dot</figcaption></figure>'
+    """
+
+    caption: str
+    data: bytes = field(repr=False)
+    media_type: str = "image/png"
+
+    @classmethod
+    def from_file(cls, path: str | PathLike, caption: str) -> Picture:
+        """A PNG, SVG or JPEG file."""
+        media_type = MEDIA_TYPES.get(Path(path).suffix.lower())
+        if media_type is None:
+            raise ArgumentError(
+                f"picture {path}: unknown file type. Give a file that ends in {', '.join(MEDIA_TYPES)}."
+            )
+        return cls(caption, Path(path).read_bytes(), media_type)
+
+    @classmethod
+    def from_drawing(cls, draw: Callable[[Path], Any], caption: str) -> Picture:
+        """The PNG file that a function writes to the given path, such as a result's `plot`."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "picture.png")
+            draw(path)
+            return cls.from_file(path, caption)
+
+    @classmethod
+    def from_figure(cls, figure: Any, caption: str) -> Picture:
+        """A `matplotlib.figure.Figure`."""
+        stream = BytesIO()
+        figure.savefig(stream, format="png", dpi=RESOLUTION)
+        return cls(caption, stream.getvalue())
+
+    def html(self) -> str:
+        """The picture as an element of a page."""
+        text = base64.b64encode(self.data).decode("ascii")
+        caption = escape(self.caption)
+        image = f'<img src="data:{self.media_type};base64,{text}" alt="{caption}">'
+        return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 @dataclass(frozen=True)
