@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from appell.deprecation import renamed_arguments
 from appell.errors import IdentificationError
 from appell.model.parameters import PER_LINK
+from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
+from appell.robot.robot import Robot
 from appell.table import Table
-
-if TYPE_CHECKING:
-    from appell.robot.protocol import AnyRobot
-    from appell.robot.robot import Robot
 
 LINK_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Names of the inertial parameters of a body; mx = m cx."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,10 +24,8 @@ from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters, base_regressor, nominal_parameters
 from appell.identification.identify import DEFAULT_TERMS
 from appell.robot.regressor_terms import RegressorTerm, as_terms
+from appell.robot.robot import Robot
 from appell.table import Table
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
 
 DEFAULT_VELOCITY, DEFAULT_ACCELERATION = 2.0, 10.0
 """Limits where neither the robot nor the caller has one. [rad/s, m/s; rad/s², m/s²]"""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_finite, require_real_array
 from appell.deprecation import grouped_arguments, renamed_arguments
@@ -20,11 +20,7 @@ from appell.identification.recording import Recording, require_recording, requir
 from appell.identification.result import Identification, RelativeError
 from appell.model.tree import require_tree
 from appell.robot.regressor_terms import Coulomb, Offset, RegressorTerm, Rotor, Viscous, as_terms
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 DEFAULT_TERMS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 """Regressor terms besides the link inertias, by default."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.options import Holdout
 from appell.identification.recording import Recording
 from appell.robot.regressor_terms import RegressorTerm
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 PIECE_SIZE = 2**23
 """Entries of the regressor that are kept in memory at once, roughly: 64 MB."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +11,7 @@ from appell.checks import as_real, require_finite, require_integer, require_posi
 from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 
 @renamed_attributes(coordinates="joint_coordinates", torques="joint_forces")

@@ -14,17 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from appell.errors import IdentificationError
+from appell.identification.base import BaseParameters
 from appell.identification.pseudo_inertia import cholesky_factor, from_log_cholesky, with_minimum_inertia
 from appell.robot.regressor_terms import RegressorTerm
-
-if TYPE_CHECKING:
-    from appell.identification.base import BaseParameters
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 MIN_RADIUS, MIN_MASS_SHARE = 0.02, 1e-3
 """Least radius of gyration [m] of the prior's links, and their least share of the robot's mass."""

@@ -10,14 +10,12 @@ import warnings
 import zipfile
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.errors import ArgumentError, IdentificationError
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 JITTER_TOL = 0.01
 """Allowed relative difference between time steps."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from appell.identification.base import choose_columns, random_regressors
 from appell.model.parameters import PER_LINK, lumped, parameters
 from appell.model.tree import Tree
 from appell.robot.functions import Dynamics
+from appell.robot.robot import Robot
 from appell.table import Table
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
 
 COUNTED_FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity")
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_choice
 from appell.deprecation import renamed_attributes
@@ -21,12 +22,8 @@ from appell.identification.recording import require_recording, require_usable
 from appell.model.body import Body
 from appell.model.joint import Joint
 from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
+from appell.robot.robot import Robot
 from appell.table import Table
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
 
 
 @dataclass(frozen=True)
