@@ -17,14 +17,14 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from appell.report.page import Report
+from appell.sweeps.states import States
 
 import appell
 from appell.compiler import cache
 from appell.compiler.archive import container
 from appell.exporters import write_generated
 from appell.plotting import new_figure, save_figure
-from appell.report.page import Report
-from appell.sweeps.states import States
 
 DISK = ctypes.CDLL(None)
 SHORT, FULL, KILL_BEFORE, KILL_AFTER = 1, 2, 3, 4
