@@ -11,14 +11,17 @@ import pytest
 
 from appell.cli import main
 from appell.cli.control import Display
-from appell.control.hardware.record import Cycle
+from appell.control.hardware.record_file import Cycle
 
 
 def test_run_says_what_happened(capsys, tmp_path):
     picture = tmp_path / "run.png"
-    arguments = ["--virtual-time", "--rate", "250", "--duration", "0.2", "--json", "--plot", str(picture)]
+    record = str(tmp_path / "run.record")
+    arguments = ["--virtual-time", "--rate", "250", "--duration", "0.2", "--json", "--record", record]
     assert main(["control", "run", *arguments]) == 0
     said = json.loads(capsys.readouterr().out)
+    assert main(["control", "show", record, "--json", "--plot", str(picture)]) == 0
+    assert json.loads(capsys.readouterr().out) == said | {"picture": str(picture)}
     assert said["stop"] is None
     assert said["law"] == "computed_torque"
     assert set(said["outputs"]) == {2048}

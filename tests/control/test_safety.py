@@ -162,19 +162,20 @@ def test_a_slow_period_misses_the_next_deadline_by_the_clock():
 
 def test_a_card_that_breaks_ends_the_run_even_if_it_cannot_be_told():
     card = LocalCard()
-    read = card.read
+    read, write = card.read, card.write
 
-    def broken():
+    def while_whole(call, *arguments):
         if card.arm.tick > 400:
             raise HardwareError("no answer within 5 s.")
-        return read()
+        return call(*arguments)
 
-    card.read = broken
-    card.write = lambda commands: broken() and None
+    card.read = lambda: while_whole(read)
+    card.write = lambda commands: while_whole(write, commands)
     run = driven(card)
-    assert run.stop.reason == "dead plant"
+    assert run.stop == ("dead plant", "no answer within 5 s.", pytest.approx(0.4))
     assert card.closed
-    assert set(run.outputs.codes) == {2048}
+    assert run.shutdown == (True, 5, "write: HardwareError: no answer within 5 s.")
+    assert set(run.outputs.codes) != {2048}
 
 
 def test_ctrl_c_is_a_safe_stop():

@@ -10,6 +10,7 @@ import appell
 from appell.control import Commands, Readings, StepClock
 from appell.control.hardware.arm import SimulatedArm, parse_fault
 from appell.control.hardware.card import PUMA as AXES
+from appell.control.hardware.card import input_codes
 
 PUMA = appell.load("puma560")
 START = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
@@ -45,6 +46,31 @@ class LocalCard:
     def close(self) -> None:
         self.arm.switch_off()
         self.closed = True
+
+
+class StillCard:
+    """A card whose robot does not move, with all outputs that were accepted; `on_write` and `on_close` may raise."""
+
+    def __init__(self, on_write=lambda commands: None, on_close=lambda: None):
+        self.ticks, self.accepted, self.on_write, self.on_close, self.closed = 0, [], on_write, on_close, False
+        self.potentiometers = tuple(input_codes(AXES.potentiometer_volts(np.array(START))).tolist())
+
+    def read(self) -> Readings:
+        self.ticks += 1
+        return Readings(self.ticks, self.potentiometers, (0,) * 6, (0,) * 6, (0,) * 6, (False,) * 6)
+
+    def write(self, commands: Commands) -> None:
+        self.on_write(commands)
+        self.accepted.append(commands)
+
+    def close(self) -> None:
+        self.on_close()
+        self.accepted.append(Commands.zero(6))
+        self.closed = True
+
+    @property
+    def at_zero(self) -> bool:
+        return not self.accepted or self.accepted[-1] == Commands.zero(6)
 
 
 def short_task(seconds: float = 0.3, law=appell.control.ComputedTorque, **options):

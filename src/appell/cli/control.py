@@ -1,4 +1,4 @@
-"""`appell control run | plant | export`: the open controller with a simulated PUMA, that PUMA, and controllers as C."""
+"""`appell control run | show | plant | export`: the open controller with a simulated PUMA, that PUMA, and controllers as C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.control.controller import Controller
-    from appell.control.hardware.record import Cycle
+    from appell.control.hardware.record import Run
+    from appell.control.hardware.record_file import Cycle
     from appell.robot.robot import Robot
 
 GAINS = {"kp": 400.0, "kd": 40.0, "ki": 2000.0}
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plant = "start the simulated robot as a process, for `run` or your own controller"
     add_plant(actions.add_parser("plant", help=plant))
     add_export(actions.add_parser("export", help="write a controller as a C step function"))
+    add_show(actions.add_parser("show", help="tables and figure of a recorded run, also of one that was killed"))
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +54,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--max-lateness", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)")
     add("--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it")
     add_fault(parser)
+    add("--record", metavar="FILE", help="append every period to a new file as it comes")
     add("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
     add_json(parser)
     former = {"--virtual": "--virtual-time", "--masses": "--mass-scale", "--late": "--max-lateness"}
@@ -84,6 +87,13 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_renamed_options(parser, {"--limit": "--effort-limit"})
     parser.set_defaults(act=run_export)
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="record of `appell control run --record`")
+    parser.add_argument("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
+    add_json(parser)
+    parser.set_defaults(act=show_record)
 
 
 def add_law(parser: argparse.ArgumentParser) -> None:
@@ -122,11 +132,21 @@ def run_controller(arguments: argparse.Namespace) -> int | None:
         clock=appell.control.StepClock() if virtual else appell.control.RealClock(),
         limits=appell.control.SafetyLimits(lateness=1e-3 * arguments.max_lateness),
         callback=None if arguments.json or not sys.stdout.isatty() else Display(arguments.rate),
+        options=appell.control.RunOptions(record=arguments.record),
     )
+    print_run(arguments, result)
+    return None if result.ok else FAILED
+
+
+def show_record(arguments: argparse.Namespace) -> None:
+    print_run(arguments, appell.control.Run.load(arguments.file))
+
+
+def print_run(arguments: argparse.Namespace, result: Run) -> None:
+    """Tables of a run, and its figure where one was named."""
     written = [f"written: {path}" for path in write_files(arguments, plot=result.plot)]
     texts = [str(result.table()), str(result.timing_table()), *written]
     print_result(arguments, "\n\n".join(texts), {**result.as_dict(), "picture": arguments.plot})
-    return None if result.ok else FAILED
 
 
 def run_plant(arguments: argparse.Namespace) -> None:

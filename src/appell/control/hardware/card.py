@@ -61,7 +61,10 @@ class Commands(NamedTuple):
 
 
 class Card(Protocol):
-    """Interface of data acquisition cards. Where the hardware fails, `read` and `write` raise `HardwareError`."""
+    """Interface of data acquisition cards. Where the hardware fails, all calls raise `HardwareError`.
+
+    At the end of a run `write` and `close` are called from another thread, and repeated if they fail.
+    """
 
     def read(self) -> Readings:
         """All inputs now. A simulation in virtual time first advances by one period."""

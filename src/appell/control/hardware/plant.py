@@ -20,7 +20,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -123,6 +122,7 @@ class SimulatedCard:
     ) -> None:  # fmt: skip
         self.codec, self.timeout, self.exit_message = Codec(len(PUMA)), timeout, dict[str, Any]()
         self.plant: subprocess.Popen[str] | None = None
+        self.unconfirmed: bool | None = None
         if port is None:
             options = ["--robot", robot, "--watchdog", str(watchdog), *(f"--fault={fault}" for fault in faults)]
             options += [f"--virtual-time={rate}"] if rate else []
@@ -157,11 +157,18 @@ class SimulatedCard:
         send(self.connection, WRITE + self.codec.pack_commands(commands))
 
     def close(self) -> None:
-        """End the connection; the plant switches its actuators off and exits."""
-        with suppress(HardwareError):
-            send(self.connection, QUIT)
-        self.connection.close()
-        self.end()
+        """End the connection; the plant switches its actuators off and exits, or `HardwareError` has why not."""
+        if self.unconfirmed is None:
+            self.unconfirmed = sent = True
+            try:
+                send(self.connection, QUIT)
+            except HardwareError:
+                sent = False
+            self.connection.close()
+            self.end()
+            self.unconfirmed = self.exit_message.get("powered", True) if self.plant else not sent
+        if self.unconfirmed:
+            raise HardwareError("the plant ended without a report that its outputs are zero.")
 
     def end(self) -> None:
         """Wait for the plant process; kill it if it hangs."""

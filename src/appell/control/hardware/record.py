@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from appell.control.controller import Controller
-from appell.control.hardware.card import Axes, Commands, output_volts
+from appell.control.hardware.card import Commands, output_volts
 from appell.control.hardware.estimation import HomingResult
+from appell.control.hardware.record_file import Cycle, read_record
 from appell.control.hardware.safety import Stop
+from appell.control.hardware.shutdown import Shutdown
 from appell.deprecation import renamed_attributes
+from appell.errors import ArgumentError
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.table import Table
 
 TIMINGS = {True: ("period", "jitter", "lateness", "compute_time", "io_time"), False: ("compute_time", "io_time")}
 """Timing quantities that are reported, in real time and in virtual time."""
-
-
-@renamed_attributes(begun="start_time", late="lateness", computing="compute_time", answering="io_time")
-class Cycle(NamedTuple):
-    """One period.
-
-    Attributes:
-        time: since the beginning of the run. [s]
-        stage: `"home"`, `"approach"` or `"follow"`.
-        q, reference: estimated and desired joint angles, (n,). [rad]
-        tau, codes: torques of the control law [N m], and codes of the outputs, (n,).
-        start_time: clock at the beginning of the period. [s]
-        lateness: after the deadline. [s]
-        compute_time: of the control law. [s]
-        io_time: from the readings to the outputs. [s]
-    """
-
-    time: float
-    stage: str
-    q: np.ndarray
-    reference: np.ndarray
-    tau: np.ndarray
-    codes: np.ndarray
-    start_time: float
-    lateness: float
-    compute_time: float
-    io_time: float
+NOT_ZERO = "OUTPUTS MAY NOT BE ZERO, switch the power off: {}"
 
 
 @renamed_attributes(
@@ -61,7 +38,8 @@ class Run:
         real_time: whether periods were timed by a clock; in virtual time they are as long as they take.
         resolution: joint angle per encoder count (a quarter line, through the gear), (n,). [rad]
         stop: reason of an early stop, None without one.
-        outputs: last outputs of the cards: zero volts.
+        outputs: last outputs that the card has accepted.
+        shutdown: whether the outputs were brought to zero, and what failed.
         homing: offsets of the encoders, None if homing was not completed.
         t: times since the beginning of the run, (N,). [s]
         stage: of each period, (N,).
@@ -76,6 +54,7 @@ class Run:
     resolution: np.ndarray
     stop: Stop | None
     outputs: Commands
+    shutdown: Shutdown
     homing: HomingResult | None
     joint_names: tuple[str, ...]
     t: np.ndarray
@@ -89,10 +68,19 @@ class Run:
     compute_time: np.ndarray
     io_time: np.ndarray
 
+    @classmethod
+    def load(cls, path: str | PathLike) -> Run:
+        """A run from its record, also one whose process was killed: then its outputs are the last ones that were recorded."""
+        header, rows, outcome = read_record(path)
+        try:
+            return as_run(header, rows, outcome or killed_outcome(rows))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ArgumentError(f"record {str(path)!r} is damaged: {error}.") from None
+
     @property
     def ok(self) -> bool:
-        """Whether the run was completed."""
-        return self.stop is None
+        """Whether the run was completed and its outputs are zero."""
+        return self.stop is None and self.shutdown.zero
 
     @property
     def error(self) -> np.ndarray:
@@ -134,8 +122,16 @@ class Run:
             f"{self.law}: tracking error",
             ("joint", "count [mrad]", "largest error [mrad]", "in counts"),
             tuple(rows),
-            (f"{self.stop.reason} at {self.stop.time:.3f} s: {self.stop.detail}" if self.stop else "finished",),
+            (
+                f"{self.stop.reason} at {self.stop.time:.3f} s: {self.stop.detail}" if self.stop else "finished",
+                *self.warning,
+            ),
         )
+
+    @property
+    def warning(self) -> tuple[str, ...]:
+        """A sentence if the outputs may not be zero."""
+        return () if self.shutdown.zero else (NOT_ZERO.format(self.shutdown.detail),)
 
     def timing_table(self) -> Table:
         """The timing quantities in microseconds."""
@@ -151,6 +147,7 @@ class Run:
             "time": float(self.t[-1]) if len(self.t) else 0.0,
             "stop": self.stop._asdict() if self.stop else None,
             "outputs": list(self.outputs.codes),
+            "shutdown": self.shutdown._asdict(),
             "error_rad": errors.max(axis=0).tolist() if len(errors) else None,
             "error_counts": (errors.max(axis=0) / self.resolution).tolist() if len(errors) else None,
             "timing_s": self.timing(),
@@ -194,16 +191,32 @@ class Run:
         return figure
 
 
-def as_run(cycles: list[Cycle], controller: Controller, axes: Axes, **outcome: Any) -> Run:
-    """The periods of a run as arrays; `outcome` are its other fields, and the outputs are zero."""
-    columns = zip(*cycles, strict=True) if cycles else [()] * len(Cycle._fields)
-    named = {
-        name: np.array(column, dtype=None if name == "stage" else float)
-        for name, column in zip(Cycle._fields, columns, strict=True)
-    }
-    for name in ("q", "reference", "tau", "codes"):
-        named[name] = named[name].reshape(-1, len(axes))
+def outcome_of(stop: Stop | None, outputs: Commands, shutdown: Shutdown, homing: HomingResult | None) -> dict[str, Any]:
+    """How a run ended, as JSON."""
+    found = homing and {"offset": homing.offset.tolist(), "index_disagreement": homing.index_disagreement.tolist()}
+    return {"stop": stop, "outputs": outputs, "shutdown": shutdown, "homing": found}
+
+
+def killed_outcome(rows: np.ndarray) -> dict[str, Any]:
+    """The outcome of a run whose process ended without one."""
+    time, codes = (rows[name][-1].tolist() for name in ("time", "codes")) if len(rows) else (0.0, [])
+    reason = "the process ended without stopping the run."
+    outputs, shutdown = ([int(x) for x in codes], (False, False)), (False, 0, reason)
+    return {"stop": ("killed", reason, time), "outputs": outputs, "shutdown": shutdown, "homing": None}
+
+
+def as_run(header: Mapping[str, Any], rows: np.ndarray, outcome: Mapping[str, Any]) -> Run:
+    """A run from the parts of its record."""
+    columns: dict[str, Any] = {name: rows[name] for name in Cycle._fields}
+    if len(header["resolution"]) != len(header["joint_names"]):
+        raise ValueError("resolution and joint names have different lengths")
+    found = outcome["homing"]
+    homing = HomingResult(**{name: np.array(value) for name, value in found.items()}) if found else None
+    codes, tool = outcome["outputs"]
     return Run(
-        law=controller.law.name, nominal_period=controller.period or 0.0, resolution=axes.resolution,
-        outputs=Commands.zero(len(axes)), joint_names=controller.robot.joint_names, t=named.pop("time"), **named, **outcome,
+        law=header["law"], nominal_period=float(header["nominal_period"]), real_time=bool(header["real_time"]),
+        resolution=np.array(header["resolution"], dtype=float), joint_names=tuple(header["joint_names"]),
+        stop=outcome["stop"] and Stop(*outcome["stop"]), outputs=Commands(tuple(codes), tuple(tool)),
+        shutdown=Shutdown(*outcome["shutdown"]), homing=homing,
+        t=columns.pop("time"), **columns,
     )  # fmt: skip

@@ -4,8 +4,8 @@
     approach  move to the beginning of the reference, at rest there
     follow    track the reference
 
-Every period: read, estimate, check, compute, write. However a run ends - completed, failed check, error, Ctrl-C - the outputs
-are set to zero and the card is closed.
+Every period: read, estimate, check, compute, write, record. However a run ends - completed, failed check, error, signal - the
+outputs are set to zero and the card is closed (`shutdown`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import gc
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
-from appell.control.controller import Controller, signals_of
+from appell.control.controller import MAX_TABLE_SIZE, Controller, signals_of
 from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
 from appell.control.hardware.clock import Clock, RealClock
 from appell.control.hardware.estimation import Estimate, HomingError, Observer, coarse_offset, home, search_end
-from appell.control.hardware.record import Cycle, Run, as_run
+from appell.control.hardware.record import NOT_ZERO, Run, as_run, outcome_of
+from appell.control.hardware.record_file import Cycle, Recorder
 from appell.control.hardware.safety import SafetyLimits, SafetyState, Stop, first_failed_check
+from appell.control.hardware.shutdown import Outputs, Shutdown, StopSignal, StopSignals
 from appell.control.references import ControlReference
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, HardwareError
@@ -37,6 +40,8 @@ MIN_APPROACH_TIME = 0.5
 """Minimum time of the approach. [s]"""
 MAX_VELOCITY = 0.5
 """Maximum joint velocity of index search and approach. [rad/s]"""
+LONG_RUN_BLOCK = 100
+"""Periods of a reference that are sampled at a time where there are more than `MAX_TABLE_SIZE`."""
 FOLLOW = "follow"
 """The stage in which the reference is tracked."""
 
@@ -52,19 +57,30 @@ class RunOptions:
         bandwidth: of the velocity observer. [rad/s]
         tool: the two outputs of the tool as a function of the time along the reference [s]; both off without it, and in all
             other stages.
+        record: new file to which every period is appended as it comes, for `Run.load`; in memory without it.
     """
 
     bandwidth: float = 200.0
     tool: Tool | None = None
+    record: str | PathLike | None = None
 
 
-class RunStage(NamedTuple):
-    """One part of a run with the samples of its reference: signals of the law, q and qdd, each (N, ...)."""
+class Samples(NamedTuple):
+    """A reference at successive periods: signals of the law, q and qdd, each (N, ...)."""
 
-    name: str
     signals: np.ndarray
     q: np.ndarray
     qdd: np.ndarray
+
+
+class RunStage(NamedTuple):
+    """One part of a run: its reference in blocks of periods, and the samples of the first block."""
+
+    name: str
+    reference: ControlReference
+    periods: int
+    block: int
+    first: Samples
 
 
 class SafetyViolation(Exception):
@@ -79,46 +95,47 @@ class Runtime:
     """State of one run; started by `run`."""
 
     def __init__(
-        self, controller: Controller, card: Card, axes: Axes, clock: Clock, limits: SafetyLimits, options: RunOptions,
-        callback: Callable[[Cycle], None] | None,
+        self, controller: Controller, outputs: Outputs, axes: Axes, clock: Clock, limits: SafetyLimits,
+        options: RunOptions, callback: Callable[[Cycle], None] | None, signals: StopSignals,
     ) -> None:  # fmt: skip
-        if controller.period is None:
-            raise ArgumentError("period of the controller is None; a sampled controller is needed.")
-        if controller.robot.nv != len(axes):
-            raise ArgumentError(f"the controller has {controller.robot.nv} joints, the axes are {len(axes)}.")
-        self.controller, self.card, self.axes, self.clock, self.limits = controller, card, axes, clock, limits
-        self.period: float = controller.period
+        self.controller, self.outputs, self.axes, self.clock, self.limits = controller, outputs, axes, clock, limits
+        self.period: float = controller.period  # type: ignore[assignment]
         self.observer, self.callback, self.tool = Observer(self.period, options.bandwidth), callback, options.tool
-        self.cycles: list[Cycle] = []
+        self.signals = signals
         self.tick, self.homing, self.qdd = 0, None, np.zeros(len(axes))
         self.residue = np.zeros(len(axes))
-        self.step = controller.native_step  # compiled before the first period
         self.readings: Readings
         self.offset: np.ndarray
         self.estimate: Estimate
+        header = {
+            "law": controller.law.name, "nominal_period": self.period, "real_time": clock.real,
+            "resolution": axes.resolution.tolist(), "joint_names": controller.robot.joint_names,
+        }  # fmt: skip
+        self.step = controller.native_step  # compiled before the first period
+        self.recorder = Recorder(options.record, header)
 
-    def run(self, reference: ControlReference, duration: float) -> Run:
-        stop: Stop | None = None
+    def run(self, duration: float) -> tuple[str, str] | None:
+        """All stages; reason and sentence of an early stop."""
         try:
-            follow = self.stage(FOLLOW, reference, duration)
+            follow = self.stage(FOLLOW, self.controller.reference, duration)  # type: ignore[arg-type]
             with no_garbage_collection():
                 self.first_reading()
                 self.track(self.move_to("home", search_end(self.axes, self.estimate.q), INDEX_SEARCH_TIME))
                 self.apply_homing()
-                self.track(self.move_to("approach", follow.q[0], MIN_APPROACH_TIME))
+                self.track(self.move_to("approach", follow.first.q[0], MIN_APPROACH_TIME))
                 self.track(follow)
         except SafetyViolation as violation:
-            stop = Stop(violation.reason, violation.detail, self.time)
+            return violation.reason, violation.detail
         except HomingError as error:
-            stop = Stop("homing", str(error), self.time)
+            return "homing", str(error)
         except HardwareError as error:
-            stop = Stop("dead plant", str(error), self.time)
-        except KeyboardInterrupt:
-            stop = Stop("interrupted", "stopped from the keyboard.", self.time)
-        finally:
-            with suppress(HardwareError):  # the connection may be lost
-                self.card.write(Commands.zero(len(self.axes)))
-        return as_run(self.cycles, self.controller, self.axes, real_time=self.clock.real, stop=stop, homing=self.homing)
+            return "dead plant", str(error)
+        return None
+
+    def result(self, stop: Stop | None, shutdown: Shutdown) -> Run:
+        """The record of the run, closed."""
+        outcome = outcome_of(stop, self.outputs.accepted, shutdown, self.homing)
+        return as_run(self.recorder.header, self.recorder.close(outcome), outcome)
 
     @property
     def time(self) -> float:
@@ -126,7 +143,7 @@ class Runtime:
 
     def first_reading(self) -> None:
         """The initial estimate, from the potentiometers."""
-        self.readings = self.first = self.card.read()
+        self.readings = self.first = self.outputs.card.read()
         self.offset = coarse_offset(self.axes, self.readings)
         self.estimate = Estimate(self.measured(self.readings), np.zeros(len(self.axes)))
 
@@ -146,35 +163,43 @@ class Runtime:
         return self.axes.angles(np.array(readings.counts) + self.offset)
 
     def stage(self, name: str, reference: ControlReference, duration: float) -> RunStage:
-        """A reference sampled at every period, in advance."""
-        times = self.period * np.arange(max(1, math.ceil(duration / self.period - 1e-9)))
+        """A reference sampled at every period in advance; a long one in blocks."""
+        periods = max(1, math.ceil(duration / self.period - 1e-9))
+        block = periods if periods <= MAX_TABLE_SIZE else LONG_RUN_BLOCK
+        return RunStage(name, reference, periods, block, self.samples(reference, 0, block))
+
+    def samples(self, reference: ControlReference, start: int, count: int) -> Samples:
+        times = self.period * np.arange(start, start + count)
         q, _, qdd = reference(times)
-        return RunStage(name, np.ascontiguousarray(signals_of(self.controller.law, reference, times)), q, qdd)
+        return Samples(np.ascontiguousarray(signals_of(self.controller.law, reference, times)), q, qdd)
 
     def track(self, stage: RunStage) -> None:
         """Run one stage; the memory of the controller is kept from stage to stage."""
         if not self.tick:
             self.memory = self.controller.initial_memory(self.time, self.estimate.q, self.estimate.qd)
             self.clock.start()
-        for k in range(len(stage.q)):
-            self.cycle(stage, k)
+        for start in range(0, stage.periods, stage.block):
+            count = min(stage.block, stage.periods - start)
+            samples = self.samples(stage.reference, start, count) if start else stage.first
+            for k in range(count):
+                self.cycle(stage.name, start + k, *(values[k] for values in samples))
 
-    def cycle(self, stage: RunStage, k: int) -> None:
-        """One period."""
+    def cycle(self, stage: str, k: int, signals: np.ndarray, reference: np.ndarray, qdd: np.ndarray) -> None:
+        """Period number k of a stage."""
         self.tick += 1
         lateness = self.clock.wait(self.tick, self.period)
         start_time = time.perf_counter()
-        last, self.readings = self.readings, self.card.read()
+        last, self.readings = self.readings, self.outputs.card.read()
         read = time.perf_counter()
         self.estimate = self.observer.step(self.estimate, self.measured(self.readings), self.qdd)
-        self.qdd = stage.qdd[k]
+        self.qdd = qdd
         state = SafetyState(
-            self.axes, self.limits, self.readings, last, self.offset, self.homing, self.estimate, stage.q[k], lateness,
+            self.axes, self.limits, self.readings, last, self.offset, self.homing, self.estimate, reference, lateness,
             self.period,
         )  # fmt: skip
         if failed := first_failed_check(state):
             raise SafetyViolation(*failed)
-        (q, qd), signals, memory, step = self.estimate, stage.signals[k], self.memory, self.step
+        (q, qd), memory, step = self.estimate, self.memory, self.step
         before = time.perf_counter()
         result = step(q, qd, signals, memory)
         computed = time.perf_counter()
@@ -182,15 +207,35 @@ class Runtime:
             raise SafetyViolation("bad torque", "a torque is not finite. Check the reference.")
         tau, self.memory = result[: len(self.axes)], result[len(self.axes) :]
         codes, self.residue = self.axes.outputs(tau, self.residue)
-        tool = self.tool(k * self.period) if self.tool and stage.name == FOLLOW else (False, False)
-        self.card.write(Commands(tuple(codes.tolist()), tool))
+        tool = tool_outputs(self.tool, k * self.period) if self.tool and stage == FOLLOW else (False, False)
+        self.outputs.write(Commands(tuple(codes.tolist()), tool))
         cycle = Cycle(
-            self.time, stage.name, self.estimate.q, stage.q[k], tau, codes, start_time, lateness, computed - before,
+            self.time,
+            stage,
+            q,
+            reference,
+            tau,
+            codes,
+            start_time,
+            lateness,
+            computed - before,
             time.perf_counter() - read,
-        )  # fmt: skip
-        self.cycles.append(cycle)
+        )
+        try:
+            self.recorder.add(cycle)
+        except OSError as error:
+            raise SafetyViolation("record", f"the record cannot be written: {error.strerror}.") from None
         if self.callback:
             self.callback(cycle)
+        self.signals.check()
+
+
+def tool_outputs(tool: Tool, t: float) -> tuple[bool, bool]:
+    """The outputs of the tool at a time, two truth values."""
+    outputs = tool(t)
+    if not (isinstance(outputs, (tuple, list)) and [type(x) in (bool, np.bool_) for x in outputs] == [True, True]):
+        raise SafetyViolation("bad tool", f"the tool is {outputs!r} at t = {t:g} s, expected two truth values.")
+    return bool(outputs[0]), bool(outputs[1])
 
 
 @contextmanager
@@ -228,7 +273,7 @@ def run(
         clock: timing of the periods; real time by default.
         limits: limits beyond which the run is stopped.
         callback: called after every period with its `Cycle`.
-        options: bandwidth of the velocity observer and outputs of the tool.
+        options: bandwidth of the velocity observer, outputs of the tool, file of the record.
 
     Example:
         >>> import appell
@@ -242,14 +287,49 @@ def run(
         (True, True)
 
     Returns:
-        The record of the run, also of one that was stopped: `Run.stop` has the reason. Outputs are zero in either case.
+        The record of the run, also of one that was stopped: `Run.stop` has the reason. Outputs are zero in either case, or
+        `Run.shutdown` has the calls of the card that failed.
+
+    Raises:
+        HardwareError: an error of the program ended the run, and the outputs could not be brought to zero.
     """
-    with closing(card):
-        reference: ControlReference = controller.reference  # type: ignore[assignment]
-        length = getattr(reference, "duration", math.inf) if duration is None else duration
-        if not (math.isfinite(length) and length > 0.0):
-            raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
-        runtime = Runtime(
-            controller, card, axes, clock or RealClock(), limits or SafetyLimits(), options or RunOptions(), callback
-        )
-        return runtime.run(reference, length)
+    outputs = Outputs(card, len(axes), controller.period or 0.0)
+    runtime = stop = failure = None
+    with StopSignals() as signals:
+        try:
+            try:
+                signals.arm()
+                length = checked_duration(controller, axes, duration)
+                runtime = Runtime(
+                    controller, outputs, axes, clock or RealClock(), limits or SafetyLimits(), options or RunOptions(),
+                    callback, signals,
+                )  # fmt: skip
+                stop = runtime.run(length)
+            finally:
+                signals.armed = False
+        except (KeyboardInterrupt, StopSignal):
+            how = "from the keyboard" if signals.first in ("", "SIGINT") else f"by {signals.first}"
+            stop = ("interrupted", f"stopped {how}.")
+        except BaseException as error:
+            failure, stop = error, ("error", f"{type(error).__name__}: {error}")
+        shutdown = outputs.zero()
+        result = runtime.result(stop and Stop(*stop, runtime.time), shutdown) if runtime and shutdown else None
+    if failure and shutdown and not shutdown.zero:
+        raise HardwareError(NOT_ZERO.format(shutdown.detail)) from failure
+    if failure:
+        raise failure
+    if result is None:
+        raise KeyboardInterrupt("before the first period")
+    return result
+
+
+def checked_duration(controller: Controller, axes: Axes, duration: float | None) -> float:
+    """The duration of the last stage, and whether the controller fits the axes. [s]"""
+    if controller.period is None:
+        raise ArgumentError("period of the controller is None; a sampled controller is needed.")
+    if controller.robot.nv != len(axes):
+        raise ArgumentError(f"the controller has {controller.robot.nv} joints, the axes are {len(axes)}.")
+    length = getattr(controller.reference, "duration", math.inf) if duration is None else duration
+    if not (math.isfinite(length) and length > 0.0):
+        raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
+    return length

@@ -51,7 +51,7 @@ class Stop(NamedTuple):
 
     Attributes:
         reason: `"over-temperature"`, `"lost encoder"`, `"missed deadline"`, `"following error"`, `"dead plant"`, `"homing"`,
-            `"bad torque"` or `"interrupted"`.
+            `"bad torque"`, `"bad tool"`, `"record"`, `"interrupted"`, `"error"` (an exception) or `"killed"`.
         detail: a sentence.
         time: since the run began. [s]
     """
@@ -68,7 +68,7 @@ def over_temperature(now: SafetyState) -> str:
 
 def missed_deadline(now: SafetyState) -> str:
     limit = now.period if now.limits.lateness is None else now.limits.lateness
-    late = now.lateness > limit
+    late = not now.lateness <= limit  # also where it is not a number
     return f"a period began {1e3 * now.lateness:.3g} ms late, allowed {1e3 * limit:.3g} ms." if late else ""
 
 
