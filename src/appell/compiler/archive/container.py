@@ -22,15 +22,17 @@ from appell.files import write_bytes
 
 FORMAT = 1
 HEAD = re.compile(rb"appell compiled robot, format (\d{1,9}), sha256 ([0-9a-f]{64})\n")
-MOST_PACKED, MOST_TEXT = 64 * 2**20, 256 * 2**20
-"""Bytes of a file and of its unpacked content that are read at most."""
+MOST_TEXT = 16 * 2**20
+"""Bytes of the unpacked content that are read at most: a robot of 30 joints has 2 MB, and takes 20 times as much memory."""
+MOST_RATIO = 16
+"""By how much content may be compressed, beyond the first MB: that of robots has a ratio of 4."""
 
 
 def write(path: str | os.PathLike, content: dict[str, Any]) -> None:
     """Write a file as a whole or not at all. Equal content gives equal bytes."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
     packed = gzip.compress(text, compresslevel=9, mtime=0)
-    if len(packed) > MOST_PACKED or len(text) > MOST_TEXT:
+    if len(text) > most_text(packed):
         raise CompileError(
             f"{path}: {len(text) >> 20} MB of functions are more than a file may hold. Save fewer of them."
         )
@@ -52,7 +54,7 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
                 f"{path} has format {int(found[1])}, this version of appell reads format {FORMAT}. "
                 "Save the robot again with this version."
             )
-        packed = file.read(MOST_PACKED + 1)
+        packed = file.read(MOST_TEXT + 1)
     if hashlib.sha256(packed).hexdigest().encode() != found[2]:
         raise CompileError(f"{path} is damaged: its checksum does not fit its content. Copy or save it again.")
     try:
@@ -64,10 +66,15 @@ def read(path: str | os.PathLike) -> dict[str, Any]:
     return content
 
 
+def most_text(packed: bytes) -> int:
+    """Bytes that a compressed content may have, so that a small file does not take much memory."""
+    return min(2**20 + MOST_RATIO * len(packed), MOST_TEXT)
+
+
 def unpacked(packed: bytes) -> bytes:
     """The content of a gzip stream, up to the limit."""
     stream = zlib.decompressobj(wbits=31)
-    text = stream.decompress(packed, MOST_TEXT)
+    text = stream.decompress(packed, most_text(packed))
     if not stream.eof:
         raise ValueError("the compressed content is too long or cut off")
     return text

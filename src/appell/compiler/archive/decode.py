@@ -7,7 +7,7 @@ a rolled function reads and writes only places that exist.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ def whole(value: Any, least: int, below: int, what: str) -> int:
 def number(value: Any, what: str) -> float:
     """A finite number."""
     require(isinstance(value, (int, float)) and not isinstance(value, bool), f"{what} is no number")
-    require(math.isfinite(value), f"{what} is not finite")
+    require(abs(value) <= sys.float_info.max, f"{what} is not finite")  # also of a whole number of many digits
     return float(value)
 
 
@@ -124,6 +124,7 @@ def read_rolled(data: Any) -> Rolled:
     require(isinstance(given, list) and 0 < len(given) <= MOST, "links is no list of sensible length")
     links = tuple(read_link(entry, place, nq, nv, groups) for place, entry in enumerate(given))
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
+    require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
     rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row)
     check_steps(rolled)
     return rolled
@@ -183,6 +184,7 @@ def check_steps(rolled: Rolled) -> None:
             check_step(rolled, group, step, len(sweep.alive), kept[group])
             require(carried(step) == list(range(len(sweep.alive))), "a step does not carry on what it should")
             kept[group] |= {index for kind, index in step.targets if kind == "kept"}
+    require(rolled.row <= max((1 + index for each in kept for index in each), default=1), "links keep too many values")
     require(len(rolled.climb) in (0, groups), "a climb lacks a step for a group of links")
     for group, climb in enumerate(rolled.climb):
         degrees = {link.degrees for link in rolled.links if link.group == group}
