@@ -1,13 +1,12 @@
 """Threads that make the first calls of freshly compiled robots: `python thread_rounds.py ROUNDS`.
 
-A round has eight threads that share a robot and compute until another one has bound its function to ten kernels, one after
-the other. Every result is compared with that of a single thread. Run by the tests, and with more rounds under the thread
-sanitizer (`.ci/sanitize`).
+A round has eight threads that share a robot, and one that binds its function to ten other kernels in the meantime. Every
+result is compared with that of a single thread. Run by the tests, and with more rounds under the thread sanitizer
+(`.ci/sanitize`).
 """
 
 import sys
 import threading
-import time
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from appell import _native
 from appell.algorithms.function_spec import FunctionSpec
 
 THREADS = 8
+CALLS = 4
 KERNELS = 10
 STATES = 4000  # enough for calls without the lock of the interpreter
 SPEC = FunctionSpec("inverse_dynamics")
@@ -37,23 +37,19 @@ def main(rounds: int) -> None:
 def one_round(robot, state, expected) -> list[str]:
     """What went wrong."""
     dyn, spare = appell.compile(robot), [appell.compile(robot).functions.kernel(SPEC).kernel for _ in range(KERNELS)]
-    failures, used, bound, begin = [], set(), threading.Event(), threading.Barrier(THREADS + 1)
+    failures, used, begin = [], set(), threading.Barrier(THREADS + 1)
 
     def compute() -> None:
         begin.wait()
-        while True:
+        for _ in range(CALLS):
             if not np.array_equal(dyn.inverse_dynamics(*state), expected):
                 failures.append("a wrong result")
             used.add(dyn.functions.kernel(SPEC).kernel)
-            if bound.is_set():
-                return
 
     def bind() -> None:
         begin.wait()
         while spare and _native.bind is not None:
-            time.sleep(1e-4)
             _native.bind(dyn.inverse_dynamics, spare.pop(), None, True)
-        bound.set()
 
     threads = [threading.Thread(target=target) for target in (*[compute] * THREADS, bind)]
     for thread in threads:

@@ -140,7 +140,7 @@ static int run_batch(const Job *job, ptrdiff_t n)
     const Kernel *kernel = job->kernel;
     if (n <= kernel->grain) return run_states(job, 0, n, kernel->scratch);
     const int threads = kernel->threads > 0 ? kernel->threads : appell_cores();
-    ptrdiff_t portion = ((kernel->grain + 1) * FIRST_GRAINS / 64 + 1) * 64 * threads, done = 0;
+    ptrdiff_t portion = (kernel->grain * FIRST_GRAINS / 64 + 1) * 64 * threads, done = 0;
     int status = 0;
     for (;;) {
         const ptrdiff_t count = n - done < portion ? n - done : portion;

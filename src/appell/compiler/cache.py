@@ -93,7 +93,7 @@ def read_private(path: Path) -> bytes | None:
     try:
         with open(os.open(path, flags), "rb") as file:
             status = os.fstat(file.fileno())
-            return file.read(LIMIT) if is_private(status, stat.S_ISREG, path.parent) else None
+            return file.read(min(status.st_size, LIMIT)) if is_private(status, stat.S_ISREG, path.parent) else None
     except OSError:
         return None
 

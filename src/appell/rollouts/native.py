@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,12 +24,17 @@ from appell.rollouts.arrays import empty_states, join_columns, signal_rows, spli
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 
 if TYPE_CHECKING:
+    from appell.compiler.provider import Kernel
     from appell.compiler.targets.c.library import Library
     from appell.robot.compiled import CompiledRobot
     from appell.rollouts.plan import RolloutPlan
 
 LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""
+OPERATIONS_PER_CALL = 500_000_000
+"""Operations of the longest call, some hundredths of a second: signals are handled between calls."""
+MIN_LANES, MAX_LANES = 8, 64
+"""Robots that take as long as one does, and robots that one thread computes at a time."""
 
 
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +44,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray,
         plan.with_arrays(_finite)
         _require_unit_quaternions(plan)
     library = _library(dyn, plan)
-    return plain.run(dyn, plan) if library is None else _in_one_call(dyn, plan, library)
+    return plain.run(dyn, plan) if library is None else _compiled(dyn, plan, library)
 
 
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, lanes: int) -> str | None:
@@ -70,26 +78,75 @@ def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
     return dyn.functions.program(name, build)
 
 
-def _in_one_call(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[np.ndarray, np.ndarray]:
-    dtype, threads = np.dtype(dyn.options.dtype), dyn.options.threads
+def _compiled(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[np.ndarray, np.ndarray]:
+    """A rollout in as few calls as signals allow; one that starts where another ended gives the same bits."""
+    dtype, stages, robots = (
+        np.dtype(dyn.options.dtype),
+        INTEGRATORS[plan.integrator].stages,
+        math.prod(plan.batch_shape),
+    )
     result, seen = empty_states(np, plan, dtype)
     signals = join_columns(np, [signal_rows(np, x, plan) for x in plan.signals.values()], 3, dtype)
     constants = join_columns(np, [state_rows(np, x, plan) for x in plan.constants], 2, dtype)
-    settings = _settings(plan, signals.strides[1] // dtype.itemsize, seen.strides[1] // dtype.itemsize, dtype)
-    given = [*(state_rows(np, x, plan) for x in plan.start), signals[:, 0], constants, settings]
-    inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
-    named = tuple((str(k), array.shape[1]) for k, array in enumerate(inputs))
-    times = plan.steps * INTEGRATORS[plan.integrator].stages
-    kernel = library.kernel(Signature(named, (seen.shape[-1],)), dtype.name, threads, times)
-    kernel.run(inputs, seen[:, 0])
+    q, qd = (state_rows(np, x, plan) for x in plan.start)
+    longest = max(OPERATIONS_PER_CALL // max(library.cost * stages * min(max(robots, MIN_LANES), MAX_LANES), 1), 1)
+    steps, every, hold = plan.saved * plan.save_every, plan.save_every, plan.control_every or plan.steps
+    cut = step_portions(steps, longest, every, hold) if plan.memory == 0 else [(0, steps)]
+    for first, last in cut:
+        settings = _settings(plan, last - first, signals.strides[1], seen.strides[1], dtype)
+        given = (q, qd, signals[:, first // hold], constants, settings)
+        inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
+        named = tuple((str(k), array.shape[1]) for k, array in enumerate(inputs))
+        signature = Signature(named, (seen.shape[-1],))
+        kernel = library.kernel(signature, dtype.name, dyn.options.threads, (last - first) * stages)
+        if last - first > longest:
+            run_interruptible(kernel, inputs, seen[:, 0])
+        else:
+            kernel.run(inputs, seen[:, first // every])
+        q, qd = np.split(seen[:, (last - 1) // every], [plan.nq], axis=1)
     return split_states(result, plan)
 
 
-def _settings(plan: RolloutPlan, signal_time: int, result_time: int, dtype: np.dtype) -> np.ndarray:
+def step_portions(steps: int, longest: int, every: int, hold: int) -> Iterator[tuple[int, int]]:
+    """First step and end of portions of at most `longest` steps.
+
+    A kernel counts steps from its first one. So a portion that does not begin with a saved state (`every`) or a new signal
+    (`hold`) ends with the next one at the latest, and one with several saved states ends with one.
+    """
+    common = math.lcm(every, hold)
+    if common <= longest:
+        longest -= longest % common
+    first = 0
+    while first < steps:
+        last = min(first + longest, steps, *(first - first % each + each for each in (every, hold) if first % each))
+        if last - first > every:
+            last -= last % every
+        yield first, last
+        first = last
+
+
+def run_interruptible(kernel: Kernel, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+    """Run a kernel in another thread, so that this one handles signals. After an error the kernel still runs to its end."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            kernel.run(inputs, out)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if errors:
+        raise errors[0]
+
+
+def _settings(plan: RolloutPlan, steps: int, signal_stride: int, result_stride: int, dtype: np.dtype) -> np.ndarray:
     """The struct `settings` of `rollout.h`, bit for bit, as numbers of the kernel's type."""
-    whole = np.array(
-        [plan.steps, plan.save_every, plan.control_every or plan.steps, signal_time, result_time], np.int64
-    )
+    times = (stride // dtype.itemsize for stride in (signal_stride, result_stride))
+    whole = np.array([steps, min(plan.save_every, steps), plan.control_every or plan.steps, *times], np.int64)
     return np.frombuffer(whole.tobytes() + np.float64(plan.dt).tobytes(), dtype)[None]
 
 
