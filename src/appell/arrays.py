@@ -107,7 +107,8 @@ def require_unit_quaternions(
         quaternions: names of joints, each with the index of the first entry of its quaternion.
     """
     for joint, first in quaternions:
-        length = np.linalg.norm(array[:, first : first + 4], axis=1)
+        with np.errstate(over="ignore"):
+            length = np.linalg.norm(array[:, first : first + 4], axis=1)
         wrong = np.flatnonzero((np.abs(length - 1.0) > QUATERNION_LENGTH_TOL) & np.isfinite(length))
         if wrong.size:
             where = "".join(f"{int(i)}, " for i in np.unravel_index(wrong[0], batch_shape))
@@ -124,8 +125,9 @@ def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64"
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.shape} {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ArgumentError(f"out is {got}, expected an array of shape {shape} and dtype {np.dtype(dtype)}.")
-    if not out.flags.writeable:
-        raise ArgumentError("out is read-only; pass a writeable array.")
+    if not out.flags.writeable or not out.flags.aligned:
+        wrong = "misaligned" if out.flags.writeable else "read-only"
+        raise ArgumentError(f"out is {wrong}; pass an array such as np.empty makes.")
     return out
 
 

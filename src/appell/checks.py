@@ -84,6 +84,20 @@ def require_integer(name: str, value: Any, low: int = 0, high: int | None = None
     return number
 
 
+def require_bool(name: str, value: Any) -> bool:
+    """True or False, of Python or NumPy.
+
+    Example:
+        >>> from appell.checks import require_bool
+        >>> require_bool("check", "no")
+        Traceback (most recent call last):
+        appell.errors.ArgumentError: check is 'no', expected True or False.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name} is {value!r}, expected True or False.")
+    return bool(value)
+
+
 def require_choice(kind: str, value: Any, valid: Iterable[Any]) -> Any:
     """One of the valid names or values; the error lists them, the most similar first."""
     choices = tuple(valid)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algorithms.function_spec import FunctionSpec, Signature
+from appell.checks import require_bool
 from appell.compiler.fast_path import bind_fast_path
 from appell.compiler.options import Options
 from appell.compiler.provider import Kernel, Provider, TracedProvider
@@ -122,7 +123,7 @@ class Function:
         out: Any | None = None,
         check: bool = True,
     ) -> Any:
-        evaluator = self.evaluator
+        evaluator, check = self.evaluator, require_bool("check", check)
         key = gravity is not None, tuple(external_forces or ()), parameters is not None
         spec = self.variants.get(key)
         if spec is None:
