@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -71,6 +73,48 @@ class StillCard:
     @property
     def at_zero(self) -> bool:
         return not self.accepted or self.accepted[-1] == Commands.zero(6)
+
+
+class HomedCard(StillCard):
+    """A still card that passes the index search without moving, and forgets its outputs: for long runs with wide limits."""
+
+    def __init__(self):
+        super().__init__()
+        offset = AXES.counts(AXES.coarse_angles(np.array(self.potentiometers)))
+        turns = np.rint(offset / AXES.counts_per_turn).astype(int)
+        self.latches = tuple((turns * AXES.counts_per_turn - offset).tolist())
+
+    def read(self) -> Readings:
+        return super().read()._replace(latches=self.latches, pulses=(int(self.ticks > 1),) * 6)
+
+    def write(self, commands: Commands) -> None:
+        self.accepted = [commands]
+
+
+class FileCard(StillCard):
+    """A still card that writes the time and the codes of its outputs to a file; it fails, hangs or exits at some reading."""
+
+    def __init__(self, path: str, fault: str = "", tick: int = 20):
+        super().__init__()
+        self.path, self.fault, self.tick = path, fault, tick
+
+    def read(self) -> Readings:
+        if self.fault and self.ticks == self.tick:
+            {"fail": self.fail, "hang": lambda: time.sleep(60.0), "exit": lambda: os._exit(3)}[self.fault]()
+        return super().read()
+
+    def fail(self) -> None:
+        raise OSError("no such device")
+
+    def write(self, commands: Commands) -> None:
+        super().write(commands)
+        with open(self.path, "a") as file:
+            file.write(f"{time.monotonic()} {' '.join(map(str, commands.codes))}\n")
+
+    def close(self) -> None:
+        super().close()
+        with open(self.path, "a") as file:
+            file.write(f"{time.monotonic()} closed\n")
 
 
 def short_task(seconds: float = 0.3, law=appell.control.ComputedTorque, **options):

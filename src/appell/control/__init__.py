@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from appell.control.hardware.record import Run
     from appell.control.hardware.runtime import RunOptions, run
     from appell.control.hardware.safety import SafetyLimits
+    from appell.control.hardware.watchdog import WatchdogCard
     from appell.control.references import Hold
 
 _MODULES = {
@@ -43,6 +44,7 @@ _MODULES = {
     "hardware.record": ("Run",),
     "hardware.runtime": ("RunOptions", "run"),
     "hardware.safety": ("SafetyLimits",),
+    "hardware.watchdog": ("WatchdogCard",),
     "references": ("Hold",),
 }  # fmt: skip
 """Public names by module; a module is imported when one of its names is used."""
@@ -57,7 +59,7 @@ _RENAMED = {
 __all__ = [
     "PD", "PUMA", "Axes", "Card", "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "Hold",
     "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits", "SimulatedCard", "StepClock",
-    "export", "run", "scaled_masses",
+    "WatchdogCard", "export", "run", "scaled_masses",
 ]  # fmt: skip
 
 
