@@ -11,7 +11,7 @@ from helpers.loop_robots import built_in, spatial_loop, states
 
 import appell
 from appell import LoopClosure, Pose
-from appell.closed_loop.independent_velocities import jacobian_at, rank
+from appell.closed_loop.singularity import jacobian_at, rank
 
 
 def parallelogram(**options):

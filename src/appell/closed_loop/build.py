@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.elimination import SINE_TOL
-from appell.closed_loop.independent_velocities import column_sines, dependent_velocities, jacobian_at, rank
 from appell.closed_loop.robot import ClosedLoopRobot
+from appell.closed_loop.singularity import column_sines, dependent_velocities, jacobian_at, rank
 from appell.deprecation import renamed_arguments
 from appell.errors import ModelError
 from appell.model.description import velocity_indices

@@ -1,4 +1,4 @@
-"""The Gibbs-Appell equations of a robot with closed loops, in independent velocities u.
+"""The Gibbs-Appell equations of a robot with closed loops, in independent velocities u, and its kinematics and energies.
 
 With v = G u the velocities of the tree, the gradient of the Gibbs function in u̇ is G^T times its gradient in v̇, which is the
 inverse dynamics f(q, v, v̇) of the tree; closure forces do no work and vanish:
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from appell.algebra import Scalar
+from appell.algebra import Scalar, Vec3
+from appell.algorithms import energy, kinematics
 from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
 from appell.algorithms.energy import gibbs_function as tree_gibbs
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
@@ -19,10 +20,10 @@ from appell.algorithms.linear import solve
 from appell.algorithms.mass_matrix.composite import mass_matrix as tree_mass
 from appell.algorithms.regressor import regressor as tree_regressor
 from appell.closed_loop import constraints
-from appell.closed_loop.constraints import Matrix
+from appell.closed_loop.constraints import Matrix, VelocityReduction, times
 from appell.closed_loop.elimination import Elimination, dot
-from appell.closed_loop.reduction import VelocityReduction, times
 from appell.errors import ModelError
+from appell.model.tree import Frame
 
 if TYPE_CHECKING:
     from appell.closed_loop.system import LoopSystem
@@ -163,3 +164,60 @@ def _tree_columns(system: LoopSystem, reduction: VelocityReduction, q: Scalars, 
 def _times_columns(rows: Iterable[Scalars], columns: Matrix) -> Matrix:
     """Product of a matrix by rows and a matrix by columns."""
     return [[dot(row, column) for column in columns] for row in rows]
+
+
+def closure_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
+    """K(q): K v is the rate of the closure residual at the velocities v of all joints."""
+    return transposed(constraints.jacobian_columns(system, q))
+
+
+def joint_velocity_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
+    """G(q)."""
+    return transposed(VelocityReduction.at(system, q).columns())
+
+
+def joint_velocities(system: LoopSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """v = G u."""
+    return VelocityReduction.at(system, q).velocities(qd)
+
+
+def joint_accelerations(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """v̇ = G u̇ + Ġ u."""
+    reduction = VelocityReduction.at(system, q)
+    return reduction.accelerations(reduction.velocities(qd), qdd)
+
+
+def actuator_jacobian(system: LoopSystem, q: Scalars) -> Matrix:
+    """J_a(q): velocities of the actuated joints are J_a u."""
+    G = VelocityReduction.at(system, q).columns()
+    return [[column[k] for column in G] for k in system.actuated]
+
+
+def kinetic_energy(system: LoopSystem, q: Scalars, qd: Scalars) -> Scalar:
+    """T of the tree at v = G u."""
+    return energy.kinetic_energy(system.lumped, q, joint_velocities(system, q, qd))
+
+
+def potential_energy(system: LoopSystem, q: Scalars) -> Scalar:
+    """U of the tree."""
+    return energy.potential_energy(system.tree, q)
+
+
+def center_of_mass(system: LoopSystem, q: Scalars) -> Vec3:
+    """Of the tree."""
+    return energy.center_of_mass(system.tree, q)
+
+
+def pose(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
+    """Of the tree."""
+    return kinematics.pose(system.tree, q, frame, reference)
+
+
+def jacobian(system: LoopSystem, q: Scalars, frame: Frame, reference: str) -> Matrix:
+    """J G: the twist of a frame per independent velocity."""
+    G = VelocityReduction.at(system, q).columns()
+    return [[dot(row, column) for column in G] for row in kinematics.jacobian(system.tree, q, frame, reference)]
+
+
+def transposed(A: Matrix) -> Matrix:
+    return [list(row) for row in zip(*A, strict=True)]

@@ -14,19 +14,22 @@ from appell.closed_loop.closure import LoopClosure
 from appell.closed_loop.position_closure import ClosureSolution, continuation, newton_closure
 from appell.closed_loop.singularity import Singularity, singularity_at
 from appell.closed_loop.system import LoopSystem, system_of
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
-from appell.model.pose import Triple
-from appell.robot.protocol import AnyRobot
+from appell.robot.protocol import AnyRobot, delegated
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
     from appell.closed_loop.simulation_model import LoopSimulationModel
 
 
+@renamed_attributes(
+    close="solve_loop_closure", coordinate_names="q_names", open_tree="spanning_tree", reference="reference_configuration",
+    speed_names="qd_names", speeds="independent_velocities", tree="system",
+)  # fmt: skip
 @dataclass(frozen=True)
 class ClosedLoopRobot(AnyRobot):
     """A tree of bodies with loop closures; made by `appell.close_loops`.
@@ -58,39 +61,31 @@ class ClosedLoopRobot(AnyRobot):
         """The numerical model that the algorithms take."""
         return system_of(self)
 
-    @property
-    def name(self) -> str:
-        return self.spanning_tree.name
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates of all joints."""
-        return self.spanning_tree.nq
+    name = delegated("spanning_tree.name")
+    source = delegated("spanning_tree.source", "Source of the tree's description.")
+    nq = delegated("spanning_tree.nq", "Number of coordinates of all joints.")
+    joint_names = delegated("spanning_tree.joint_names", "Names of all joints with coordinates, in the order of q.")
+    first_coordinates = delegated(
+        "spanning_tree.first_coordinates",
+        "Indices of the first coordinate of each joint in q, and of its first velocity in those of all joints.",
+    )
+    body_names = delegated("spanning_tree.body_names", "Names of all bodies, which are also the names of the frames.")
+    gravity_vector = delegated("spanning_tree.gravity_vector", "Acceleration of free fall in the world. [m/s²]")
+    rotors = delegated(
+        "spanning_tree.rotors", "Number of links with a rotor; the last entries of `parameters` are theirs."
+    )
+    qd_names = delegated("independent_velocities", "Names of the entries of qd.")
+    closure_names = delegated("system.parts", "Names of the loop closures.")
 
     @property
     def nv(self) -> int:
         """Degrees of freedom: number of independent velocities."""
         return len(self.independent_velocities)
 
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of all joints with coordinates, in the order of q."""
-        return self.spanning_tree.joint_names
-
-    @property
-    def first_coordinates(self) -> Mapping[str, tuple[int, int]]:
-        """Indices of the first coordinate of each joint in q, and of its first velocity in those of all joints."""
-        return self.spanning_tree.first_coordinates
-
     @cached_property
     def q_names(self) -> tuple[str, ...]:
         """Names of the entries of q: `joint`, or `joint[k]` for joints with several coordinates."""
         return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.spanning_tree.moving_joints])
-
-    @property
-    def qd_names(self) -> tuple[str, ...]:
-        """Names of the entries of qd."""
-        return self.independent_velocities
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
@@ -99,42 +94,13 @@ class ClosedLoopRobot(AnyRobot):
         return tuple(names[k] for k in self.system.actuated)
 
     @property
-    def body_names(self) -> tuple[str, ...]:
-        """Names of all bodies, which are also the names of the frames."""
-        return self.spanning_tree.body_names
-
-    @property
-    def gravity_vector(self) -> Triple:
-        """Acceleration of free fall in the world. [m/s²]"""
-        return self.spanning_tree.gravity_vector
-
-    @property
-    def source(self) -> str:
-        """Source of the tree's description."""
-        return self.spanning_tree.source
-
-    @property
     def initial_state(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The reference configuration at rest."""
         return self.reference_configuration, (0.0,) * self.nv
 
-    @property
-    def rotors(self) -> int:
-        """Number of links with a rotor; the last entries of `parameters` are theirs."""
-        return self.spanning_tree.rotors
-
     def with_gravity(self, gravity: Sequence[float]) -> ClosedLoopRobot:
         """The same robot under another gravity vector [m/s²]."""
         return replace(self, spanning_tree=self.spanning_tree.with_gravity(gravity))
-
-    close = renamed_attribute("close", "solve_loop_closure")
-    coordinate_names = renamed_attribute("coordinate_names", "q_names")
-    open_tree = renamed_attribute("open_tree", "spanning_tree")
-    reference = renamed_attribute("reference", "reference_configuration")
-    speed_names = renamed_attribute("speed_names", "qd_names")
-    speeds = renamed_attribute("speeds", "independent_velocities")
-
-    tree = renamed_attribute("tree", "system")
 
     @renamed_arguments(hold="fixed_joints", near="q0")
     def solve_loop_closure(
@@ -236,14 +202,8 @@ class ClosedLoopRobot(AnyRobot):
 
     def simulation_model(self) -> LoopSimulationModel:
         """The interface that `appell.simulate` uses."""
-        from appell.closed_loop.simulation_model import LoopSimulationModel
 
         return LoopSimulationModel(self)
-
-    @property
-    def closure_names(self) -> tuple[str, ...]:
-        """Names of the loop closures."""
-        return self.system.parts
 
     def __repr__(self) -> str:
         return (

@@ -1,30 +1,39 @@
-"""Simulation model of a robot with closed loops: all coordinates, independent velocities, actuators at actuated joints.
+"""Simulation models of robots with closed loops: all coordinates, independent velocities, actuators at actuated joints.
 
 The coordinates follow q̇ = N(q) G(q) u, which keeps the loops closed up to the integration error. That error is removed by
-Newton's method with minimum-norm steps whenever it exceeds the tolerance of the simulation.
+Newton's method with minimum-norm steps whenever it exceeds the tolerance of the simulation. Spherical parallel robots have
+independent coordinates, and nothing drifts.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr
 
 from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
+from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.singularity import describe_singularity, singularity_at
-from appell.errors import ModelError, SimulationError
+from appell.closed_loop.spherical.robot import SphericalRobot
+from appell.closed_loop.spherical.singularities import require_regular
+from appell.errors import LoopClosureError, ModelError, SimulationError
 from appell.model.joint_friction import JointFriction, joint_friction
 from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel, native
-
-if TYPE_CHECKING:
-    from appell.closed_loop.robot import ClosedLoopRobot
 
 MAX_ITERATIONS = 8
 """Of Newton's method; two or three suffice for integration errors."""
 
 
-class LoopSimulationModel(CompiledFunctions):
+class ActuatedFunctions(CompiledFunctions):
+    """Functions of a robot whose actuators act on some of its joints."""
+
+    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return self.dynamics.actuator_jacobian(q, check=False).T @ tau
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
+
+
+class LoopSimulationModel(ActuatedFunctions):
     """A robot with closed loops, its functions as native code."""
 
     def __init__(self, robot: ClosedLoopRobot) -> None:
@@ -39,16 +48,10 @@ class LoopSimulationModel(CompiledFunctions):
         self.joint_friction, self.damping = _joint_friction(robot), tree.damping
         self._before: np.ndarray | None = None
 
-    def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return self.dynamics.actuator_jacobian(q, check=False).T @ tau
-
     def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """-G^T D G u with the damping D of all joints of the tree."""
         G = self.dynamics.joint_velocity_jacobian(q, check=False)
         return -(G.T @ (self.damping * (G @ qd)))
-
-    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
-        return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 
     def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.coordinates.rates(q, self.dynamics.joint_velocities(q, qd, check=False))
@@ -109,11 +112,7 @@ def _determinant_changed_sign(before: np.ndarray, now: np.ndarray) -> bool:
 
 def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:
     """Damping of all joints, reduced to qd at the reference configuration, and friction of the independent velocities."""
-    tree_friction, names, own = (
-        joint_friction(robot.spanning_tree),
-        robot.spanning_tree.qd_names,
-        list(robot.system.independent),
-    )
+    tree_friction, names = joint_friction(robot.spanning_tree), robot.spanning_tree.qd_names
     for k in robot.system.dependent:
         if tree_friction.friction[k]:
             raise ModelError(
@@ -122,4 +121,39 @@ def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:
                 "set its friction to 0."
             )
     damping = robot.joint_velocity_jacobian(robot.reference_configuration).T ** 2 @ np.array(tree_friction.damping)
-    return JointFriction(tuple(damping.tolist()), tuple(tree_friction.friction[k] for k in own))
+    return JointFriction(tuple(damping.tolist()), tuple(tree_friction.friction[k] for k in robot.system.independent))
+
+
+class SphericalSimulationModel(ActuatedFunctions):
+    """The closed form has no loops left to keep closed: coordinates are independent, and nothing drifts."""
+
+    def __init__(self, robot: SphericalRobot) -> None:
+        self.robot, self.dynamics, self.contact_tree = robot, native(robot), None
+        self.name, self.nq, self.nv = robot.name, robot.nq, robot.nv
+        self.joint_names = self.q_names = self.qd_names = robot.joint_names
+        self.actuator_names = robot.actuator_names
+        self.joint_friction = JointFriction((0.0,) * robot.nv, (0.0,) * robot.nv)
+        free, effort = np.full(robot.nv, np.inf), np.full(len(robot.actuator_names), np.inf)
+        self.limits = StateLimits(-free, free, free, effort)
+
+    def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.zeros_like(qd)
+
+    def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return qd
+
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return q + step
+
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return q, qd
+
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
+        return 0.0
+
+    def nonfinite_reason(self, q: np.ndarray) -> str:
+        try:
+            require_regular(self.robot.system, q, "forward_dynamics")
+        except LoopClosureError as error:
+            return str(error)
+        return ""

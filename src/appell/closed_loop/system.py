@@ -15,11 +15,9 @@ from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocit
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import MAIN, System, tree_with_inputs
-from appell.closed_loop import constraints, dynamics, kinematics
-from appell.closed_loop.closure import loops_of
-from appell.closed_loop.independent_velocities import elimination_order
-from appell.closed_loop.loop_path import KinematicLoop
-from appell.closed_loop.singularity import require_nonsingular
+from appell.closed_loop import constraints, dynamics
+from appell.closed_loop.closure import KinematicLoop, loops_of
+from appell.closed_loop.singularity import elimination_order, require_nonsingular
 from appell.model.description import velocity_indices
 from appell.model.parameters import lumped, parameter_count, parameters
 from appell.model.tree import Frame, Tree
@@ -52,17 +50,17 @@ QUANTITIES = {
         _quantity(dynamics.gravity, "q", "v"),
         _quantity(dynamics.mass_matrix, "q", "v", "v", gravity=False),
         _quantity(dynamics.coriolis_matrix, "q qd", "v", "v", gravity=False),
-        _quantity(kinematics.kinetic_energy, "q qd", gravity=False),
-        _quantity(kinematics.potential_energy, "q"),
-        _quantity(kinematics.center_of_mass, "q", 3, gravity=False),
-        _quantity(kinematics.actuator_jacobian, "q", "a", "v", gravity=False),
-        _quantity(kinematics.joint_velocity_jacobian, "q", "n", "v", gravity=False),
-        _quantity(kinematics.joint_velocities, "q qd", "n", gravity=False),
-        _quantity(kinematics.joint_accelerations, "q qd qdd", "n", gravity=False),
-        _quantity(kinematics.closure_jacobian, "q", "rows", "n", gravity=False),
+        _quantity(dynamics.kinetic_energy, "q qd", gravity=False),
+        _quantity(dynamics.potential_energy, "q"),
+        _quantity(dynamics.center_of_mass, "q", 3, gravity=False),
+        _quantity(dynamics.actuator_jacobian, "q", "a", "v", gravity=False),
+        _quantity(dynamics.joint_velocity_jacobian, "q", "n", "v", gravity=False),
+        _quantity(dynamics.joint_velocities, "q qd", "n", gravity=False),
+        _quantity(dynamics.joint_accelerations, "q qd qdd", "n", gravity=False),
+        _quantity(dynamics.closure_jacobian, "q", "rows", "n", gravity=False),
         _quantity(constraints.closure_residual, "q", "rows", gravity=False),
-        _quantity(kinematics.pose, "q", 4, 4, gravity=False, frame=True),
-        _quantity(kinematics.jacobian, "q", 6, "v", gravity=False, frame=True),
+        _quantity(dynamics.pose, "q", 4, 4, gravity=False, frame=True),
+        _quantity(dynamics.jacobian, "q", 6, "v", gravity=False, frame=True),
     )
 }
 
@@ -108,6 +106,14 @@ class LoopSystem(System):
         return self.tree.parameter_bodies
 
     @property
+    def frames(self) -> Mapping[str, Frame]:
+        return self.tree.frames
+
+    @property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        return self.tree.quaternions
+
+    @property
     def rows(self) -> int:
         """Equations of all closures."""
         return sum(loop.kind.count for loop in self.loops)
@@ -117,14 +123,6 @@ class LoopSystem(System):
         tree = self.tree
         numbers = (tree.links, tree.gravity, tree.base, tree.nq, tree.nv)
         return numbers, self.loops, self.independent, self.dependent, self.actuated
-
-    @property
-    def frames(self) -> Mapping[str, Frame]:
-        return self.tree.frames
-
-    @property
-    def quaternions(self) -> tuple[tuple[str, int], ...]:
-        return self.tree.quaternions
 
     @property
     def free(self) -> tuple[QuasiVelocityJoint, ...]:
@@ -155,10 +153,8 @@ def system_of(robot: ClosedLoopRobot) -> LoopSystem:
     tree = robot.spanning_tree.tree
     bare = LoopSystem(tree, loops_of(robot.spanning_tree, robot.closures))
     independent = velocity_indices(robot.spanning_tree, robot.independent_velocities)
-    dependent = (
-        elimination_order(bare, [k for k in range(tree.nv) if k not in independent])
-        if robot.independent_velocities
-        else ()
-    )
+    dependent = [k for k in range(tree.nv) if k not in independent] if independent else ()
     actuated = velocity_indices(robot.spanning_tree, robot.actuated)
-    return replace(bare, independent=tuple(independent), dependent=dependent, actuated=tuple(actuated))
+    return replace(
+        bare, independent=tuple(independent), dependent=elimination_order(bare, dependent), actuated=tuple(actuated)
+    )

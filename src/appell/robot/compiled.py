@@ -13,6 +13,7 @@ from appell.compiler.options import Options
 from appell.compiler.provider import TracedProvider
 from appell.robot.archive import save
 from appell.robot.functions import Dynamics
+from appell.robot.protocol import AnyRobot, delegated
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from appell.algorithms.laws import Law
     from appell.compiler.operations import OperationList
     from appell.model.joint_friction import JointFriction
-    from appell.robot.protocol import AnyRobot
     from appell.robot.simulation_model import SimulationModel
 
 
@@ -78,25 +78,10 @@ class CompiledRobot(Dynamics):
     def __reduce__(self) -> tuple:
         return type(self), (self.robot, self.options, self.store)  # kernels are found in the cache
 
-    @property
-    def rotors(self) -> int:
-        """How many of the parameters, the last ones, are of rotors."""
-        return self.robot.rotors
-
-    @property
-    def qd_names(self) -> tuple[str, ...]:
-        """A name for every entry of qd."""
-        return self.robot.qd_names
-
-    @property
-    def actuator_names(self) -> tuple[str, ...]:
-        """A name for every entry of tau."""
-        return self.robot.actuator_names
-
-    @property
-    def closure_names(self) -> tuple[str, ...]:
-        """Names of loop closures."""
-        return self.robot.closure_names
+    rotors = delegated("robot.rotors", "How many of the parameters, the last ones, are of rotors.")
+    qd_names = delegated("robot.qd_names", "A name for every entry of qd.")
+    actuator_names = delegated("robot.actuator_names", "A name for every entry of tau.")
+    closure_names = delegated("robot.closure_names", "Names of loop closures.")
 
     @property
     def parameters(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
     from appell.algorithms.system import System
     from appell.robot.robot import Robot
+
+
+def delegated(path: str, doc: str | None = None) -> Any:
+    """A property that reads an attribute of an attribute: `nq = delegated("spanning_tree.nq")`."""
+    return property(attrgetter(path), doc=doc)
 
 
 class AnyRobot(Dynamics, ABC):

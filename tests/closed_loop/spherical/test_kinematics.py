@@ -8,8 +8,7 @@ from helpers.closeness import assert_close
 from helpers.spherical_robots import EIGHT, ROBOTS, general_robot, regular_states, wrist
 
 import appell
-from appell.closed_loop.spherical.forward_kinematics import middle_axis, orientation, polish, quadric
-from appell.closed_loop.spherical.quadrics import common_points
+from appell.closed_loop.spherical.forward_kinematics import common_points, middle_axis, orientation, polish, quadric
 
 
 def actuated(robot, q: np.ndarray) -> np.ndarray:

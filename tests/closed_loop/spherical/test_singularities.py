@@ -9,7 +9,7 @@ from helpers.spherical_robots import EIGHT, ROBOTS, regular_states, wrist
 
 import appell
 from appell.closed_loop.spherical.forward_kinematics import orientation
-from appell.closed_loop.spherical.rates import MIN_H
+from appell.closed_loop.spherical.kinematics import MIN_H
 
 OUT = np.array([0.0, 0.0, -1.5])
 """Leg 1 of the wrist does not reach here."""

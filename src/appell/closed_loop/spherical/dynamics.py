@@ -17,24 +17,27 @@ from appell.algorithms.energy import require_mass
 from appell.algorithms.linear import solve
 from appell.algorithms.regressor import UNITS
 from appell.closed_loop.elimination import dot
-from appell.closed_loop.spherical.actuation import actuator_torques
 from appell.closed_loop.spherical.jacobians import (
     actuated_rows,
+    actuator_torques,
     body_jacobians,
     gravity,
     inertia_matrix,
     mass_matrix,
     paper_coriolis_matrix,
 )
-from appell.closed_loop.spherical.placements import LegPlacements, Placements, placements
-from appell.closed_loop.spherical.rates import (
+from appell.closed_loop.spherical.kinematics import (
+    LegPlacements,
+    Placements,
     PlatformRates,
     VelocityBasis,
     axis_rates,
     coordinate_velocities,
+    euler_chain,
     joint_motion,
     joint_rows,
     normals,
+    placements,
     platform_rates,
     quasi_velocities,
 )
@@ -114,13 +117,6 @@ def euler_accelerations(placed: Placements, qd: Sequence[Scalar], Omegad: Vec3) 
     for direction, rate in zip(axis_rates(placed.axes, qd[:3]), qd[:3], strict=True):
         rest = rest - direction * rate
     return [p @ rest for p in normals(euler_chain(placed))]
-
-
-def euler_chain(placed: Placements) -> LegPlacements:
-    """The axes of the Euler angles as a leg: its h, cos q2, is zero in gimbal lock."""
-    first, second, third = placed.axes
-    cosine = first @ third
-    return LegPlacements(placed.axes, (), (), 1.0 - cosine * cosine, third.cross(second) @ first)
 
 
 def gradient(system: SphericalSystem, placed: Placements, basis: VelocityBasis, rates: PlatformRates) -> list[Scalar]:

@@ -1,29 +1,35 @@
 """Forward kinematics: orientations of the platform from the angles of the actuators.
 
-With the actuators at θ_i the axes w_i are known, and eq. (30), w_i · R v_i* = cos α2, is a quadric in the quaternion of R. Three
-legs give three quadrics with at most eight common points, the assembly modes. They are refined by Newton's method and kept if
-all residuals vanish. Other robots use Newton's method from an initial guess.
+With the actuators at θ_i the axes w_i are known, and eq. (30), w_i · R v_i* = cos α2, is a quadric x^T A_i x = 0 in the
+quaternion x of R. Three legs give three quadrics, which meet in eight points of projective 3-space (Bézout), counted in complex
+numbers; the real ones are the assembly modes. They are refined by Newton's method and kept if all residuals vanish. Other robots
+use Newton's method from an initial guess.
+
+All common points are found by the eigenvalues of one matrix. In affine coordinates x = (1, y) each quadric is a polynomial of
+degree 2; their multiples by all monomials of degree up to 2 are 30 rows over the 35 monomials of degree up to 4, and the null
+space of these rows has dimension eight: it is spanned by the monomials taken at the solutions. On it, multiplication by a linear
+form is an 8x8 matrix, and its eigenvectors are the solutions (Macaulay, Stetter). A fixed rotation of x puts the plane at
+infinity in no special place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from appell.arrays import as_batch
+from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.leg import Leg
-from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
-from appell.closed_loop.spherical.quadrics import common_points
+from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.deprecation import renamed_fields
 from appell.errors import ArgumentError, LoopClosureError
-
-if TYPE_CHECKING:
-    from appell.closed_loop.spherical.robot import SphericalRobot
 
 RESIDUAL_TOL = 1e-12
 """Largest |w · v - cos α2| of a solution."""
@@ -32,6 +38,8 @@ IMAGINARY_TOL = 1e-4
 DUPLICATE_TOL = 1e-6
 """Solutions whose quaternions are closer than this are equal."""
 MAX_ITERATIONS = 50
+COUNT = 8
+"""Solutions, real or complex."""
 
 
 @renamed_fields(assembly="working_modes")
@@ -188,3 +196,73 @@ def angle_difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def orientation(q: ArrayLike) -> Rotation:
     """R_ee of (25) for the 321 Euler angles (..., 3)."""
     return Rotation.from_euler("ZYX", q)
+
+
+class Layout(NamedTuple):
+    """Monomials of y up to degree 4, and where products of them are.
+
+    Attributes:
+        low: places of the monomials of degree up to 3.
+        next: for each coordinate, places of the monomials of `low` times it.
+        shifts: for each monomial of degree up to 2, places of all monomials of degree up to 2 times it.
+        linear: places of 1, y1, y2, y3.
+        pairs: which two entries of (1, y) make each monomial of degree up to 2.
+    """
+
+    size: int
+    low: np.ndarray
+    next: np.ndarray
+    shifts: np.ndarray
+    linear: np.ndarray
+    pairs: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def layout() -> Layout:
+    monomials = sorted((m for m in product(range(5), repeat=3) if sum(m) <= 4), key=lambda m: (sum(m), m))
+    place = {m: k for k, m in enumerate(monomials)}
+
+    def times(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+        return place[a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+
+    def up_to(degree: int) -> list[tuple[int, ...]]:
+        return [m for m in monomials if sum(m) <= degree]
+
+    units = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    return Layout(
+        len(monomials),
+        np.array([place[m[0], m[1], m[2]] for m in up_to(3)]),
+        np.array([[times(m, unit) for m in up_to(3)] for unit in units]),
+        np.array([[times(m, other) for m in up_to(2)] for other in up_to(2)]),
+        np.array([place[0, 0, 0], *(times((0, 0, 0), unit) for unit in units)]),
+        np.array([[0, 0, *(k + 1 for k in range(3) for _ in range(m[k]))][-2:] for m in up_to(2)]),
+    )
+
+
+def common_points(quadrics: np.ndarray) -> np.ndarray:
+    """Solutions x (8, 4), complex, of length 1, of x^T A_i x = 0 for symmetric A (3, 4, 4)."""
+    places = layout()
+    turned = GENERIC @ quadrics @ GENERIC.T
+    rows = np.zeros((3, len(places.shifts), places.size))
+    for i, A in enumerate(turned):
+        coefficients = np.array([A[a, b] if a == b else 2.0 * A[a, b] for a, b in places.pairs])
+        for row, shift in zip(rows[i], places.shifts, strict=True):
+            row[shift] = coefficients
+    matrix = rows.reshape(-1, places.size)
+    matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    null = np.linalg.svd(matrix)[2][-COUNT:].T
+    form = np.tensordot(FORM, null[places.next], axes=1)  # the null space times a linear form
+    values = np.linalg.lstsq(null[places.low], form, rcond=None)[0]
+    vectors = np.linalg.eig(values)[1]
+    x = (null[places.linear] @ vectors).T
+    x = x @ GENERIC  # back from the rotation
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def _generic() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2014)
+    return np.linalg.qr(rng.normal(size=(4, 4)))[0], rng.normal(size=3)
+
+
+GENERIC, FORM = _generic()
+"""A rotation of space and a linear form without special directions; fixed, so that results repeat."""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
-from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
-from appell.closed_loop.spherical.singularities import Singularities, random_configurations, singularity
+from appell.closed_loop.spherical.singularities import random_configurations, singularity, workspace_map
 from appell.closed_loop.spherical.spanning_tree import (
     as_closed_loop,
     closed_loop_configuration,
@@ -21,26 +20,28 @@ from appell.closed_loop.spherical.spanning_tree import (
     spanning_tree,
 )
 from appell.closed_loop.spherical.system import SphericalSystem
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body
 from appell.model.description import State
 from appell.model.joint import Joint
 from appell.model.pose import Triple
-from appell.robot.protocol import AnyRobot
+from appell.robot.protocol import AnyRobot, delegated
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.closed_loop.simulation_model import SphericalSimulationModel
     from appell.closed_loop.spherical.forward_kinematics import AssemblyModes
-    from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
-    from appell.closed_loop.spherical.workspace import WorkspaceMap
 
 
 EULER = ("yaw", "pitch", "roll")
 """Names of the 321 Euler angles."""
 
 
+@renamed_attributes(
+    open_tree="spanning_tree", singularities="singularity", tree="system", with_assembly="with_working_modes"
+)
 @dataclass(frozen=True)
 class SphericalRobot(AnyRobot):
     """A platform on legs of revolute joints whose axes all pass through one point, the centre.
@@ -92,41 +93,24 @@ class SphericalRobot(AnyRobot):
         """Index of the leg that guides the platform, None if there is none."""
         return next((i for i, leg in enumerate(self.legs) if leg.joints < DEPENDENT_JOINTS), None)
 
-    tree = renamed_attribute("tree", "system")
-
     @cached_property
     def system(self) -> SphericalSystem:
         """The numerical model that the algorithms take."""
         return SphericalSystem.of(self)
 
-    @property
-    def closure_names(self) -> tuple[str, ...]:
-        """Names of the legs."""
-        return self.system.parts
-
+    closure_names = delegated("system.parts", "Names of the legs.")
+    closures = ()
+    """Loop closures: none, the equations are in closed form."""
     rotors = 0
 
-    def singularity(self, q: ArrayLike) -> Singularities:
-        """How far configurations are from unreachable and singular ones, and the `status` of each.
-
-        Example:
-            >>> import appell
-            >>> appell.load("agile_wrist").singularity([[0.0, 0.0, 0.0], [0.0, 0.0, -1.5]]).status.tolist()
-            ['regular', 'unreachable']
-        """
-        return singularity(self, q)
-
-    singularities = renamed_attribute("singularities", "singularity")
+    singularity = singularity
 
     @cached_property
     def nv(self) -> int:
         """Degrees of freedom."""
         return self.system.nv
 
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return self.nv
+    nq = delegated("nv", "Number of coordinates.")
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
@@ -147,15 +131,8 @@ class SphericalRobot(AnyRobot):
         """Names of all joints of all legs, in the order of `joint_angles`."""
         return tuple(name for leg in self.legs for name in leg.joint_names)
 
-    @property
-    def q_names(self) -> tuple[str, ...]:
-        """A name for every entry of q."""
-        return self.joint_names
-
-    @property
-    def qd_names(self) -> tuple[str, ...]:
-        """A name for every entry of qd."""
-        return self.joint_names
+    q_names = delegated("joint_names", "A name for every entry of q.")
+    qd_names = delegated("joint_names", "A name for every entry of qd.")
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
@@ -207,11 +184,20 @@ class SphericalRobot(AnyRobot):
             >>> [leg.working_mode for leg in wrist.legs]
             ['plus', 'minus', 'plus']
         """
-        return replace(self, legs=with_working_modes(self.legs, working_mode))
+        modes = (working_mode,) * len(self.legs) if isinstance(working_mode, str) else tuple(working_mode)
+        if len(modes) != len(self.legs):
+            raise ModelError(
+                f"got {len(modes)} working modes for {len(self.legs)} legs. Give one name, or one per leg."
+            )
+        for name in modes:
+            if name not in WORKING_MODES:
+                raise ModelError(unknown_name_message("working mode", name, WORKING_MODES))
+        legs = (replace(leg, working_mode=name) for leg, name in zip(self.legs, modes, strict=True))
+        return replace(self, legs=tuple(legs))
 
     def simulation_model(self) -> SphericalSimulationModel:
         """The interface that `appell.simulate` uses."""
-        from appell.closed_loop.spherical.simulation_model import SphericalSimulationModel
+        from appell.closed_loop.simulation_model import SphericalSimulationModel
 
         return SphericalSimulationModel(self)
 
@@ -250,56 +236,9 @@ class SphericalRobot(AnyRobot):
 
         return solve_near(self, angles, start)
 
-    def workspace_map(
-        self,
-        over: tuple[str, str] | None = None,
-        span: tuple[float, float] = (-1.6, 1.6),
-        points: int = 161,
-        at: Mapping[str, float] | None = None,
-    ) -> WorkspaceMap:
-        """Reachable configurations and distances from singularities over two coordinates.
-
-        Args:
-            over: names of the coordinates along x and y; the second and third by default.
-            span: range of both. [rad]
-            points: per axis of the grid.
-            at: values of other coordinates, 0 by default. [rad]
-
-        Example:
-            >>> import appell
-            >>> found = appell.load("agile_wrist").workspace_map(points=9)
-            >>> found.status.shape, found.status[4, 4].item()
-            ((9, 9), 'regular')
-        """
-        from appell.closed_loop.spherical.workspace import workspace_map
-
-        return workspace_map(self, over, span, points, at)
-
-    def as_closed_loop(self, q: ArrayLike | None = None) -> ClosedLoopRobot:
-        """The same robot with loop closures: `spanning_tree`, and a revolute closure between each leg and the platform.
-
-        Its velocities are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
-        (`closed_loop_configuration`).
-
-        Args:
-            q: reference configuration, 0 by default.
-
-        Example:
-            >>> import appell
-            >>> wrist = appell.load("agile_wrist")
-            >>> loops, q = wrist.as_closed_loop(), [0.1, 0.2, 0.3]
-            >>> tau = loops.inverse_dynamics(wrist.closed_loop_configuration(q), [1.0, 0.0, 0.0], [0.0] * 3)
-            >>> bool(abs(tau - wrist.inverse_dynamics(q, [1.0, 0.0, 0.0], [0.0] * 3)).max() < 1e-12)
-            True
-        """
-        return as_closed_loop(self, q)
-
-    def closed_loop_configuration(self, q: ArrayLike) -> np.ndarray:
-        """Configuration of `as_closed_loop()` at the coordinates q, (..., joints of the spanning tree)."""
-        return closed_loop_configuration(self, q)
-
-    with_assembly = renamed_attribute("with_assembly", "with_working_modes")
-    open_tree = renamed_attribute("open_tree", "spanning_tree")
+    workspace_map = workspace_map
+    as_closed_loop = as_closed_loop
+    closed_loop_configuration = closed_loop_configuration
 
     @renamed_arguments(torques="tau")
     def constraint_forces(
@@ -322,11 +261,6 @@ class SphericalRobot(AnyRobot):
             x, qd, tau, gravity=gravity, external_forces=external_forces, parameters=parameters, check=check
         )
 
-    @property
-    def closures(self) -> tuple[LoopClosure, ...]:
-        """Loop closures: none, the equations are in closed form."""
-        return ()
-
     def neutral_configuration(self) -> np.ndarray:
         """All coordinates zero, (nq,). [rad]"""
         return np.zeros(self.nq)
@@ -342,8 +276,6 @@ class SphericalRobot(AnyRobot):
     @cached_property
     def _loops(self) -> ClosedLoopRobot:
         """`as_closed_loop` at a random regular configuration."""
-        import numpy as np
-
         return self.as_closed_loop(self.random_configurations(1, np.random.default_rng(0))[0])
 
     def __repr__(self) -> str:
@@ -351,14 +283,3 @@ class SphericalRobot(AnyRobot):
             f"SphericalRobot({self.name!r}, {len(self.legs)} legs, nv={self.nv}, "
             f"coordinates: {', '.join(self.joint_names)})"
         )
-
-
-def with_working_modes(legs: Sequence[Leg], working_mode: str | Sequence[str]) -> tuple[Leg, ...]:
-    """The legs with these roots of eq. (34)."""
-    modes = (working_mode,) * len(legs) if isinstance(working_mode, str) else tuple(working_mode)
-    if len(modes) != len(legs):
-        raise ModelError(f"got {len(modes)} working modes for {len(legs)} legs. Give one name, or one per leg.")
-    for name in modes:
-        if name not in WORKING_MODES:
-            raise ModelError(unknown_name_message("working mode", name, WORKING_MODES))
-    return tuple(replace(leg, working_mode=name) for leg, name in zip(legs, modes, strict=True))

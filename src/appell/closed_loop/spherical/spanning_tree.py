@@ -68,8 +68,23 @@ def on_platform(last: Joint, leg: Leg) -> tuple[Joint, Joint]:
     )
 
 
-def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobot:
-    """Documented at `SphericalRobot.as_closed_loop`."""
+def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None = None) -> ClosedLoopRobot:
+    """The same robot with loop closures: `spanning_tree`, and a revolute closure between each leg and the platform.
+
+    Its velocities are the rates of this robot's coordinates, its actuators the same; its coordinates are those of all joints
+    (`closed_loop_configuration`).
+
+    Args:
+        q: reference configuration, 0 by default.
+
+    Example:
+        >>> import appell
+        >>> wrist = appell.load("agile_wrist")
+        >>> loops, q = wrist.as_closed_loop(), [0.1, 0.2, 0.3]
+        >>> tau = loops.inverse_dynamics(wrist.closed_loop_configuration(q), [1.0, 0.0, 0.0], [0.0] * 3)
+        >>> bool(abs(tau - wrist.inverse_dynamics(q, [1.0, 0.0, 0.0], [0.0] * 3)).max() < 1e-12)
+        True
+    """
     from appell.closed_loop.build import close_loops
 
     tree = robot.spanning_tree
@@ -78,25 +93,21 @@ def as_closed_loop(robot: SphericalRobot, q: ArrayLike | None) -> ClosedLoopRobo
             raise ModelError(
                 f"{robot.name}: actuator {name!r} is the last joint of its leg, a loop closure. Actuate another joint of the leg."
             )
-    closures = [
-        LoopClosure(
-            leg.joint_names[-1],
-            "revolute",
-            leg.bodies[-1].name,
-            robot.platform.name,
-            Pose(rpy=(leg.arcs[-1], 0.0, 0.0)),
-            _pose(leg.tip),
-        )
-        for i, leg in enumerate(robot.legs)
-        if i != robot.guide
-    ]
+    closures = []
+    for i, leg in enumerate(robot.legs):
+        if i != robot.guide:
+            bodies, poses = (
+                (leg.bodies[-1].name, robot.platform.name),
+                (Pose(rpy=(leg.arcs[-1], 0.0, 0.0)), _pose(leg.tip)),
+            )
+            closures.append(LoopClosure(leg.joint_names[-1], "revolute", *bodies, *poses))
     reference = np.zeros(robot.nq) if q is None else np.asarray(q, dtype=float)
     start = closed_loop_configuration(robot, reference)
     return close_loops(tree, closures, robot.actuator_names, independent_velocities=robot.joint_names, q=start)
 
 
 def closed_loop_configuration(robot: SphericalRobot, q: ArrayLike) -> np.ndarray:
-    """Documented at `SphericalRobot.closed_loop_configuration`."""
+    """Configuration of `as_closed_loop()` at the coordinates q, (..., joints of the spanning tree)."""
     coordinates = np.asarray(q, dtype=float)
     angles = robot.joint_angles(coordinates)
     known = {name: angles[..., k] for k, name in enumerate(robot.leg_joint_names)}

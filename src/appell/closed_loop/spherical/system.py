@@ -14,8 +14,8 @@ from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import MAIN, System
 from appell.closed_loop.spherical import dynamics, jacobians, kinematics
+from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.leg import Leg, axis_rotation
-from appell.closed_loop.spherical.placements import DEPENDENT_JOINTS
 from appell.model.body import Body
 from appell.model.parameters import PER_LINK, inertia_of
 
@@ -45,14 +45,8 @@ class LegModel:
     @classmethod
     def of(cls, leg: Leg) -> LegModel:
         arcs = tuple(axis_rotation(0, arc) for arc in leg.arcs)
-        return cls(
-            leg.base.rotation,
-            arcs,
-            leg.tip.rotation,
-            tuple(map(inertia_about_centre, leg.bodies)),
-            leg.sign,
-            leg.actuated,
-        )
+        inertias = tuple(map(inertia_about_centre, leg.bodies))
+        return cls(leg.base.rotation, arcs, leg.tip.rotation, inertias, leg.sign, leg.actuated)
 
 
 def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods) -> Quantity:
@@ -92,8 +86,8 @@ QUANTITIES = {
         _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
         _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
         _quantity("pose", "q", (4, 4), abedloo2014=kinematics.pose),
-        _quantity("jacobian", "q", (6, "v"), abedloo2014=kinematics.jacobian),
-        _quantity("margins", "q", ("m",), abedloo2014=kinematics.margins),
+        _quantity("jacobian", "q", (6, "v"), abedloo2014=jacobians.jacobian),
+        _quantity("margins", "q", ("m",), abedloo2014=jacobians.margins),
     )
 }  # fmt: skip
 """All functions. Letters in shapes: v coordinates, a actuators, j joints of all legs, p parameters, m margins."""

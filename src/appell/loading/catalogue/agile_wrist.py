@@ -48,7 +48,6 @@ def agile_wrist(
         (3, 2.4333)
     """
     from appell.closed_loop.spherical import Axis, Leg, SphericalRobot
-    from appell.closed_loop.spherical.robot import with_working_modes
 
     if not 0.0 < as_real(arc_radius) < math.inf:
         raise ModelError(f"arc_radius is {arc_radius!r}, expected a positive number [m].")
@@ -62,7 +61,7 @@ def agile_wrist(
         )
         for i in range(3)
     )
-    return SphericalRobot("agile_wrist", with_working_modes(legs, working_mode), platform(platform_com))
+    return SphericalRobot("agile_wrist", legs, platform(platform_com)).with_working_modes(working_mode)
 
 
 def arc(name: str, angle: float, radius: float) -> Body:
