@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import appell
-from appell.simulation.contact.points import ContactPoints, default_contact_points
+from appell.simulation.contact.pairs import ContactPoints, default_contact_points
 
 WALL = appell.surfaces.Circle(radius=2.5)
 DURATION = 1.5

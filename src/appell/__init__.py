@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from appell.robot.robot import Robot
     from appell.rollouts import RolloutOptions, rollout
     from appell.simulation.contact import surfaces
-    from appell.simulation.options import ContactOptions, Integration
+    from appell.simulation.contact.pairs import ContactOptions
+    from appell.simulation.integrators import Integration
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import sweep
@@ -74,8 +75,8 @@ _HOME = {
     "excitation": "identification.excitation",
     "simulate": "simulation.simulate",
     "Trajectory": "simulation.trajectory",
-    "ContactOptions": "simulation.options",
-    "Integration": "simulation.options",
+    "ContactOptions": "simulation.contact.pairs",
+    "Integration": "simulation.integrators",
     "rollout": "rollouts",
     "RolloutOptions": "rollouts",
     "draw": "view.picture",

@@ -9,7 +9,7 @@ import numpy as np
 
 import appell
 from appell.robot.robot import Robot
-from appell.simulation.contact.points import ContactPoints, contact_point_names
+from appell.simulation.contact.pairs import ContactPoints, contact_point_names
 from appell.simulation.trajectory import Trajectory
 
 

@@ -19,10 +19,8 @@ from appell.simulation.events import EventDetector
 from appell.simulation.integrators import METHODS
 from appell.simulation.joint_friction import frictionless
 from appell.simulation.loop import SimulationLoop
-from appell.simulation.phase import FreePhase, InstantResult, NoContactEnvironment
-from appell.simulation.plant import Plant
-from appell.simulation.recorder import Recorder
-from appell.simulation.records import ContactInterval
+from appell.simulation.phase import FreePhase, InstantResult, NoContactEnvironment, Plant
+from appell.simulation.records import ContactInterval, Recorder
 
 ARM = appell.load("planar2r")
 START = [0.5, -0.3], [0.0, 1.0]

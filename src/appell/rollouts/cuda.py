@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,10 @@ from appell.compiler.targets.cuda.arrays import (
 )
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
+from appell.robot.compiled import CompiledRobot
 from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS, Integrator
-
-if TYPE_CHECKING:
-    from appell.robot.compiled import CompiledRobot
-    from appell.rollouts.plan import RolloutPlan
-
+from appell.rollouts.plan import RolloutPlan
 
 TEMPLATE = """
 #define UNROLL _Pragma("unroll")

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,18 +16,16 @@ from appell.arrays import require_unit_quaternions
 from appell.checks import require_finite
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.lowering import StraightLine
+from appell.compiler.targets.c.library import Library
 from appell.compiler.targets.c.simd import rollout_source
 from appell.compiler.targets.c.target import CpuTarget
 from appell.errors import ArgumentError
+from appell.robot.compiled import CompiledRobot
 from appell.rollouts import plain
 from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS, Integrator
-
-if TYPE_CHECKING:
-    from appell.compiler.provider import Kernel
-    from appell.compiler.targets.c.library import Library
-    from appell.robot.compiled import CompiledRobot
-    from appell.rollouts.plan import RolloutPlan
+from appell.compiler.provider import Kernel
+from appell.rollouts.plan import RolloutPlan
 
 LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions
 from appell.algorithms.laws import Signals, Vector
 from appell.model.joint_friction import JointFriction
+from appell.robot.compiled import CompiledRobot
 from appell.rollouts.arrays import empty_states, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS
-
-if TYPE_CHECKING:
-    from appell.robot.compiled import CompiledRobot
-    from appell.rollouts.plan import RolloutPlan
+from appell.rollouts.plan import RolloutPlan
 
 
 class BatchModel:

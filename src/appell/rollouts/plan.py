@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.laws import LAWS, Law
 from appell.checks import require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
+from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
-
-if TYPE_CHECKING:
-    from appell.algorithms.coordinate_rates import QuasiVelocityJoint
-    from appell.robot.compiled import CompiledRobot
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_positive, require_real_array
 from appell.deprecation import warn_renamed
 from appell.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 TauFunction = Callable[[float, np.ndarray, np.ndarray], "ArrayLike"]
 """Forces of the actuators as a function of (t, q, qd)."""

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.errors import ArgumentError
 from appell.simulation.actuation import require_state_function
+from appell.simulation.phase import IntegratorStep, Plant
 from appell.simulation.records import Event
 from appell.simulation.roots import SUBDIVISIONS, root
-
-if TYPE_CHECKING:
-    from appell.simulation.phase import IntegratorStep
-    from appell.simulation.plant import Plant
 
 EventFunction = Callable[[float, np.ndarray, np.ndarray], float]
 

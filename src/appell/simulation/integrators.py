@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scipy.interpolate import CubicHermiteSpline
 
 from appell.algorithms.runge_kutta import rk4_step
+from appell.checks import require_in_range, require_positive
 from appell.errors import AppellError, ArgumentError, unknown_name_message
-
-if TYPE_CHECKING:
-    from appell.simulation.options import Integration
-    from appell.simulation.phase import Phase
-    from appell.simulation.plant import Plant
+from appell.simulation.phase import Phase, Plant, Solver
 
 MIN_ATOL = 1e-20
 """Smallest absolute tolerance, so that quantities that are exactly zero do not stop an adaptive integrator."""
@@ -29,23 +26,6 @@ DEFAULT_DT = 1e-3
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
-
-
-class Solver(Protocol):
-    """A running integrator: the interface of `scipy.integrate.OdeSolver`."""
-
-    t: float
-    t_old: float | None
-    y: np.ndarray
-    status: str
-
-    def step(self) -> str | None:
-        """Make a step; returns the reason if it failed."""
-        ...
-
-    def dense_output(self) -> Any:
-        """A function from times (N,) within the last step to state vectors (m, N)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -199,3 +179,46 @@ def method_named(name: str) -> IntegrationMethod:
         if method.name.lower() == str(name).lower():
             return method
     raise ArgumentError(unknown_name_message("method", name, METHODS))
+
+
+@dataclass(frozen=True)
+class Integration:
+    """Integrator of `appell.simulate` with its settings.
+
+    Attributes:
+        method: adaptive (SciPy's): `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; fixed step:
+            `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order).
+        rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
+        max_step: their longest step. [s]
+        dt: step of fixed-step integrators, 1e-3 by default. [s]
+        progress: whether to show the progress of a long run; by default where stderr is a terminal.
+
+    Example:
+        >>> import appell
+        >>> arm = appell.load("planar2r")
+        >>> motion = appell.simulate(arm, [0.5, 0], [0, 0], 1.0, method=appell.Integration("rk4", dt=0.01))
+        >>> len(motion)
+        101
+    """
+
+    method: str = "DOP853"
+    rtol: float = 1e-9
+    atol: float | None = None
+    max_step: float = math.inf
+    dt: float | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        method = method_named(self.method)
+        require_positive("rtol", self.rtol)
+        require_positive("max_step", self.max_step, infinite=True)
+        if self.atol is not None:
+            require_in_range("atol", self.atol)
+        if self.dt is not None and not method.fixed:
+            fixed = ", ".join(name for name, method in METHODS.items() if method.fixed)
+            raise ArgumentError(
+                f"dt is given, but {method.name} chooses its steps itself. Give max_step or t_eval, or one of the methods "
+                f"{fixed}."
+            )
+        if self.dt is not None:
+            require_positive("dt", self.dt)

@@ -22,8 +22,7 @@ from scipy.optimize import lsq_linear
 from appell.simulation.roots import SUBDIVISIONS, root
 
 if TYPE_CHECKING:
-    from appell.simulation.phase import IntegratorStep
-    from appell.simulation.plant import Plant
+    from appell.simulation.phase import IntegratorStep, Plant
 
 REST_VELOCITY_TOL = 1e-9
 """A slower joint is at rest. [rad/s, m/s]"""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from appell.errors import SimulationError
-from appell.simulation.integrators import PhaseEquations, method_named
-from appell.simulation.phase import Environment, IntegratorStep, Phase
-
-if TYPE_CHECKING:
-    from appell.progress import Progress
-    from appell.simulation.events import EventDetector
-    from appell.simulation.options import Integration
-    from appell.simulation.plant import Plant
-    from appell.simulation.recorder import Recorder
+from appell.progress import Progress
+from appell.simulation.events import EventDetector
+from appell.simulation.integrators import Integration, PhaseEquations, method_named
+from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant
+from appell.simulation.records import Recorder
 
 CONSTRAINT_TOL = 1e-10
 """Constraint error above which a state is projected to its constraints. [m]"""

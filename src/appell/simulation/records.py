@@ -1,13 +1,21 @@
-"""Results of a simulation besides the samples: impacts, contact intervals, limit violations, events, work."""
+"""Results of a simulation besides the samples, and the recorder that collects all of them during a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from appell.deprecation import renamed_attribute
+from appell.robot.limits import LimitViolation
+from appell.robot.simulation_model import SimulationModel
+
+if TYPE_CHECKING:
+    from appell.simulation.phase import IntegratorStep, Phase, Plant
+
+LIMIT_TOL = 1e-9
+"""Smaller violations are rounding errors of joints at their limit. [rad, m, rad/s, m/s]"""
 
 
 @dataclass(frozen=True)
@@ -99,3 +107,118 @@ class Work(NamedTuple):
     drives = renamed_attribute("drives", "actuators")
     joints = renamed_attribute("joints", "passive")
     walls = renamed_attribute("walls", "contact")
+
+
+class Sample(NamedTuple):
+    """A state of the motion with its forces; `work` is that of actuators, passive forces and contact since the start, (3,)."""
+
+    t: float
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    saturated: np.ndarray
+    work: np.ndarray
+
+
+class Recorder:
+    """Collects samples during a run.
+
+    Attributes:
+        times: increasing times to sample at; None for every step, and both sides of every impact.
+    """
+
+    def __init__(self, plant: Plant, times: np.ndarray | None) -> None:
+        self.plant, self.times = plant, times
+        self.limit_monitor = LimitMonitor(plant.model)
+        self.samples: list[Sample] = []
+        self.impacts: list[Impact] = []
+        self.contacts: list[ContactInterval] = []
+        self._impact_work = 0.0
+        self._before_impact: Sample | None = None
+        self._next = 0
+        self._open: dict[tuple[str, int], float] = {}
+
+    def begin(self, t: float, y: np.ndarray, phase: Phase, impacts: tuple[Impact, ...]) -> None:
+        """A phase begins in this state, after these impacts."""
+        if impacts and self._before_impact is not None:
+            self.samples.append(self._before_impact)
+        self._before_impact = None
+        self.impacts += impacts
+        self._impact_work += sum(impact.energy_after - impact.energy_before for impact in impacts)
+        self.limit_monitor.check(t, *self.plant.split(y))
+        if self.times is None:
+            self.samples.append(self._sample(t, y, phase))
+        self._update_contacts(t, phase.contacts)
+
+    def accept(self, step: IntegratorStep, until: float, phase: Phase, last: bool) -> None:
+        """A step is accepted from its start until this time, where the phase ends if it is the last."""
+        if self.times is None:
+            times = [] if last else [until]
+        else:
+            end = int(np.searchsorted(self.times, until, side="left"))
+            times = self.times[self._next : end].tolist()
+            self._next = max(end, self._next)
+        for t in times:
+            self.samples.append(self._sample(t, self.plant.project(step.state(t), phase), phase))
+        self.limit_monitor.check(until, *self.plant.split(step.state(until)))
+
+    def end(self, t: float, y: np.ndarray, phase: Phase) -> None:
+        """A phase ends in this state, which is a sample if an impact follows."""
+        if self.times is None:
+            self._before_impact = self._sample(t, y, phase)
+
+    def finish(self, t: float, y: np.ndarray, phase: Phase) -> None:
+        """The run ends in this state."""
+        missing = t > self.samples[-1].t if self.times is None else self._next < len(self.times)
+        if missing:
+            self.samples.append(self._sample(t, y, phase))
+        self._update_contacts(t, ())
+
+    def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:
+        q, qd = self.plant.split(y)
+        actuators, passive, contact = self.plant.work(y)
+        work = np.array([actuators, passive, contact + self._impact_work])
+        return Sample(t, q, qd, phase.derivative(t, q, qd).qdd, *self.plant.tau(t, q, qd), work)
+
+    def _update_contacts(self, t: float, closed: tuple[tuple[str, int], ...]) -> None:
+        for pair in [pair for pair in self._open if pair not in closed]:
+            self.contacts.append(ContactInterval(*pair, self._open.pop(pair), t))
+        for pair in closed:
+            self._open.setdefault(pair, t)
+
+
+class LimitMonitor:
+    """Reports joint limits that a motion exceeds. It does not enforce them."""
+
+    def __init__(self, model: SimulationModel) -> None:
+        self.limits, self.violations = model.limits, list[LimitViolation]()
+        self._names = (*model.q_names, *model.q_names, *model.qd_names)
+        position, velocity = ("position",) * model.nq, ("velocity",) * model.nv
+        self._quantities = (*position, *position, *velocity)
+        self._bounds = ("lower",) * model.nq + ("upper",) * (model.nq + model.nv)
+        self._open: dict[int, tuple[float, float]] = {}
+        self._needed = any(np.isfinite(values).any() for values in self.limits[:3])
+
+    def check(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Compare a state of the motion with the limits."""
+        if not self._needed:
+            return
+        lower, upper, velocity, _ = self.limits
+        violation = np.concatenate([lower - q, q - upper, np.abs(qd) - velocity])
+        violated = np.flatnonzero(violation > LIMIT_TOL).tolist()
+        for i in [i for i in self._open if i not in violated]:
+            self._close(i, t)
+        for i in violated:
+            start, worst = self._open.get(i, (t, 0.0))
+            self._open[i] = (start, max(worst, float(violation[i])))
+
+    def finish(self, t: float) -> tuple[LimitViolation, ...]:
+        """All violations of a motion that ends at time t, in order of time."""
+        for i in list(self._open):
+            self._close(i, t)
+        return tuple(sorted(self.violations, key=lambda violation: violation.start))
+
+    def _close(self, i: int, t: float) -> None:
+        start, worst = self._open.pop(i)
+        self.violations.append(LimitViolation(self._names[i], self._quantities[i], self._bounds[i], start, t, worst))

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.checks import require_positive, require_real_array, require_vector
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError
 from appell.progress import Progress
+from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
 from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of
 from appell.simulation.contact.environment import ContactEnvironment
-from appell.simulation.contact.pairs import contact_pairs
+from appell.simulation.contact.pairs import ContactOptions, contact_pairs
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.events import EventDetector, EventFunction
+from appell.simulation.integrators import Integration
 from appell.simulation.loop import CONSTRAINT_TOL, SimulationLoop
-from appell.simulation.options import ContactOptions, Integration
-from appell.simulation.phase import Environment, NoContactEnvironment
-from appell.simulation.plant import Plant
-from appell.simulation.recorder import Recorder
-from appell.simulation.records import Work
+from appell.simulation.phase import Environment, NoContactEnvironment, Plant
+from appell.simulation.records import Recorder, Work
 from appell.simulation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
 
 INITIAL_CONSTRAINT_TOL = 1e-6
 """Largest distance of an initial state to the constraints; it is projected to them."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.model.body import Body
 from appell.model.joints import KINDS
+from appell.model.pose import Triple
+from appell.robot.robot import Robot
 from appell.view.scene import Rgb, Shape
 from appell.view.solids import cylinder, frame_along, pose_matrix, rod, sphere
-
-if TYPE_CHECKING:
-    from appell.model.body import Body
-    from appell.model.pose import Triple
-    from appell.robot.robot import Robot
 
 LINK_COLOUR: Rgb = (0.35, 0.42, 0.50)
 JOINT_COLOUR: Rgb = (0.84, 0.37, 0.0)

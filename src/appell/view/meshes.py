@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from appell.model.body import Visual
+from appell.robot.robot import Robot
 from appell.view.scene import Rgb, Shape
 from appell.view.solids import SOLIDS, Mesh, pose_matrix
-
-if TYPE_CHECKING:
-    from appell.model.body import Visual
-    from appell.robot.robot import Robot
 
 DEFAULT_COLOUR: Rgb = (0.72, 0.74, 0.77)
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH")

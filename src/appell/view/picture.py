@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from appell.deprecation import renamed_arguments
 from appell.plotting import new_figure, save_figure
+from appell.simulation.contact.surfaces import Surface
+from appell.simulation.trajectory import Trajectory
 from appell.view.scene import WORLD, Shape, fit_camera
 from appell.view.subject import Subject, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
-
-if TYPE_CHECKING:
-    from appell.simulation.contact.surfaces import Surface
-    from appell.simulation.trajectory import Trajectory
 
 LIGHT_DIRECTION = np.array([0.4, -0.5, 0.77])
 STATES_SHOWN = 6

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.algebra import Mat3, Vec3
 from appell.algorithms.kinematics import world_motion
 from appell.model.tree import BASE
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 
 def body_poses(robot: Robot, q: ArrayLike) -> dict[str, np.ndarray]:

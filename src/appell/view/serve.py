@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from appell.deprecation import renamed_arguments
 from appell.errors import AppellError, ArgumentError
+from appell.simulation.contact.surfaces import Surface
+from appell.simulation.trajectory import Trajectory
 from appell.view import LOCAL, PORT
 from appell.view.page import Page
 from appell.view.subjects import subject_of
 from appell.view.timeline import Timeline
-
-if TYPE_CHECKING:
-    from appell.simulation.contact.surfaces import Surface
-    from appell.simulation.trajectory import Trajectory
 
 
 @renamed_arguments(walls="surfaces")

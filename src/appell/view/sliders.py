@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.model.joints import KINDS
 from appell.model.joints.quaternion import of_roll_pitch_yaw, roll_pitch_yaw
-
-if TYPE_CHECKING:
-    from appell.robot.robot import Robot
+from appell.robot.robot import Robot
 
 ANGLES = ("roll", "pitch", "yaw")
 AXES = ("x", "y", "z")

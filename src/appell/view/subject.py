@@ -5,19 +5,16 @@ Robots have a subject by `appell.view.subjects.subject_of`. Any other object wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from appell.robot.robot import Robot
 from appell.view.poses import body_poses
 from appell.view.scene import Shape
 from appell.view.sliders import Slider
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from appell.robot.robot import Robot
 
 
 class StateQuantities(NamedTuple):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from appell.errors import ArgumentError
+from appell.simulation.trajectory import Trajectory
 from appell.view.subject import Subject
-
-if TYPE_CHECKING:
-    from appell.simulation.trajectory import Trajectory
 
 CURVE_POINTS = 600
 """Samples per curve in the panel."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from appell.control import ComputedTorque
 from appell.kinematics.inverse import BRANCHES
-from appell.simulation.options import Integration
+from appell.simulation.integrators import Integration
 from appell.simulation.simulate import simulate
 from appell.table import Table
 from appell_lab.bench.timing import Contender, race

@@ -13,8 +13,9 @@ from appell.loading.catalogue.random import random_chain
 from appell.loading.catalogue.shafei_tree import shafei_tree, start
 from appell.model.body import Body
 from appell.robot.robot import Robot
+from appell.simulation.contact.pairs import ContactOptions
 from appell.simulation.contact.surfaces import Circle
-from appell.simulation.options import ContactOptions, Integration
+from appell.simulation.integrators import Integration
 from appell.simulation.simulate import simulate
 from appell.simulation.trajectory import Trajectory
 from appell.table import Table

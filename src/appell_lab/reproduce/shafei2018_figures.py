@@ -10,9 +10,8 @@ import numpy as np
 from appell.loading.catalogue.shafei_tree import PARENTS, TIPS
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.robot import Robot
-from appell.simulation.contact.points import ContactPoints
-from appell.simulation.plot import mark_impacts
-from appell.simulation.trajectory import Trajectory
+from appell.simulation.contact.pairs import ContactPoints
+from appell.simulation.trajectory import Trajectory, mark_impacts
 from appell_lab.reproduce.reproduction import Figure
 
 NAMES = ("O1", *TIPS)

@@ -12,7 +12,7 @@ from appell.control import ComputedTorque, ComputedTorqueIntegral, PointToPoint
 from appell.kinematics.trajectories import JointReference, PathReference, joint_line, joint_via_points, valera2003_line
 from appell.loading.catalogue import build
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
-from appell.simulation.options import Integration
+from appell.simulation.integrators import Integration
 from appell.simulation.simulate import simulate
 from appell.table import Table
 from appell_lab.bench.timing import Contender, race

@@ -10,7 +10,7 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.simulation.contact.complementarity import minimum_norm, solve_complementarity
+from appell.simulation.contact.friction import minimum_norm, solve_complementarity
 
 
 def by_enumeration(G: np.ndarray, b: np.ndarray) -> np.ndarray:

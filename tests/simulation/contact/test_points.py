@@ -9,7 +9,7 @@ from helpers.contact_robots import particle, rod, stacked_rod
 from helpers.random_trees import SMALL_TREES, over
 
 import appell
-from appell.simulation.contact.points import ContactPoints, contact_point_names, default_contact_points
+from appell.simulation.contact.pairs import ContactPoints, contact_point_names, default_contact_points
 
 
 @over([*SMALL_TREES, appell.load("shafei_tree"), rod(3)])

@@ -13,7 +13,7 @@ from helpers.shared_data import reference
 
 import appell
 from appell.loading.load import with_floating_base
-from appell.simulation.contact.points import ContactPoints
+from appell.simulation.contact.pairs import ContactPoints
 
 WALL = appell.surfaces.Circle(radius=2.5)
 PAIRS = [("O1", "O5"), ("O2", "O4"), ("O8", "O11"), ("O3",), ("O1", "O5")]

@@ -2,7 +2,7 @@
 
 At an instant at which points touch surfaces:
 1. All points that approach a surface they touch, all that will touch one within the simultaneity gap, and all that rest on one
-   are solved together (`appell.simulation.contact.impact_law`). Points that this drives into a surface are an impact of their
+   are solved together (`appell.simulation.contact.forces`). Points that this drives into a surface are an impact of their
    own, at the same instant.
 2. An impact with e < 1 whose rebound would be lower than `MIN_REBOUND` ends without rebound: this ends an infinite sequence of
    ever smaller impacts.
@@ -14,30 +14,26 @@ At an instant at which points touch surfaces:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from appell.errors import SimulationError
-from appell.simulation.contact.complementarity import minimum_norm
 from appell.simulation.contact.forces import (
     NO_CONTACT,
     NORMAL_VELOCITY_TOL,
     SLIP_TOL,
     ContactMode,
+    ImpactResult,
     generalized_contact_forces,
     next_mode,
+    solve_impact,
     unilateral_forces,
 )
-from appell.simulation.contact.impact_law import ImpactResult, solve_impact
+from appell.simulation.contact.friction import minimum_norm
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import PROJECTION_TOL, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import JointFrictionState, corrected_friction_state, initial_friction_state
-from appell.simulation.phase import InstantResult
+from appell.simulation.phase import InstantResult, Plant
 from appell.simulation.records import Impact
-
-if TYPE_CHECKING:
-    from appell.simulation.plant import Plant
 
 CLOSED_GAP_TOL = 1e-9
 """Contacts with gaps up to this, of either sign, are closed. [m]"""

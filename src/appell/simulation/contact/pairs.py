@@ -1,4 +1,4 @@
-"""Pairs of a contact point and a surface.
+"""Contact points of a robot with their kinematics, in one graph for all points, and their pairs with surfaces.
 
 Contacts are numbered surface by surface, point by point. The normal n points away from the surface; g is the gap.
 """
@@ -7,15 +7,197 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.algebra import ZERO, Scalar, Vec3
+from appell.algorithms.kinematics import WorldMotion, world_motion
+from appell.checks import require_integer, require_positive
+from appell.errors import ArgumentError, unknown_name_message
+from appell.model.tree import BASE, Frame, Tree
+from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel
-from appell.simulation.contact.points import ContactPoints, contact_point_names
 from appell.simulation.contact.surfaces import Surface
-from appell.simulation.options import ContactOptions
+from appell.simulation.contact.surfaces.surface import require_restitution
+
+
+@dataclass(frozen=True)
+class ContactOptions:
+    """Contact between a robot and the surfaces of `appell.simulate`.
+
+    Attributes:
+        points: names of the frames whose origins can touch surfaces; joint origins and tips by default.
+        restitution: Newton's coefficient, from 0 to 1, of surfaces without their own.
+        simultaneity_gap: gap up to which approaching points take part in the impact of another point, unless they need
+            longer than this gap takes at 0.1 m/s. The default follows the accuracy of the integration: 100 rtol times 1 m,
+            at least 1e-9. [m]
+        max_impacts: number of impacts after which the run stops with the status `"too many impacts"`.
+
+    Example:
+        >>> import appell
+        >>> tree, wall = appell.load("shafei_tree"), appell.surfaces.Circle(radius=2.5)
+        >>> contact = appell.ContactOptions(points=["O5"], restitution=0.5)
+        >>> appell.simulate(tree, *tree.initial_state, 0.6, surfaces=wall, contact=contact).impacts[0].points
+        ('O5',)
+    """
+
+    points: Sequence[str] | None = None
+    restitution: float | None = 1.0
+    simultaneity_gap: float | None = None
+    max_impacts: int = 100_000
+
+    def __post_init__(self) -> None:
+        if isinstance(self.points, str):
+            raise ArgumentError(
+                f"points is the text {self.points!r}, expected a sequence of frame names, as in [{self.points!r}]."
+            )
+        if self.restitution is not None:
+            require_restitution("restitution", self.restitution)
+        if self.simultaneity_gap is not None:
+            require_positive("simultaneity_gap", self.simultaneity_gap)
+        require_integer("max_impacts", self.max_impacts)
+
+
+class PointKinematics(NamedTuple):
+    """Positions p, velocities v = J qd, Jacobians J, and acceleration biases a = J̇ qd of k points."""
+
+    p: np.ndarray
+    v: np.ndarray
+    J: np.ndarray
+    a: np.ndarray
+
+
+class ContactPoints:
+    """Origins of named frames of one robot."""
+
+    def __init__(self, robot: Robot, names: Sequence[str]) -> None:
+        self.names, self.nv = tuple(names), robot.nv
+        self._graph, motion = _graphs(robot, self.names)
+        self._motion = BufferedFunction(motion)
+        self._paths: dict[int, BufferedFunction] = {}
+
+    def positions_and_velocities(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (N, k, 3) in the states q (N, nq), qd (N, nv). [m, m/s]"""
+        count = len(q)
+        if count not in self._paths:
+            self._paths[count] = BufferedFunction(self._graph.map(count) if count > 1 else self._graph)
+        p, v = self._paths[count](q, qd)
+        return p.reshape(count, -1, 3), v.reshape(count, -1, 3)
+
+    def kinematics(self, q: np.ndarray, qd: np.ndarray) -> PointKinematics:
+        """p, v, a (k, 3) and J (k, 3, nv) in one state."""
+        p, v, J, a = self._motion(q, qd)
+        return PointKinematics(p.reshape(-1, 3), v.reshape(-1, 3), J.reshape(-1, 3, self.nv), a.reshape(-1, 3))
+
+
+class BufferedFunction:
+    """A CasADi function with its own buffers, for a low cost per call. Not thread-safe."""
+
+    def __init__(self, graph: Any) -> None:
+        self._buffer, self._run = graph.buffer()
+        self._inputs = [np.zeros(graph.numel_in(i)) for i in range(graph.n_in())]
+        self._outputs = [np.zeros(graph.numel_out(i)) for i in range(graph.n_out())]
+        for i, array in enumerate(self._inputs):
+            self._buffer.set_arg(i, memoryview(array.data))
+        for i, array in enumerate(self._outputs):
+            self._buffer.set_res(i, memoryview(array.data))
+
+    def __call__(self, *inputs: np.ndarray) -> list[np.ndarray]:
+        """All results, flattened column by column."""
+        for buffer, values in zip(self._inputs, inputs, strict=True):
+            buffer[:] = values.ravel()
+        self._run()
+        return [array.copy() for array in self._outputs]
+
+
+@lru_cache(maxsize=64)
+def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Functions (q, qd) -> (p, v) and (q, qd) -> (p, v, J, a); every result is one column, flattened by rows."""
+    import casadi
+
+    tree = robot.tree
+    q, qd = casadi.SX.sym("q", tree.nq), casadi.SX.sym("qd", tree.nv)
+    velocities = [qd[i] for i in range(tree.nv)]
+    motions = world_motion(tree, [q[i] for i in range(tree.nq)], velocities)
+    columns: list[list[Any]] = [[], [], [], []]
+    for name in names:
+        p, v, J, a = _point(tree, motions, tree.frames[name], velocities)
+        for column, entries in zip(columns, (p, v, [entry for row in J for entry in row], a), strict=True):
+            column += entries
+    results = [casadi.densify(casadi.vertcat(*map(casadi.SX, column))) for column in columns]
+    paths = casadi.Function("paths", [q, qd], casadi.cse(results[:2]))
+    return paths, casadi.Function("motion", [q, qd], casadi.cse(results))
+
+
+def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, velocities: Sequence[Scalar]) -> PointKinematics:
+    """Motion of a frame's origin p. The joint's unit twist (e, u) at p_i moves it by u + e x (p - p_i)."""
+    p, v = _origin(tree, motions, frame)
+    J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
+    a = ZERO
+    for i in tree.ancestors(frame.link):
+        link, motion = tree.links[i], motions[i]
+        for k, (e, u) in enumerate(motion.units(link.kind.motion_subspace()), start=link.idx_v):
+            column = u + e.cross(p - motion.p)
+            axis_rate = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
+            a = a + (axis_rate + e.cross(v - motion.v)) * (link.multiplier * velocities[k])
+            for row, entry in zip(J, column, strict=True):
+                row[k] = row[k] + entry * link.multiplier
+    return PointKinematics(p, v, J, a)  # type: ignore[arg-type]
+
+
+def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3, Vec3]:
+    """Position and velocity of a frame's origin."""
+    link = WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link]
+    arm = link.R @ frame.p
+    return link.p + arm, link.v + link.omega.cross(arm)
+
+
+def contact_point_names(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Validated names of frames; the default ones if None."""
+    if names is None:
+        return default_contact_points(robot)
+    for name in names:
+        if name not in robot.body_names:
+            raise ArgumentError(unknown_name_message("frame", name, robot.body_names))
+    return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=64)
+def default_contact_points(robot: Robot) -> tuple[str, ...]:
+    """Joint origins and tips: the origin of every moving link with mass, and every leaf body.
+
+    Points that always coincide count once, under the name of a marker frame (a fixed body without mass) if there is one.
+    Points that never move are left out.
+
+    Example:
+        >>> import appell
+        >>> from appell.simulation.contact.pairs import default_contact_points
+        >>> default_contact_points(appell.load("shafei_tree"))
+        ('O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7', 'O8', 'O9', 'O10', 'O11')
+    """
+    parent_joint = {joint.child: joint for joint in robot.joints}
+    parents = {joint.parent for joint in robot.joints}
+    massive = {link.body for link in robot.tree.links if link.inertia.mass}
+    candidates = [name for name in robot.body_names if name in massive or name not in parents]
+    tree = robot.tree
+    poses = [world_motion(tree, robot.random_configuration(seed).tolist()) for seed in (1, 2)]
+    positions = {
+        name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
+    }
+
+    def is_marker(name: str) -> bool:
+        joint = parent_joint.get(name)
+        return joint is not None and joint.kind == "fixed" and not robot.body(name).mass
+
+    names = sorted(robot.body_names, key=lambda name: not is_marker(name))
+    selected = set()
+    for point in candidates:
+        name = next(name for name in names if np.abs(positions[name] - positions[point]).max() < 1e-9)
+        if np.abs(positions[name][0] - positions[name][1]).max() > 1e-9:
+            selected.add(name)
+    return tuple(name for name in robot.body_names if name in selected)
 
 
 class ContactState(NamedTuple):

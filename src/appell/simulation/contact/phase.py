@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.simulation.contact import forces
-from appell.simulation.contact.complementarity import minimum_norm
-from appell.simulation.contact.forces import NORMAL_VELOCITY_TOL, SLIP_TOL, ContactForces, ContactMode
-from appell.simulation.contact.impact_law import jacobian_rows, tangents
+from appell.simulation.contact.forces import (
+    NORMAL_VELOCITY_TOL,
+    SLIP_TOL,
+    ContactForces,
+    ContactMode,
+    jacobian_rows,
+    tangents,
+)
+from appell.simulation.contact.friction import minimum_norm
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.joint_friction import JointFrictionState, first_stick_slip_event
-from appell.simulation.plant import MotionDerivative
+from appell.simulation.phase import IntegratorStep, MotionDerivative, Plant
 from appell.simulation.roots import TIME_TOL, first_crossing
-
-if TYPE_CHECKING:
-    from appell.simulation.phase import IntegratorStep
-    from appell.simulation.plant import Plant
 
 CHECKS_PER_STEP = 4
 """Number of checks per step whether a contact has ended."""
