@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.compiler.fast_path import fast_path
-from appell.deprecation import renamed_arguments, renamed_attribute
+from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
 
 if TYPE_CHECKING:
     from appell.compiler.evaluate import Evaluator
 
 
+@renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
 class Dynamics:
     """Functions of the state of a robot.
 
@@ -416,9 +417,6 @@ class Dynamics:
             [1.216, -1.507, 1.385]
         """
         return self.functions["joint_angles", None]((q,), None, None, None, out, check)
-
-    joint_speeds = renamed_attribute("joint_speeds", "joint_velocities")
-    speed_map = renamed_attribute("speed_map", "joint_velocity_jacobian")
 
     # --- frames -------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.robot.limits import LimitViolation
 from appell.robot.simulation_model import SimulationModel
 
@@ -18,6 +18,7 @@ LIMIT_TOL = 1e-9
 """Smaller violations are rounding errors of joints at their limit. [rad, m, rad/s, m/s]"""
 
 
+@renamed_attributes(walls="surfaces")
 @dataclass(frozen=True)
 class Impact:
     """All points that hit surfaces at one instant. Arrays have one entry or one row per point.
@@ -48,9 +49,8 @@ class Impact:
     qd_before: np.ndarray = field(repr=False)
     qd_after: np.ndarray = field(repr=False)
 
-    walls = renamed_attribute("walls", "surfaces")
 
-
+@renamed_attributes(wall="surface")
 @dataclass(frozen=True)
 class ContactInterval:
     """A time interval in which a point stays on a surface.
@@ -64,8 +64,6 @@ class ContactInterval:
     surface: int
     start: float
     end: float
-
-    wall = renamed_attribute("wall", "surface")
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,7 @@ class Event:
     qd: np.ndarray = field(repr=False)
 
 
+@renamed_attributes(drives="actuators", joints="passive", walls="contact")
 class Work(NamedTuple):
     """Work done on the robot since the start, each (N,). [J]
 
@@ -103,10 +102,6 @@ class Work(NamedTuple):
     def total(self) -> np.ndarray:
         """Sum of the three."""
         return self.actuators + self.passive + self.contact
-
-    drives = renamed_attribute("drives", "actuators")
-    joints = renamed_attribute("joints", "passive")
-    walls = renamed_attribute("walls", "contact")
 
 
 class Sample(NamedTuple):

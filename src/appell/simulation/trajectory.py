@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError, unknown_name_message
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.limits import LimitViolation
@@ -17,6 +17,7 @@ from appell.simulation import files
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 
+@renamed_attributes(drive_names="actuator_names", excesses="limit_violations")
 @dataclass(frozen=True)
 class Trajectory:
     """A motion, sampled at N times.
@@ -66,9 +67,6 @@ class Trajectory:
     q_names: tuple[str, ...]
     qd_names: tuple[str, ...]
     actuator_names: tuple[str, ...]
-
-    excesses = renamed_attribute("excesses", "limit_violations")
-    drive_names = renamed_attribute("drive_names", "actuator_names")
 
     def __len__(self) -> int:
         return len(self.t)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.deprecation import renamed_attribute
+from appell.deprecation import renamed_attributes
 from appell.errors import AppellError
 from appell.simulation.contact.surfaces import Surface
 from appell.view.player import Player
@@ -27,6 +27,7 @@ MAX_VELOCITY = 5.0
 """Range of the velocity sliders. [rad/s, m/s]"""
 
 
+@renamed_attributes(rest="show_at_rest")
 class Page:
     """A served page. Close it with `close()`.
 
@@ -75,8 +76,6 @@ class Page:
             for slider in self._velocity_sliders:
                 slider.value = 0.0
             self.show(MotionState(q, zero, zero, zero))
-
-    rest = renamed_attribute("rest", "show_at_rest")
 
     def show(self, state: MotionState, recorded: bool = False, move_sliders: bool = True) -> None:
         """Show the poses and quantities of a state and, with `move_sliders`, its slider values."""

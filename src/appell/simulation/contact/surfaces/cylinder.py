@@ -8,14 +8,7 @@ import numpy as np
 
 from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import (
-    SidedSurface,
-    norm_curvature,
-    norm_gradient,
-    set_fields,
-    triple,
-    unit_vector,
-)
+from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple, unit_vector
 
 
 @dataclass(frozen=True)
@@ -42,13 +35,7 @@ class Cylinder(SidedSurface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        name = type(self).__name__
-        set_fields(
-            self,
-            radius=require_positive(f"radius of {name}", self.radius),
-            center=triple(f"center of {name}", self.center),
-            axis=unit_vector(f"axis of {name}", self.axis),
-        )
+        self._check(radius=require_positive, center=triple, axis=unit_vector)
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return norm_gradient(self._radial_part(p - self.center), self.radius)

@@ -9,14 +9,7 @@ import numpy as np
 from appell.checks import require_positive
 from appell.errors import ArgumentError
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import (
-    SidedSurface,
-    norm_curvature,
-    norm_gradient,
-    set_fields,
-    triple,
-    unit_vector,
-)
+from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple, unit_vector
 
 
 @dataclass(frozen=True)
@@ -47,15 +40,10 @@ class Ellipse(SidedSurface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.semi_axes) != 2:
-            raise ArgumentError(f"semi_axes of Ellipse are {self.semi_axes!r}, expected two lengths.")
-        a, b = (require_positive("a semi-axis of Ellipse", length) for length in self.semi_axes)
-        axis, major = unit_vector("axis of Ellipse", self.axis), unit_vector("major of Ellipse", self.major)
-        if abs(np.dot(axis, major)) > 1e-12:
-            raise ArgumentError(
-                f"major of Ellipse is {self.major!r}, expected a direction at right angles to its axis."
-            )
-        set_fields(self, semi_axes=(a, b), center=triple("center of Ellipse", self.center), axis=axis, major=major)
+        given = self.major
+        self._check(semi_axes=_two_lengths, center=triple, axis=unit_vector, major=unit_vector)
+        if abs(np.dot(self.axis, self.major)) > 1e-12:
+            raise ArgumentError(f"major of Ellipse is {given!r}, expected a direction at right angles to its axis.")
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, gradient = norm_gradient((p - self.center) @ self._scaling.T, 1.0)
@@ -69,3 +57,9 @@ class Ellipse(SidedSurface):
         """Matrix (2, 3) from a vector to (x/a, y/b)."""
         a, b = self.semi_axes
         return np.array([self.major, np.cross(self.axis, self.major)]) / np.array([[a], [b]])
+
+
+def _two_lengths(name: str, values: tuple[float, float]) -> tuple[float, ...]:
+    if len(values) != 2:
+        raise ArgumentError(f"{name} are {values!r}, expected two lengths.")
+    return tuple(require_positive("a semi-axis of Ellipse", length) for length in values)

@@ -56,9 +56,8 @@ class ImplicitSurface(SidedSurface):
         for point in p:
             given = self._gradient(point)
             steps = STEP * np.eye(3)
-            quotient = (self.value_and_gradient(point + steps)[0] - self.value_and_gradient(point - steps)[0]) / (
-                2.0 * STEP
-            )
+            above, below = (self.value_and_gradient(point + step)[0] for step in (steps, -steps))
+            quotient = (above - below) / (2.0 * STEP)
             if given.shape != (3,) or np.abs(given - quotient).max() > 1e-4 * max(1.0, np.abs(quotient).max()):
                 raise ArgumentError(
                     f"gradient of ImplicitSurface at {point.tolist()} is {given.tolist()}, but differences of its function "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import Surface, set_fields, triple, unit_vector
+from appell.simulation.contact.surfaces.surface import Surface, triple, unit_vector
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class Plane(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        normal, point = unit_vector("normal of Plane", self.normal), triple("point of Plane", self.point)
-        set_fields(self, normal=normal, point=point)
+        self._check(normal=unit_vector, point=triple)
 
     @property
     def sign(self) -> float:

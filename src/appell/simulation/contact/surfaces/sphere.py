@@ -8,7 +8,7 @@ import numpy as np
 
 from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, set_fields, triple
+from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Sphere(SidedSurface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        radius, center = require_positive("radius of Sphere", self.radius), triple("center of Sphere", self.center)
-        set_fields(self, radius=radius, center=center)
+        self._check(radius=require_positive, center=triple)
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return norm_gradient(p - self.center, self.radius)

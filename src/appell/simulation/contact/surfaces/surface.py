@@ -11,8 +11,9 @@ seen from that side,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,14 @@ class Surface(ABC):
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
         if self.restitution is not None:
-            set_fields(self, restitution=require_restitution(f"restitution of {name}", self.restitution))
-        set_fields(self, friction=require_in_range(f"friction of {name}", self.friction))
+            self._check(restitution=require_restitution)
+        self._check(friction=require_in_range)
+
+    def _check(self, **checks: Callable[[str, Any], Any]) -> None:
+        """Replace fields by the results of their checks, during construction."""
+        for name, check in checks.items():
+            object.__setattr__(self, name, check(f"{name} of {type(self).__name__}", getattr(self, name)))
 
     @property
     @abstractmethod
@@ -101,12 +106,6 @@ class SidedSurface(Surface):
     @property
     def sign(self) -> float:
         return SIDES[self.side]
-
-
-def set_fields(surface: Surface, **fields: object) -> None:
-    """Set fields of a frozen surface during its construction."""
-    for name, value in fields.items():
-        object.__setattr__(surface, name, value)
 
 
 def require_restitution(name: str, value: float) -> float:
