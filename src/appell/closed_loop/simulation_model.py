@@ -7,17 +7,21 @@ independent coordinates, and nothing drifts.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.linalg import qr
 
 from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
-from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.singularity import describe_singularity, singularity_at
-from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.closed_loop.spherical.singularities import require_regular
 from appell.errors import LoopClosureError, ModelError, SimulationError
 from appell.model.joint_friction import JointFriction, joint_friction
 from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel, native
+
+if TYPE_CHECKING:
+    from appell.closed_loop.robot import ClosedLoopRobot
+    from appell.closed_loop.spherical.robot import SphericalRobot
 
 MAX_ITERATIONS = 8
 """Of Newton's method; two or three suffice for integration errors."""

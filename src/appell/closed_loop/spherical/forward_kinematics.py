@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,9 +27,11 @@ from scipy.spatial.transform import Rotation
 from appell.arrays import as_batch
 from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.leg import Leg
-from appell.closed_loop.spherical.robot import SphericalRobot
 from appell.deprecation import renamed_fields
 from appell.errors import ArgumentError, LoopClosureError
+
+if TYPE_CHECKING:
+    from appell.closed_loop.spherical.robot import SphericalRobot
 
 RESIDUAL_TOL = 1e-12
 """Largest |w · v - cos α2| of a solution."""
