@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from appell.simulation.trajectory import Trajectory
     from appell.sweeps import sweep
     from appell.symbolic.equations import equations
+    from appell.view.page import show
     from appell.view.picture import draw
-    from appell.view.serve import show
 
 _HOME = {
     "AppellError": "errors",
@@ -80,7 +80,7 @@ _HOME = {
     "rollout": "rollouts",
     "RolloutOptions": "rollouts",
     "draw": "view.picture",
-    "show": "view.serve",
+    "show": "view.page",
     "control": "control:",
     "ik": "kinematics.inverse:",
     "errors": "errors:",

@@ -17,14 +17,12 @@ from hypothesis import strategies as st
 import appell
 from appell.model.body import Body
 from appell.simulation.contact import surfaces
-from appell.view import solids
-from appell.view.links import inertia_ellipsoid, inertia_shapes, link_shapes
-from appell.view.meshes import candidate_paths, visual_shapes
-from appell.view.poses import body_poses
+from appell.view import scene
+from appell.view.page import energy_table, force_table, matrix_table
 from appell.view.scene import fit_camera
+from appell.view.shapes import candidate_paths, inertia_ellipsoid, inertia_shapes, link_shapes, visual_shapes
 from appell.view.sliders import configuration, joint_sliders, slider_values
-from appell.view.state_tables import energy_table, force_table, matrix_table
-from appell.view.subject import Subject, hidden_layers
+from appell.view.subject import Subject, body_poses, hidden_layers
 from appell.view.subjects import FORMER_NAMES, SAME_NAMES, RobotSubject, subject_of
 from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
@@ -37,12 +35,12 @@ SIZES = st.floats(0.01, 10.0)
 @given(SIZES, SIZES, SIZES)
 def test_volumes_and_outsides(a: float, b: float, c: float) -> None:
     """A mesh is closed and looks outward: its volume is positive and near that of the body."""
-    assert solids.box((a, b, c)).volume == pytest.approx(a * b * c)
-    assert solids.cylinder(a, b).volume == pytest.approx(np.pi * a**2 * b, rel=0.02)
-    assert solids.sphere(a).volume == pytest.approx(4 / 3 * np.pi * a**3, rel=0.03)
-    assert solids.capsule(a, b).volume == pytest.approx(np.pi * a**2 * (b + 4 / 3 * a), rel=0.03)
-    assert solids.ring(a, 0.1 * a).volume == pytest.approx(2 * np.pi**2 * a * (0.05 * a) ** 2, rel=0.06)
-    mirrored = solids.box((a, b, c)).scaled((-1, 1, 1))
+    assert scene.box((a, b, c)).volume == pytest.approx(a * b * c)
+    assert scene.cylinder(a, b).volume == pytest.approx(np.pi * a**2 * b, rel=0.02)
+    assert scene.sphere(a).volume == pytest.approx(4 / 3 * np.pi * a**3, rel=0.03)
+    assert scene.capsule(a, b).volume == pytest.approx(np.pi * a**2 * (b + 4 / 3 * a), rel=0.03)
+    assert scene.ring(a, 0.1 * a).volume == pytest.approx(2 * np.pi**2 * a * (0.05 * a) ** 2, rel=0.06)
+    mirrored = scene.box((a, b, c)).scaled((-1, 1, 1))
     assert mirrored.volume == pytest.approx(a * b * c)
 
 
@@ -52,7 +50,7 @@ def test_a_rod_leads_from_one_point_to_the_other(numbers: list[float]) -> None:
     length = np.linalg.norm(end - start)
     if length < 1e-3:
         return
-    mesh = solids.rod(start, end, 0.01)
+    mesh = scene.rod(start, end, 0.01)
     along = (mesh.vertices - start) @ (end - start) / length
     assert along.min() == pytest.approx(0.0, abs=1e-9)
     assert along.max() == pytest.approx(length)
@@ -64,7 +62,7 @@ def test_an_ellipsoid_of_even_density_has_the_inertia_of_its_body() -> None:
     moments = (
         mass / 5 * np.array([axes[1] ** 2 + axes[2] ** 2, axes[0] ** 2 + axes[2] ** 2, axes[0] ** 2 + axes[1] ** 2])
     )
-    turn = solids.frame_along(np.array([1.0, 2.0, -0.5]))
+    turn = scene.frame_along(np.array([1.0, 2.0, -0.5]))
     inertia = turn @ np.diag(moments) @ turn.T
     six = tuple(inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
     found, directions = inertia_ellipsoid(Body("b", mass, (0.0, 0.0, 0.0), six))
@@ -118,7 +116,7 @@ def test_links_and_inertia_are_drawn_where_there_are_no_meshes() -> None:
     assert len({(shape.layer, shape.frame, shape.name) for shape in links + inertia}) == len(links + inertia)
 
 
-def stl(path: Path, mesh: solids.Mesh) -> None:
+def stl(path: Path, mesh: scene.Mesh) -> None:
     """A binary STL file."""
     data = bytearray(80) + struct.pack("<I", len(mesh.faces))
     for face in mesh.faces:
@@ -136,7 +134,7 @@ def test_meshes_are_found_scaled_and_placed(tmp_path: Path, address: str) -> Non
     pytest.importorskip("trimesh")
     package = tmp_path / "arm"
     (package / "meshes").mkdir(parents=True)
-    stl(package / "meshes" / "cube.stl", solids.box((1, 1, 1)))
+    stl(package / "meshes" / "cube.stl", scene.box((1, 1, 1)))
     robot = appell.load(MESHED.format(address.format(package)))
     (shape, block), notes = visual_shapes(robot, package)
     assert notes == ()

@@ -202,6 +202,7 @@ class ClosedLoopRobot(AnyRobot):
 
     def simulation_model(self) -> LoopSimulationModel:
         """The interface that `appell.simulate` uses."""
+        from appell.closed_loop.simulation_model import LoopSimulationModel
 
         return LoopSimulationModel(self)
 

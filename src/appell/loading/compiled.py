@@ -33,8 +33,7 @@ from appell.compiler.options import CHOICES, Options
 from appell.errors import CompileError
 from appell.model.joint_friction import JointFriction
 from appell.model.joints import KINDS
-from appell.robot.archive import FRICTION
-from appell.robot.compiled import CompiledRobot, RobotMetadata
+from appell.robot.compiled import FRICTION, CompiledRobot, RobotMetadata
 
 SYSTEMS = {
     "": "appell.algorithms.registry",

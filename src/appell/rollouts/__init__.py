@@ -12,9 +12,8 @@ from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, SimulationError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts import cuda, native
-from appell.rollouts.arrays import empty_states, split_states
 from appell.rollouts.plan import RolloutOptions as RolloutOptions
-from appell.rollouts.plan import RolloutPlan, RolloutSteps, make_plan
+from appell.rollouts.plan import RolloutPlan, RolloutSteps, empty_states, make_plan, split_states
 from appell.rollouts.plot import plot_rollout
 
 

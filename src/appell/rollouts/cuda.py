@@ -23,9 +23,8 @@ from appell.compiler.targets.cuda.arrays import (
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS, Integrator
-from appell.rollouts.plan import RolloutPlan
+from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal_rows, split_states, state_rows
 
 TEMPLATE = """
 #define UNROLL _Pragma("unroll")

@@ -22,10 +22,9 @@ from appell.compiler.targets.c.target import CpuTarget
 from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts import plain
-from appell.rollouts.arrays import empty_states, join_columns, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 from appell.compiler.provider import Kernel
-from appell.rollouts.plan import RolloutPlan
+from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal_rows, split_states, state_rows
 
 LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""

@@ -10,9 +10,8 @@ from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quate
 from appell.algorithms.laws import Signals, Vector
 from appell.model.joint_friction import JointFriction
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts.arrays import empty_states, signal_rows, split_states, state_rows
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.plan import RolloutPlan
+from appell.rollouts.plan import RolloutPlan, empty_states, signal_rows, split_states, state_rows
 
 
 class BatchModel:

@@ -1,6 +1,6 @@
 """Robots on a page in the browser, or in a picture.
 
-Shapes, poses, sliders, tables and the timeline are plain data and functions; only `viser_scene`, `player` and `page` use
+Shapes, poses, sliders, tables and the timeline are plain data and functions; only `viser_scene`, `timeline` and `page` use
 viser, only `picture` uses matplotlib. A new type of mechanism needs a class like `subject.Subject`, registered in `subjects`.
 """
 

@@ -1,30 +1,38 @@
-"""The page: a subject with sliders, quantities and, for a recorded motion, a player."""
+"""`appell.show(robot)`: a page in the browser with sliders, quantities and, for a recorded motion, a player."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from appell.deprecation import renamed_attributes
-from appell.errors import AppellError
+from appell.deprecation import renamed_arguments, renamed_attributes
+from appell.errors import AppellError, ArgumentError
 from appell.simulation.contact.surfaces import Surface
-from appell.view.player import Player
+from appell.simulation.trajectory import Trajectory
+from appell.table import StyledCell, cell_text, html_table
+from appell.view import LOCAL, PORT
 from appell.view.scene import LAYERS
 from appell.view.sliders import Slider
-from appell.view.state_tables import energy_table, force_table, matrix_table
-from appell.view.subject import Subject, hidden_layers
+from appell.view.subject import StateQuantities, Subject, hidden_layers
+from appell.view.subjects import subject_of
 from appell.view.surfaces import surface_shapes
-from appell.view.timeline import MotionState, Timeline
+from appell.view.timeline import MotionState, Player, Timeline
 from appell.view.viser_scene import ViserScene
 
 MAX_VELOCITY = 5.0
 """Range of the velocity sliders. [rad/s, m/s]"""
+TABLE_STYLE = "font-size:0.78em; font-variant-numeric:tabular-nums; border-collapse:collapse; white-space:nowrap"
+CELL_STYLE = "padding:0.05em 0.4em; text-align:right"
+ROUNDING_TOL = 1e-10
+"""Numbers below this part of the largest are shown as zero."""
 
 
 @renamed_attributes(rest="show_at_rest")
@@ -156,3 +164,107 @@ class Page:
 def shown_value(slider: Slider, value: float) -> float:
     """The value within the range of the slider, rounded to four decimals."""
     return round(float(np.clip(value, slider.lower, slider.upper)), 4)
+
+
+def energy_table(quantities: StateQuantities) -> str:
+    """Energies and the centre of mass."""
+    com = ", ".join(f"{x + 0.0:.3f}" for x in quantities.center_of_mass.round(3))
+    energies = {"kinetic": quantities.kinetic, "potential": quantities.potential}
+    energies["total"] = quantities.kinetic + quantities.potential
+    rows = [[f"{name} energy", f"{cell_text(value)} J"] for name, value in energies.items()]
+    return panel_table([], [*rows, ["centre of mass", f"{com} m"]])
+
+
+def force_table(
+    quantities: StateQuantities, labels: Sequence[str], actuators: Sequence[str], recorded: np.ndarray | None = None
+) -> str:
+    """Actuator forces by inverse dynamics and, for a recorded motion, as recorded; generalized forces of gravity."""
+    columns = {"tau": quantities.tau}
+    if recorded is not None and len(recorded) == len(actuators):
+        columns["recorded"] = recorded
+    gravity = {"gravity": quantities.gravity}
+    if tuple(actuators) == tuple(labels):
+        return _force_table({**columns, **gravity}, labels)
+    return _force_table(columns, actuators) + _force_table(gravity, labels)
+
+
+def _force_table(columns: dict[str, np.ndarray], labels: Sequence[str]) -> str:
+    values = np.stack([without_rounding(column) for column in columns.values()], axis=-1).tolist()
+    return panel_table(["N m, N", *columns], [[label, *row] for label, row in zip(labels, values, strict=True)])
+
+
+def matrix_table(M: np.ndarray, labels: Sequence[str]) -> str:
+    """The mass matrix; larger entries have a darker background."""
+    largest = float(np.abs(M).max(initial=0.0)) or 1.0
+    rows = []
+    for label, row in zip(labels, without_rounding(M).tolist(), strict=True):
+        shades = [f"background:rgba(0,114,178,{0.45 * abs(value) / largest:.2f})" for value in row]
+        rows.append([label, *map(StyledCell, row, shades)])
+    return f'<div style="overflow-x:auto">{panel_table([], rows)}</div>'
+
+
+def without_rounding(values: np.ndarray) -> np.ndarray:
+    """The values, with those that are negligible compared to the largest set to zero."""
+    return np.where(np.abs(values) < ROUNDING_TOL * np.abs(values).max(initial=0.0), 0.0, values)
+
+
+def panel_table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
+    """A small table: labels on the left, numbers on the right."""
+    labelled = [[StyledCell(label, "text-align:left"), *cells] for label, *cells in rows]
+    return html_table(columns, labelled, style=TABLE_STYLE, cell_style=CELL_STYLE)
+
+
+@renamed_arguments(walls="surfaces")
+def show(
+    robot: Any,
+    motion: Trajectory | None = None,
+    *,
+    surfaces: Sequence[Surface] = (),
+    host: str = LOCAL,
+    port: int = PORT,
+    folder: str | Path | None = None,
+) -> Page:
+    """Serve a page that shows a robot, until `close()` of the result is called or Python ends. Needs viser.
+
+    The page has sliders for the joints and shows actuator forces, mass matrix, energy and centre of mass. A motion can be
+    played, with its impacts marked.
+
+    Args:
+        robot: any robot, or an object like `appell.view.subject.Subject`.
+        surfaces: contact surfaces, as for `appell.simulate`.
+        host: address to listen on; only this computer can reach the default one.
+        port: if it is in use, the next free one; `result.server.get_port()` returns it.
+        folder: that of the robot description, for mesh files.
+
+    Example:
+        >>> import appell
+        >>> page = appell.show(appell.load("planar2r"), port=8700)
+        >>> page.server.get_host()  # open http://127.0.0.1:8700 in a browser
+        '127.0.0.1'
+        >>> page.close()
+    """
+    try:
+        import viser
+    except ImportError:
+        raise AppellError("the viewer needs viser. Install it with: pip install 'appell[view]'") from None
+    require_local_address(host, port)
+    subject = subject_of(robot, None if folder is None else Path(folder))
+    timeline = None if motion is None else Timeline(subject, motion)
+    with redirect_stdout(StringIO()):  # viser prints a greeting
+        server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
+    return Page(server, subject, timeline, surfaces)
+
+
+def require_local_address(host: str, port: int) -> None:
+    """Raise ArgumentError unless this computer can listen on the address; a server would wait for it forever."""
+    if not isinstance(port, int) or not 0 < port < 1 << 16:
+        raise ArgumentError(f"port is {port!r}, expected a whole number from 1 to 65535.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(address)
+    except OSError as error:
+        raise ArgumentError(
+            f"host is {host!r}, which is not an address of this computer ({error.strerror}). Use {LOCAL}, or 0.0.0.0 for all of "
+            "its addresses."
+        ) from None

@@ -8,8 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
-from appell.view.scene import WORLD, Rgb, Shape
-from appell.view.solids import Mesh, box, frame_along, lathe, ring, sphere
+from appell.view.scene import WORLD, Mesh, Rgb, Shape, box, frame_along, lathe, ring, sphere
 
 COLOUR: Rgb = (0.80, 0.47, 0.65)
 OPACITY = 0.3

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from appell.view.scene import LAYERS, WORLD, Rgb, Shape, fit_camera
-from appell.view.solids import sphere
+from appell.view.scene import LAYERS, WORLD, Rgb, Shape, fit_camera, sphere
 from appell.view.subject import Subject
 from appell.view.timeline import ImpactMark
 

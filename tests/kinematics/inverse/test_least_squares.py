@@ -12,7 +12,7 @@ from helpers.shared_data import shared
 
 import appell
 from appell.kinematics.inverse import LeastSquaresOptions
-from appell.kinematics.inverse.bounds import coordinate_bounds
+from appell.kinematics.inverse.frame_motion import coordinate_bounds
 from appell.model.joint import Limits
 
 

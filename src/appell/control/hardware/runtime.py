@@ -32,7 +32,7 @@ from appell.control.hardware.shutdown import Outputs, Shutdown, StopSignal, Stop
 from appell.control.references import ControlReference
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, HardwareError
-from appell.kinematics.trajectories.joint_space import joint_line
+from appell.kinematics.trajectories.reference import joint_line
 
 INDEX_SEARCH_TIME = 2.0
 """Minimum time of the index search. [s]"""

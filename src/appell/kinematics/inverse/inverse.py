@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from appell.checks import require_choice, require_finite
 from appell.deprecation import grouped_arguments
 from appell.errors import ArgumentError
-from appell.kinematics.inverse.bounds import CoordinateBounds, coordinate_bounds
 from appell.kinematics.inverse.closed_form import BRANCHES, SphericalWristArm, solve, spherical_wrist_arm
-from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
+from appell.kinematics.inverse.frame_motion import CoordinateBounds, FrameMotion, coordinate_bounds, resolve_frame
 from appell.kinematics.inverse.least_squares import LeastSquaresOptions, solve_with_restarts
 from appell.model.joints import KINDS
 from appell.robot.robot import Robot

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.kinematics.inverse.bounds import CoordinateBounds, velocity_coordinates
-from appell.kinematics.inverse.frame_motion import FrameMotion
+from appell.kinematics.inverse.frame_motion import CoordinateBounds, FrameMotion, velocity_coordinates
 from appell.model.joints import KINDS
 from appell.robot.robot import Robot
 

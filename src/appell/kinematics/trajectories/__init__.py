@@ -11,10 +11,9 @@ from appell.deprecation import renamed_names
 from appell.kinematics.inverse.rotation import euler_zyz
 from appell.kinematics.trajectories.cartesian import PosePath, line, via_points
 from appell.kinematics.trajectories.follow import PathReference, follow
-from appell.kinematics.trajectories.joint_space import joint_line, joint_via_points, tabulated
 from appell.kinematics.trajectories.limits import limit_violations, require_within_limits
 from appell.kinematics.trajectories.papers import mata2002_line, mata2002_path, valera2003_line, valera2003_path
-from appell.kinematics.trajectories.reference import JointReference, Reference
+from appell.kinematics.trajectories.reference import JointReference, Reference, joint_line, joint_via_points, tabulated
 from appell.robot.limits import LimitViolation
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.errors import TrajectoryError
-from appell.kinematics.inverse.bounds import coordinate_bounds, velocity_coordinates
+from appell.kinematics.inverse.frame_motion import coordinate_bounds, velocity_coordinates
 from appell.kinematics.trajectories.reference import Reference
 from appell.model.joints import KINDS
 from appell.robot.limits import LimitViolation

@@ -1,19 +1,40 @@
-"""Reference trajectories: q, qd and qdd as functions of time, for controllers and for inverse dynamics."""
+"""Reference trajectories: q, qd and qdd as functions of time, for controllers and for inverse dynamics.
+
+In joint coordinates they lead from one configuration to another, through several, or come from a table.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import PPoly
 
-from appell.kinematics.trajectories.curves import Curve
+from appell.arrays import as_batch
+from appell.checks import require_positive, require_real_array
+from appell.deprecation import renamed_arguments
+from appell.errors import ArgumentError
+from appell.kinematics.inverse.frame_motion import FrameMotion
+from appell.kinematics.trajectories.curves import Curve, through
 from appell.plotting import lines, new_figure, save_figure
 from appell.robot.robot import Robot
 
 MAX_MARKED_BREAKS = 40
 """Number of breaks from which on they are not marked in figures."""
+QUINTIC = np.array([
+    [-6.0, -3.0, -0.5, 6.0, -3.0, 0.5],
+    [15.0, 8.0, 1.5, -15.0, 7.0, -1.0],
+    [-10.0, -6.0, -1.5, 10.0, -4.0, 0.5],
+    [0.0, 0.0, 0.5, 0.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+])  # fmt: skip
+"""Coefficients, highest power first, of the quintic on [0, 1] with given value, slope and curvature at 0, then at 1."""
 
 
 class Timed(Protocol):
@@ -103,3 +124,137 @@ class JointReference(AlongCurve, Plottable):
 
     def __repr__(self) -> str:
         return f"JointReference({len(self.joint_names)} joints, {self.duration:g} s)"
+
+
+@renamed_arguments(speed="velocity")
+def joint_line(
+    robot: Robot,
+    start: ArrayLike,
+    end: ArrayLike,
+    *,
+    duration: float | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    profile: str = "quintic",
+) -> JointReference:
+    """The straight line between two configurations; all joints start and stop together.
+
+    Args:
+        start, end: configurations, (nq,).
+        duration: [s]
+        velocity, acceleration: maxima of each joint (nv,) or of all; they give the shortest duration. Without a duration
+            and a velocity, the velocity limits of the robot's joints are used. [rad/s, m/s, rad/s², m/s²]
+        profile: `"uniform"`, `"trapezoidal"`, `"cubic"` or `"quintic"`.
+
+    Example:
+        >>> import appell
+        >>> arm = appell.load("planar2r")
+        >>> move = appell.trajectories.joint_line(arm, [0.0, 0.0], [1.0, -0.5], duration=2.0)
+        >>> move(1.0).q.tolist(), move(2.0).qd.tolist()
+        ([0.5, -0.25], [0.0, 0.0])
+    """
+    ends = np.stack([require_real_array("start", start), require_real_array("end", end)])
+    return joint_via_points(
+        robot, ends, duration=duration, velocity=velocity, acceleration=acceleration, profile=profile
+    )
+
+
+@renamed_arguments(speed="velocity")
+def joint_via_points(
+    robot: Robot,
+    points: ArrayLike,
+    *,
+    times: ArrayLike | None = None,
+    duration: float | None = None,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    profile: str = "cubic",
+) -> JointReference:
+    """A trajectory through configurations, at rest at both ends.
+
+    Args:
+        points: configurations, (k, nq) with k of 2 or more.
+        times: of the points, from 0; or a duration; or the maximum velocity and acceleration, of each joint or of all.
+            Without any of them, the velocity limits of the robot's joints are used.
+        profile: `"cubic"` or `"quintic"` splines, which do not stop at inner points; `"trapezoidal"`, straight segments
+            with a stop at every point; `"uniform"`, straight segments with jumps of velocity.
+
+    Example:
+        >>> import appell
+        >>> arm = appell.load("planar2r")
+        >>> points = [[0, 0], [1, 0.5], [0, 1]]
+        >>> move = appell.trajectories.joint_via_points(arm, points, times=[0, 1, 3], profile="quintic")
+        >>> move(1.0).q.round(12).tolist(), move.duration
+        ([1.0, 0.5], 3.0)
+    """
+    require_vector_space(robot)
+    (values,), batch_shape = as_batch((("points", robot.nq),), (require_real_array("points", points),))
+    if len(batch_shape) != 1 or batch_shape[0] < 2:
+        raise ArgumentError(
+            f"points has shape {(*batch_shape, robot.nq)}, expected (k, {robot.nq}) with k of 2 or more."
+        )
+    if times is None and duration is None and velocity is None and acceleration is None:
+        velocity = velocity_limits(robot)
+    given = None if times is None else require_real_array("times", times)
+    limits = _limit("velocity", velocity, robot), _limit("acceleration", acceleration, robot)
+    return JointReference(through(values, given, duration, *limits, profile, np.abs), robot.joint_names)
+
+
+def tabulated(reference: Reference, step: float = 0.02) -> JointReference:
+    """The same trajectory as polynomials of degree 5 between points at most `step` apart. [s]
+
+    q, qd and qdd are those of the reference at the points; between them q differs by a sixth-order term in the step, about
+    1e-12 rad for ordinary motions. Accelerations are those of the polynomials and lose digits where the step is much smaller
+    than the default. A call takes a tenth of the time of one that solves inverse kinematics.
+
+    Example:
+        >>> import appell
+        >>> line = appell.trajectories.valera2003_line(appell.load("puma560"))
+        >>> fast = appell.trajectories.tabulated(line)
+        >>> bool(abs(fast(1.234).q - line(1.234).q).max() < 1e-11)
+        True
+    """
+    require_positive("step", step, "s")
+    parts = [np.linspace(a, b, math.ceil((b - a) / step) + 1)[:-1] for a, b in pairwise(reference.breaks)]
+    times = np.append(np.concatenate(parts), reference.breaks[-1])
+    first, last = reference(times[:-1]), reference(np.nextafter(times[1:], 0.0))  # before a jump of acceleration
+    if first.q.shape[-1] != first.qd.shape[-1]:
+        raise ArgumentError("the reference contains quaternions, which polynomials do not keep at unit length.")
+    h = np.diff(times)[:, None]
+    ends = np.stack([first.q, h * first.qd, h**2 * first.qdd, last.q, h * last.qd, h**2 * last.qdd], axis=1)
+    powers = h[:, None] ** np.arange(5, -1, -1)[:, None]
+    return JointReference(Curve(PPoly(np.swapaxes(QUINTIC @ ends / powers, 0, 1), times)), reference.joint_names)
+
+
+def velocity_limits(robot: Robot) -> np.ndarray:
+    """Velocity limits of all joints, (nv,); raises if one has none."""
+    limits = np.array([joint.limits.velocity for joint in robot.moving_joints])
+    missing = [name for name, limit in zip(robot.joint_names, limits, strict=True) if not np.isfinite(limit)]
+    if missing:
+        raise ArgumentError(
+            f"joint {missing[0]!r} of {robot.name!r} has no velocity limit. Give times, a duration, or a velocity."
+        )
+    return limits
+
+
+def require_vector_space(robot: Robot) -> None:
+    """Raise for robots whose configurations are not added like numbers."""
+    motion = FrameMotion(robot, robot.body_names[0])
+    if not motion.is_vector_space or robot.nq != len(robot.joint_names):
+        curved = [
+            joint.name for joint in robot.moving_joints if joint.kind not in ("revolute", "continuous", "prismatic")
+        ]
+        raise ArgumentError(
+            f"joint {curved[0]!r} of {robot.name!r} has several coordinates, which are not interpolated here. Follow a path of "
+            "a frame instead: appell.trajectories.follow."
+        )
+
+
+def _limit(name: str, value: ArrayLike | None, robot: Robot) -> np.ndarray | None:
+    """Maxima of all joints, (nv,)."""
+    if value is None:
+        return None
+    array = require_real_array(name, value)
+    if array.shape not in ((), (robot.nv,)) or not ((array > 0.0) & np.isfinite(array)).all():
+        raise ArgumentError(f"{name} is {array.tolist()}, expected one positive number or {robot.nv} of them.")
+    return np.broadcast_to(array, robot.nv)
