@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from appell import control, errors
     from appell.closed_loop import spherical
     from appell.closed_loop.build import close_loops
-    from appell.closed_loop.closure import LoopClosure
+    from appell.closed_loop.closures import LoopClosure
     from appell.compiler.count import count_operations
     from appell.errors import (
         AppellError,
@@ -68,7 +68,7 @@ _HOME = {
     "equations": "symbolic.equations",
     "sweep": "sweeps",
     "close_loops": "closed_loop.build",
-    "LoopClosure": "closed_loop.closure",
+    "LoopClosure": "closed_loop.closures",
     "inverse_kinematics": "kinematics.inverse",
     "base_parameters": "identification.base",
     "identify": "identification.identify",
@@ -108,7 +108,7 @@ _RENAMED = {
     "ImplicitSurface": "appell.simulation.contact.surfaces:ImplicitSurface",
     "Plane": "appell.simulation.contact.surfaces:Plane",
     "Sphere": "appell.simulation.contact.surfaces:Sphere",
-    "Closure": "appell.closed_loop.closure:LoopClosure",
+    "Closure": "appell.closed_loop.closures:LoopClosure",
     "ClosureError": "appell.errors:LoopClosureError",
     "TaskError": "appell.errors:TrajectoryError",
     "tasks": "appell.kinematics.trajectories",

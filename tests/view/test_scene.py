@@ -20,11 +20,16 @@ from appell.simulation.contact import surfaces
 from appell.view import scene
 from appell.view.page import energy_table, force_table, matrix_table
 from appell.view.scene import fit_camera
-from appell.view.shapes import candidate_paths, inertia_ellipsoid, inertia_shapes, link_shapes, visual_shapes
-from appell.view.sliders import configuration, joint_sliders, slider_values
-from appell.view.subject import Subject, body_poses, hidden_layers
+from appell.view.shapes import (
+    candidate_paths,
+    inertia_ellipsoid,
+    inertia_shapes,
+    link_shapes,
+    surface_shapes,
+    visual_shapes,
+)
+from appell.view.subject import Subject, body_poses, configuration, hidden_layers, joint_sliders, slider_values
 from appell.view.subjects import FORMER_NAMES, SAME_NAMES, RobotSubject, subject_of
-from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
 
 SIZES = st.floats(0.01, 10.0)

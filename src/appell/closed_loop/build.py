@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.elimination import SINE_TOL
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.closed_loop.singularity import column_sines, dependent_velocities, jacobian_at, rank

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra import ZERO, Scalar, Twist, Vec3, X, Y, Z, is_zero
-from appell.closed_loop.closure import KinematicLoop, LoopKinematics, PathJoint, loop_kinematics
+from appell.closed_loop.closures import KinematicLoop, LoopKinematics, PathJoint, loop_kinematics
 from appell.closed_loop.elimination import Elimination, dot, subtract_multiple, unit_step
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.position_closure import ClosureSolution, continuation, newton_closure
 from appell.closed_loop.singularity import Singularity, singularity_at
 from appell.closed_loop.system import LoopSystem, system_of

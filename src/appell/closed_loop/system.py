@@ -16,7 +16,7 @@ from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import MAIN, System, tree_with_inputs
 from appell.closed_loop import constraints, dynamics
-from appell.closed_loop.closure import KinematicLoop, loops_of
+from appell.closed_loop.closures import KinematicLoop, loops_of
 from appell.closed_loop.singularity import elimination_order, require_nonsingular
 from appell.model.description import velocity_indices
 from appell.model.parameters import lumped, parameter_count, parameters

@@ -29,7 +29,7 @@ from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
-    from appell.closed_loop.closure import LoopClosure
+    from appell.closed_loop.closures import LoopClosure
     from appell.closed_loop.robot import ClosedLoopRobot
 
 SUFFIX = ".loops.yaml"
@@ -111,7 +111,7 @@ def from_file(path: Path) -> Loops:
 
 def from_mapping(content: Any, label: str) -> Loops:
     """Closures of nested data, validated."""
-    from appell.closed_loop.closure import LoopClosure
+    from appell.closed_loop.closures import LoopClosure
 
     _require_keys(content, TOP, ("closures", "actuated"), label)
     closures = []

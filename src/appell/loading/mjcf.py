@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.errors import ModelError
 from appell.loading.loops import Loops
 from appell.loading.source import ParsedRobot, Source, unused_name

@@ -39,37 +39,6 @@ FRICTION = {"with_losses": True, "without_losses": False}
 """Names in files of rates with and without damping and friction of the joints."""
 
 
-def save(
-    dyn: CompiledRobot,
-    path: str | PathLike,
-    functions: Iterable[str | FunctionSpec] | None,
-    frames: Sequence[str],
-    rollouts: Sequence[str],
-) -> None:
-    """Write a compiled robot; documented at `CompiledRobot.save`."""
-    if dyn.store is not None:
-        raise ArgumentError(f"{dyn.robot.name!r} was loaded from {dyn.store.path}. Copy that file instead.")
-    robot, provider = dyn.robot, dyn.functions.provider
-    wanted = [as_function_spec(function) for function in (robot.system.main if functions is None else functions)]
-    wanted += [FunctionSpec(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
-    if dyn.options.parameters == "runtime":
-        wanted = [spec if spec.frame else replace(spec, parameter_input=True) for spec in wanted]
-    data = robot_data(robot)
-    if rollouts and robot.system.recursion is None:
-        raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
-    stored = []
-    for spec in dict.fromkeys(wanted):
-        provider.signature(spec)
-        _, method, _ = robot.system.find(spec.function, spec.method)
-        lowered = provider.lowered(spec, "cpu", "float64")
-        others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
-        gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
-        stored.append({"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu})
-    options = {name: getattr(dyn.options, name) for name in ("dtype", "parameters", "layout")}
-    content = {"written_by": f"appell {__version__}", "robot": data, "options": options}
-    container.write(path, {**content, "functions": stored, "rollouts": [rate_data(dyn, law) for law in rollouts]})
-
-
 def robot_data(robot: AnyRobot) -> dict[str, Any]:
     """What a file holds of a robot besides its functions."""
     system = robot.system
@@ -208,7 +177,27 @@ class CompiledRobot(Dynamics):
             >>> appell.load_compiled(file).pose([0.0, 0.0], "link2")[0, 3].item()
             1.0
         """
-        save(self, path, functions, frames, rollouts)
+        if self.store is not None:
+            raise ArgumentError(f"{self.robot.name!r} was loaded from {self.store.path}. Copy that file instead.")
+        robot, provider = self.robot, self.functions.provider
+        wanted = [as_function_spec(function) for function in (robot.system.main if functions is None else functions)]
+        wanted += [FunctionSpec(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
+        if self.options.parameters == "runtime":
+            wanted = [spec if spec.frame else replace(spec, parameter_input=True) for spec in wanted]
+        data = robot_data(robot)
+        if rollouts and robot.system.recursion is None:
+            raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
+        stored = []
+        for spec in dict.fromkeys(wanted):
+            provider.signature(spec)
+            _, method, _ = robot.system.find(spec.function, spec.method)
+            lowered = provider.lowered(spec, "cpu", "float64")
+            others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
+            gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
+            stored.append({"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu})
+        options = {name: getattr(self.options, name) for name in ("dtype", "parameters", "layout")}
+        content = {"written_by": f"appell {__version__}", "robot": data, "options": options}
+        container.write(path, {**content, "functions": stored, "rollouts": [rate_data(self, law) for law in rollouts]})
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in vars(self.options).items() if value != getattr(Options, name, None)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -81,18 +81,6 @@ static __device__ __forceinline__ void tidy(real *x)
 """
 
 
-class Strided(NamedTuple):
-    """An array (N, n) or (N, T, n) with the numbers between neighbours along each axis."""
-
-    array: Any
-    strides: tuple[np.int64, ...]
-
-    @classmethod
-    def of(cls, array: Any) -> Strided:
-        sizes = zip(array.shape, array.strides, strict=True)
-        return cls(array, tuple(np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes))
-
-
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
     """q and qd, (..., T, n), or (n, T, ...) in columns, as arrays of the caller's library."""
     cp, dtype = cupy(), dyn.options.dtype
@@ -105,21 +93,21 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
         result, seen = empty_states(cp, plan, dtype)
         signals = join_columns(cp, [signal_rows(cp, x, plan) for x in plan.signals.values()], 3, dtype)
         constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)
-        arrays = [
-            Strided.of(array) for array in (*(state_rows(cp, x, plan) for x in plan.start), signals, constants, seen)
-        ]
-        arguments = [x for part in arrays for x in (part.array, *part.strides)]
-        arguments += [
-            np.int64(count),
-            np.int32(plan.steps),
-            np.int32(plan.save_every),
-            np.int32(plan.control_every or plan.steps),
-        ]
+        arrays = *(state_rows(cp, x, plan) for x in plan.start), signals, constants, seen
+        arguments = [x for array in arrays for x in (array, *_strides(array))]
+        counts = plan.steps, plan.save_every, plan.control_every or plan.steps
+        arguments += [np.int64(count), *map(np.int32, counts)]
         if count:
             kernel = _kernel(dyn, plan)
             kernel((-(-count // BLOCK),), (BLOCK,), (*arguments, np.dtype(dtype).type(plan.dt)))
         q, qd = split_states(result, plan)
         return (kind.leave(q), kind.leave(qd)) if kind else (q.get(), qd.get())
+
+
+def _strides(array: Any) -> list[np.int64]:
+    """The numbers between neighbours along each axis of an array; 0 along an axis of one."""
+    sizes = zip(array.shape, array.strides, strict=True)
+    return [np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes]
 
 
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
@@ -129,17 +117,11 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
     begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
     return begin + TEMPLATE.format(
-        nq=plan.nq,
-        nv=plan.nv,
-        state=state,
-        signals=plan.nv * len(plan.law.signals),
-        constants=plan.constant_count,
-        block=BLOCK,
-        bounds=launch_bounds(form),
+        nq=plan.nq, nv=plan.nv, state=state, signals=plan.nv * len(plan.law.signals), constants=plan.constant_count,
+        block=BLOCK, bounds=launch_bounds(form), integrator=rule.text,
         scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",
-        integrator=rule.text,
         tidy=" ".join(f"tidy(x + {place});" for place in places),
-    )
+    )  # fmt: skip
 
 
 def _kernel(dyn: CompiledRobot, plan: RolloutPlan) -> Any:
@@ -159,5 +141,4 @@ def _refuse_bad(plan: RolloutPlan) -> None:
     plan.with_arrays(lambda name, array: arrays.append(array))
     if any_bad(*arrays):
         plan.with_arrays(lambda name, array: require_finite(name, array.get()))
-    q0 = cupy().moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
-    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.quasi_velocity_joints))
+    plan.require_unit_quaternions(cupy(), require_unit_quaternions)

@@ -38,8 +38,8 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray,
     """q and qd, (..., T, n), or (n, T, ...) in columns."""
     plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
     if check:
-        plan.with_arrays(_finite)
-        _require_unit_quaternions(plan)
+        plan.with_arrays(require_finite)
+        plan.require_unit_quaternions(np, require_unit_quaternions)
     library = _library(dyn, plan)
     return plain.run(dyn, plan) if library is None else _compiled(dyn, plan, library)
 
@@ -152,14 +152,3 @@ def _numbers(name: str, value: Any, dtype: str) -> np.ndarray:
     if array.dtype.kind not in "fiub":
         raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.")
     return np.require(array, dtype, ["ALIGNED"])
-
-
-def _finite(name: str, array: np.ndarray) -> np.ndarray:
-    require_finite(name, array)
-    return array
-
-
-def _require_unit_quaternions(plan: RolloutPlan) -> None:
-    """Raise for the first quaternion of other than unit length."""
-    q0 = np.moveaxis(plan.start[0], 0, -1) if plan.columns else plan.start[0]
-    require_unit_quaternions("q0", q0.reshape(-1, plan.nq), q0.shape[:-1], quaternions(plan.quasi_velocity_joints))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import QuasiVelocityJoint
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS, Law
 from appell.checks import require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
@@ -108,6 +108,11 @@ class RolloutPlan:
     def constant_count(self) -> int:
         """Entries of the constants of one robot, once they are arrays."""
         return sum(array.shape[0 if self.columns else -1] for array in self.constants)
+
+    def require_unit_quaternions(self, xp: Any, require: Callable[..., None]) -> None:
+        """Raise for quaternions of q0 of other than unit length, by the check of the array module."""
+        q0 = xp.moveaxis(self.start[0], 0, -1) if self.columns else self.start[0]
+        require("q0", q0.reshape(-1, self.nq), q0.shape[:-1], quaternions(self.quasi_velocity_joints))
 
     def with_arrays(self, convert: Callable[[str, Any], Any]) -> RolloutPlan:
         """The same with every array converted by a function of its name and value."""

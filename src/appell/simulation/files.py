@@ -30,7 +30,17 @@ FORMER_KEYS = {
 
 
 def save(trajectory: Trajectory, path: str | PathLike) -> None:
-    """Write an .npz file; documented at `Trajectory.save`."""
+    """Write everything to an .npz file, which `Trajectory.load` reads.
+
+    Example:
+        >>> import appell, tempfile, pathlib
+        >>> arm = appell.load("planar2r")
+        >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.1)
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "motion.npz")
+        >>> motion.save(path)
+        >>> bool((appell.Trajectory.load(path).q == motion.q).all())
+        True
+    """
     impacts = trajectory.impacts
     rest = {
         "format": FORMAT,
@@ -126,7 +136,7 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
 
 
 def to_pandas(trajectory: Trajectory) -> Any:
-    """The columns as a table; documented at `Trajectory.to_pandas`."""
+    """A `pandas.DataFrame` with the time as index and a column per quantity, named as in `q.joint1`. Needs pandas."""
     try:
         import pandas
     except ImportError:
@@ -135,7 +145,7 @@ def to_pandas(trajectory: Trajectory) -> Any:
 
 
 def to_csv(trajectory: Trajectory, path: str | PathLike) -> None:
-    """The columns as text; documented at `Trajectory.to_csv`."""
+    """Write the same columns as comma-separated text, the time first."""
     table = {"t": trajectory.t, **columns(trajectory)}
     lists = [(column.astype(int) if column.dtype == bool else column).tolist() for column in table.values()]
     write_csv(path, table, zip(*lists, strict=True))

@@ -1,4 +1,4 @@
-"""Integrators by name: SciPy's adaptive ones, and those of fixed step. To add one, list it in `METHODS`.
+"""Integrators by name: SciPy's adaptive ones, and those of fixed step. To add one, list it in `ADAPTIVE` or `FIXED`.
 
 A fixed-step rule computes one step. It works on robots: configurations with quaternions are integrated on their manifold.
 """
@@ -40,22 +40,6 @@ class PhaseEquations:
         qdd, power = self.phase.derivative(t, q, qd)
         rates = [self.plant.model.coordinate_rates(q, qd), qdd]
         return np.concatenate([*rates, power] if self.plant.tracks_work else rates)
-
-
-@dataclass(frozen=True)
-class IntegrationMethod:
-    """An integrator.
-
-    Attributes:
-        order: the global error decreases as the step to this power; None for methods of variable order.
-        fixed: whether its step is fixed.
-        start: a solver for (equations, t, y, end, options, first step or None).
-    """
-
-    name: str
-    order: int | None
-    fixed: bool
-    start: Callable[[PhaseEquations, float, np.ndarray, float, Integration, float | None], Solver]
 
 
 StepRule = Callable[[PhaseEquations, float, np.ndarray, float], np.ndarray]
@@ -142,35 +126,43 @@ class FixedStepSolver:
         return lambda t: cubic(t).T
 
 
-def _adaptive(solver: Any, order: int | None) -> IntegrationMethod:
+@dataclass(frozen=True)
+class IntegrationMethod:
+    """An integrator.
+
+    Attributes:
+        rule: a class of `scipy.integrate`, or the rule of one fixed step.
+        order: the global error decreases as the step to this power; None for methods of variable order.
+        fixed: whether its step is fixed.
+    """
+
+    rule: Any
+    order: int | None
+    fixed: bool
+
+    @property
+    def name(self) -> str:
+        return self.rule.__name__
+
     def start(
-        equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
+        self, equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
     ) -> Solver:
+        """A solver from the state vector y at time t to the end, with this first step if it is given."""
+        if self.fixed:
+            dt = DEFAULT_DT if options.dt is None else float(options.dt)
+            return FixedStepSolver(self.rule, equations, t, y, end, dt)
         step = None if first is None else min(first, end - t)
         atol = float(options.rtol) if options.atol is None else max(float(options.atol), MIN_ATOL)
         settings = {"rtol": options.rtol, "atol": atol, "max_step": options.max_step, "first_step": step}
-        return solver(equations.rate, t, y, end, **settings)
-
-    return IntegrationMethod(solver.__name__, order, False, start)
+        return self.rule(equations.rate, t, y, end, **settings)
 
 
-def _fixed(rule: StepRule, order: int) -> IntegrationMethod:
-    def start(
-        equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
-    ) -> Solver:
-        return FixedStepSolver(rule, equations, t, y, end, DEFAULT_DT if options.dt is None else float(options.dt))
-
-    return IntegrationMethod(rule.__name__, order, True, start)
-
-
+ADAPTIVE = {DOP853: 8, RK45: 5, RK23: 3, Radau: 5, BDF: None, LSODA: None}
+FIXED = {semi_implicit_euler: 1, rk4: 4, midpoint: 2}
+"""Orders of the integrators."""
 METHODS = {
-    method.name: method
-    for method in (
-        _adaptive(DOP853, 8), _adaptive(RK45, 5), _adaptive(RK23, 3),
-        _adaptive(Radau, 5), _adaptive(BDF, None), _adaptive(LSODA, None),
-        _fixed(semi_implicit_euler, 1), _fixed(rk4, 4), _fixed(midpoint, 2),
-    )
-}  # fmt: skip
+    rule.__name__: IntegrationMethod(rule, order, rule in FIXED) for rule, order in {**ADAPTIVE, **FIXED}.items()
+}
 
 
 def method_named(name: str) -> IntegrationMethod:

@@ -8,7 +8,7 @@ that the loop (`appell.simulation.loop`) uses of contact and friction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -223,7 +223,10 @@ class FreePhase:
 
     plant: Plant
     joints: JointFrictionState
-    contacts: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def contacts(self) -> tuple[tuple[str, int], ...]:
+        return ()
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
         return self.plant.derivative(t, q, qd, self.joints)
@@ -231,8 +234,11 @@ class FreePhase:
     def first_event(self, step: IntegratorStep) -> float | None:
         if not self.plant.friction.any():
             return None
-        forces = partial(self.plant.sticking_forces, joints=self.joints)
-        return first_stick_slip_event(self.plant, self.joints, step, forces)
+        return first_stick_slip_event(self.plant, self.joints, step, self.sticking_forces)
+
+    def sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Friction that keeps the sticking joints at rest. [N m, N]"""
+        return self.plant.sticking_forces(t, q, qd, self.joints)
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         q, qd = self.plant.model.project_to_constraints(q, qd)

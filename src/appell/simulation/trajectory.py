@@ -90,19 +90,9 @@ class Trajectory:
         """
         return self.energy - self.energy[0] - self.work.total + self.work.total[0]
 
-    def save(self, path: str | PathLike) -> None:
-        """Write everything to an .npz file, which `Trajectory.load` reads.
-
-        Example:
-            >>> import appell, tempfile, pathlib
-            >>> arm = appell.load("planar2r")
-            >>> motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], duration=0.1)
-            >>> path = pathlib.Path(tempfile.mkdtemp(), "motion.npz")
-            >>> motion.save(path)
-            >>> bool((appell.Trajectory.load(path).q == motion.q).all())
-            True
-        """
-        files.save(self, path)
+    save = files.save
+    to_pandas = files.to_pandas
+    to_csv = files.to_csv
 
     @classmethod
     def load(cls, path: str | PathLike) -> Trajectory:
@@ -114,14 +104,6 @@ class Trajectory:
         """
         return cls(**files.load_fields(path))
 
-    def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with the time as index and a column per quantity, named as in `q.joint1`. Needs pandas."""
-        return files.to_pandas(self)
-
-    def to_csv(self, path: str | PathLike) -> None:
-        """Write the same columns as comma-separated text, the time first."""
-        files.to_csv(self, path)
-
     def plot(self, path: str | PathLike | None = None, joints: Sequence[str] | None = None) -> Any:
         """A figure of q, qd, tau (if not zero) and energy over time, impacts marked. Needs matplotlib.
 
@@ -132,28 +114,23 @@ class Trajectory:
         Returns:
             The `matplotlib.figure.Figure`.
         """
-        return plot_trajectory(self, path, joints)
-
-
-def plot_trajectory(trajectory: Trajectory, path: str | PathLike | None, joints: Sequence[str] | None) -> Any:
-    """q, qd, tau and energy over time; documented at `Trajectory.plot`."""
-    for joint in joints or ():
-        if joint not in trajectory.joint_names:
-            raise ArgumentError(unknown_name_message("joint", joint, trajectory.joint_names))
-    q_names, qd_names = trajectory.q_names, trajectory.qd_names
-    curves = [("q [rad, m]", q_names, trajectory.q), ("qd [rad/s, m/s]", qd_names, trajectory.qd)]
-    if trajectory.tau.any():
-        curves.append(("tau [N m, N]", trajectory.actuator_names, trajectory.tau))
-    figure = new_figure(9.0, 2.5 * (len(curves) + 1))
-    panels = figure.subplots(len(curves) + 1, 1, sharex=True)
-    for panel, (label, names, values) in zip(panels, curves, strict=False):
-        lines(panel, trajectory.t, _columns_of_joints(values, names, joints), label)
-    _energy(panels[-1], trajectory)
-    for panel in panels:
-        mark_impacts(panel, trajectory)
-    panels[0].set_title(_title(trajectory), loc="left", fontsize=11)
-    save_figure(figure, path)
-    return figure
+        for joint in joints or ():
+            if joint not in self.joint_names:
+                raise ArgumentError(unknown_name_message("joint", joint, self.joint_names))
+        q_names, qd_names = self.q_names, self.qd_names
+        curves = [("q [rad, m]", q_names, self.q), ("qd [rad/s, m/s]", qd_names, self.qd)]
+        if self.tau.any():
+            curves.append(("tau [N m, N]", self.actuator_names, self.tau))
+        figure = new_figure(9.0, 2.5 * (len(curves) + 1))
+        panels = figure.subplots(len(curves) + 1, 1, sharex=True)
+        for panel, (label, names, values) in zip(panels, curves, strict=False):
+            lines(panel, self.t, _columns_of_joints(values, names, joints), label)
+        _energy(panels[-1], self)
+        for panel in panels:
+            mark_impacts(panel, self)
+        panels[0].set_title(_title(self), loc="left", fontsize=11)
+        save_figure(figure, path)
+        return figure
 
 
 def _energy(panel: Any, trajectory: Trajectory) -> None:

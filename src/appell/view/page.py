@@ -20,10 +20,9 @@ from appell.simulation.trajectory import Trajectory
 from appell.table import StyledCell, cell_text, html_table
 from appell.view import LOCAL, PORT
 from appell.view.scene import LAYERS
-from appell.view.sliders import Slider
-from appell.view.subject import StateQuantities, Subject, hidden_layers
+from appell.view.shapes import surface_shapes
+from appell.view.subject import Slider, StateQuantities, Subject, hidden_layers
 from appell.view.subjects import subject_of
-from appell.view.surfaces import surface_shapes
 from appell.view.timeline import MotionState, Player, Timeline
 from appell.view.viser_scene import ViserScene
 
@@ -58,7 +57,8 @@ class Page:
             self._state = server.gui.add_html("")
         with server.gui.add_folder("Joints"):
             self._sliders = [
-                self._slider(each, value) for each, value in zip(subject.sliders, self._values(), strict=True)
+                self._add_slider(f"{x.label} [{x.unit}]", x.lower, x.upper, x.step, shown_value(x, value))
+                for x, value in zip(subject.sliders, self._values(), strict=True)
             ]
             server.gui.add_button("Back to the start").on_click(lambda _: self.show_at_rest(subject.start))
         with server.gui.add_folder("Forces"):
@@ -66,7 +66,10 @@ class Page:
         with server.gui.add_folder("Mass matrix", expand_by_default=self._n <= 8):
             self._matrix = server.gui.add_html("")
         with server.gui.add_folder("Velocities", expand_by_default=False):
-            self._velocity_sliders = [self._velocity_slider(each) for each in subject.sliders]
+            self._velocity_sliders = [
+                self._add_slider(f"{x.label} [{x.unit}/s]", -MAX_VELOCITY, MAX_VELOCITY, 0.01, 0.0)
+                for x in subject.sliders
+            ]
             server.gui.add_button("Stop").on_click(lambda _: self.show_at_rest(self.q))
         with server.gui.add_folder("Layers", expand_by_default=False):
             self._add_layer_switches()
@@ -122,14 +125,8 @@ class Page:
     def _values(self) -> np.ndarray:
         return self.subject.slider_values(self.q)
 
-    def _slider(self, slider: Slider, value: float) -> Any:
-        label, value = f"{slider.label} [{slider.unit}]", shown_value(slider, value)
-        handle = self.server.gui.add_slider(label, slider.lower, slider.upper, slider.step, value)
-        handle.on_update(self._slider_moved)
-        return handle
-
-    def _velocity_slider(self, slider: Slider) -> Any:
-        handle = self.server.gui.add_slider(f"{slider.label} [{slider.unit}/s]", -MAX_VELOCITY, MAX_VELOCITY, 0.01, 0.0)
+    def _add_slider(self, label: str, lower: float, upper: float, step: float, value: float) -> Any:
+        handle = self.server.gui.add_slider(label, lower, upper, step, value)
         handle.on_update(self._slider_moved)
         return handle
 

@@ -14,9 +14,9 @@ from appell.plotting import new_figure, save_figure
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.trajectory import Trajectory
 from appell.view.scene import WORLD, Shape, fit_camera
+from appell.view.shapes import surface_shapes
 from appell.view.subject import Subject, hidden_layers
 from appell.view.subjects import subject_of
-from appell.view.surfaces import surface_shapes
 from appell.view.timeline import Timeline
 
 LIGHT_DIRECTION = np.array([0.4, -0.5, 0.77])

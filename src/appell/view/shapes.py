@@ -1,12 +1,10 @@
-"""Shapes of robots: those of the description, and rods, short cylinders for joints and ellipsoids for inertia.
-
-Solids and mesh files that can be found and read are shown as described; rods and joints are drawn for robots without them.
-"""
+"""Shapes of robots (of the description, rods, joints, ellipsoids for inertia) and of contact surfaces (`surface_mesh`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,7 +15,22 @@ from appell.model.body import Body, Visual
 from appell.model.joints import KINDS
 from appell.model.pose import Triple
 from appell.robot.robot import Robot
-from appell.view.scene import SOLIDS, Mesh, Rgb, Shape, cylinder, frame_along, pose_matrix, rod, sphere
+from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
+from appell.view.scene import (
+    SOLIDS,
+    WORLD,
+    Mesh,
+    Rgb,
+    Shape,
+    box,
+    cylinder,
+    frame_along,
+    lathe,
+    pose_matrix,
+    ring,
+    rod,
+    sphere,
+)
 
 LINK_COLOUR: Rgb = (0.35, 0.42, 0.50)
 JOINT_COLOUR: Rgb = (0.84, 0.37, 0.0)
@@ -27,6 +40,11 @@ MIN_ROD_LENGTH = 1e-6
 DEFAULT_COLOUR: Rgb = (0.72, 0.74, 0.77)
 PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH")
 """Environment variables with folders of packages."""
+COLOUR: Rgb = (0.80, 0.47, 0.65)
+OPACITY = 0.3
+RAYS = 96
+MAX_DISTANCE = 1e3
+"""Largest distance of an outline from the origin. [m]"""
 
 
 def link_shapes(robot: Robot, size: float, points: Mapping[str, Sequence[Triple]] | None = None) -> tuple[Shape, ...]:
@@ -151,3 +169,78 @@ def read_mesh(path: Path) -> Mesh:
     if not len(mesh.faces):
         raise MeshError(f"mesh {path.name} cannot be read: it has no triangles")
     return Mesh(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces))
+
+
+def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...]:
+    """Shapes of surfaces around a robot whose reach is about `size`. [m]
+
+    Example:
+        >>> import appell
+        >>> [shape.name for shape in surface_shapes([appell.surfaces.Circle(radius=2.5)], size=2.0)]
+        ['surface0']
+    """
+    return tuple(
+        Shape(f"surface{number}", WORLD, surface_mesh(surface, size), COLOUR, OPACITY, "surfaces")
+        for number, surface in enumerate(surfaces)
+    )
+
+
+@singledispatch
+def surface_mesh(surface: Surface, size: float) -> Mesh:
+    """The mesh of a surface; by default a belt along its outline in the plane z = 0."""
+    return _belt(_outline(surface.gap), 0.02 * size)
+
+
+@surface_mesh.register
+def _(surface: Plane, size: float) -> Mesh:
+    return _placed(box((4 * size, 4 * size, 0.004 * size)), surface.point, surface.normal)
+
+
+@surface_mesh.register
+def _(surface: Circle, size: float) -> Mesh:
+    return _placed(ring(surface.radius, 0.02 * size), surface.center, surface.axis)
+
+
+@surface_mesh.register
+def _(surface: Cylinder, size: float) -> Mesh:
+    half = 2.0 * size
+    return _placed(lathe([(surface.radius, -half), (surface.radius, half)], segments=96), surface.center, surface.axis)
+
+
+@surface_mesh.register
+def _(surface: Sphere, size: float) -> Mesh:
+    return _placed(sphere(surface.radius), surface.center, (0.0, 0.0, 1.0))
+
+
+def _placed(mesh: Mesh, center, axis) -> Mesh:
+    """A mesh around the origin with its z along an axis, moved to a centre."""
+    return mesh.transformed(pose_matrix(frame_along(np.asarray(axis, dtype=float)), center))
+
+
+def _outline(gap: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Points (R, 3) where rays from the origin in the plane z = 0 first meet the surface; rays that never do are left out."""
+    angles = np.linspace(0.0, 2 * np.pi, RAYS, endpoint=False)
+    rays = np.stack([np.cos(angles), np.sin(angles), np.zeros(RAYS)], axis=-1)
+    steps = np.concatenate([np.linspace(0.0, 10.0, 400), np.geomspace(10.1, MAX_DISTANCE, 100)])
+    signs = np.sign(gap(rays[:, None] * steps[:, None]))
+    changes = (signs[:, 1:] != signs[:, :-1]) & (signs[:, :-1] != 0)
+    met = changes.any(axis=1)
+    first = changes[met].argmax(axis=1)
+    low, high, rays, sign = steps[first], steps[first + 1], rays[met], signs[met, first]
+    for _ in range(40):
+        middle = (low + high) / 2
+        before = np.sign(gap(rays * middle[:, None])) == sign
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return rays * low[:, None]
+
+
+def _belt(points: np.ndarray, half: float) -> Mesh:
+    """A belt of height 2 half along a closed line of points (R, 3) in the plane z = 0."""
+    count = len(points)
+    offset = np.array([0.0, 0.0, half])
+    this = np.arange(count)
+    after = (this + 1) % max(count, 1)
+    faces = np.concatenate(
+        [np.stack(three, axis=-1) for three in ((this, after, after + count), (this, after + count, this + count))]
+    )
+    return Mesh(np.concatenate([points - offset, points + offset]), faces)

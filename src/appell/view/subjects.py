@@ -20,8 +20,16 @@ from appell.model.description import velocity_indices
 from appell.robot.robot import Robot
 from appell.view.scene import Mesh, Rgb, Shape, joined, rod
 from appell.view.shapes import JOINT_COLOUR, LINK_COLOUR, inertia_shapes, link_shapes, visual_shapes
-from appell.view.sliders import Slider, configuration, joint_sliders, slider_values
-from appell.view.subject import BaseSubject, Subject, body_poses, robot_size
+from appell.view.subject import (
+    BaseSubject,
+    Slider,
+    Subject,
+    body_poses,
+    configuration,
+    joint_sliders,
+    robot_size,
+    slider_values,
+)
 
 PLATFORM: Rgb = (0.0, 0.62, 0.45)
 PIECES = 16

@@ -14,11 +14,10 @@ infinity in no special place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -200,63 +199,37 @@ def orientation(q: ArrayLike) -> Rotation:
     return Rotation.from_euler("ZYX", q)
 
 
-class Layout(NamedTuple):
-    """Monomials of y up to degree 4, and where products of them are.
-
-    Attributes:
-        low: places of the monomials of degree up to 3.
-        next: for each coordinate, places of the monomials of `low` times it.
-        shifts: for each monomial of degree up to 2, places of all monomials of degree up to 2 times it.
-        linear: places of 1, y1, y2, y3.
-        pairs: which two entries of (1, y) make each monomial of degree up to 2.
-    """
-
-    size: int
-    low: np.ndarray
-    next: np.ndarray
-    shifts: np.ndarray
-    linear: np.ndarray
-    pairs: np.ndarray
+def _sum(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-@lru_cache(maxsize=1)
-def layout() -> Layout:
-    monomials = sorted((m for m in product(range(5), repeat=3) if sum(m) <= 4), key=lambda m: (sum(m), m))
-    place = {m: k for k, m in enumerate(monomials)}
-
-    def times(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-        return place[a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-
-    def up_to(degree: int) -> list[tuple[int, ...]]:
-        return [m for m in monomials if sum(m) <= degree]
-
-    units = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    return Layout(
-        len(monomials),
-        np.array([place[m[0], m[1], m[2]] for m in up_to(3)]),
-        np.array([[times(m, unit) for m in up_to(3)] for unit in units]),
-        np.array([[times(m, other) for m in up_to(2)] for other in up_to(2)]),
-        np.array([place[0, 0, 0], *(times((0, 0, 0), unit) for unit in units)]),
-        np.array([[0, 0, *(k + 1 for k in range(3) for _ in range(m[k]))][-2:] for m in up_to(2)]),
-    )
+MONOMIALS = sorted((m for m in product(range(5), repeat=3) if sum(m) <= 4), key=lambda m: (sum(m), m))
+"""Powers of y up to degree 4; the arrays below are places in this list."""
+QUADRATIC, CUBIC = ([m for m in MONOMIALS if sum(m) <= degree] for degree in (2, 3))
+UNITS = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+PLACES_TIMES_Y = np.array([[MONOMIALS.index(_sum(m, unit)) for m in CUBIC] for unit in UNITS])
+"""Of the monomials of degree up to 3 times each coordinate."""
+PLACES_TIMES_QUADRATIC = np.array([[MONOMIALS.index(_sum(m, other)) for m in QUADRATIC] for other in QUADRATIC])
+PLACES_OF_LINEAR = np.array([MONOMIALS.index(m) for m in ((0, 0, 0), *UNITS)])
+FACTORS = [[0, 0, *(k + 1 for k in range(3) for _ in range(m[k]))][-2:] for m in QUADRATIC]
+"""Which two entries of (1, y) make each monomial of degree up to 2."""
 
 
 def common_points(quadrics: np.ndarray) -> np.ndarray:
     """Solutions x (8, 4), complex, of length 1, of x^T A_i x = 0 for symmetric A (3, 4, 4)."""
-    places = layout()
     turned = GENERIC @ quadrics @ GENERIC.T
-    rows = np.zeros((3, len(places.shifts), places.size))
+    rows = np.zeros((3, len(QUADRATIC), len(MONOMIALS)))
     for i, A in enumerate(turned):
-        coefficients = np.array([A[a, b] if a == b else 2.0 * A[a, b] for a, b in places.pairs])
-        for row, shift in zip(rows[i], places.shifts, strict=True):
+        coefficients = np.array([A[a, b] if a == b else 2.0 * A[a, b] for a, b in FACTORS])
+        for row, shift in zip(rows[i], PLACES_TIMES_QUADRATIC, strict=True):
             row[shift] = coefficients
-    matrix = rows.reshape(-1, places.size)
+    matrix = rows.reshape(-1, len(MONOMIALS))
     matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
     null = np.linalg.svd(matrix)[2][-COUNT:].T
-    form = np.tensordot(FORM, null[places.next], axes=1)  # the null space times a linear form
-    values = np.linalg.lstsq(null[places.low], form, rcond=None)[0]
+    form = np.tensordot(FORM, null[PLACES_TIMES_Y], axes=1)  # the null space times a linear form
+    values = np.linalg.lstsq(null[: len(CUBIC)], form, rcond=None)[0]
     vectors = np.linalg.eig(values)[1]
-    x = (null[places.linear] @ vectors).T
+    x = (null[PLACES_OF_LINEAR] @ vectors).T
     x = x @ GENERIC  # back from the rotation
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.spherical.leg import Axis, Leg
 from appell.errors import ModelError
 from appell.model.body import Body

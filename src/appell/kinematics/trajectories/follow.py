@@ -23,6 +23,7 @@ from appell.kinematics.inverse import BRANCHES, inverse_kinematics, why_not_clos
 from appell.kinematics.inverse.frame_motion import FrameMotion, resolve_frame
 from appell.kinematics.trajectories.cartesian import Path
 from appell.kinematics.trajectories.reference import Plottable, ReferenceState
+from appell.robot.protocol import delegated
 from appell.robot.robot import Robot
 
 MIN_KNOTS, MIN_KNOTS_REDUNDANT, MAX_KNOTS = 64, 256, 8192
@@ -59,17 +60,9 @@ class PathReference(Plottable):
     knots: Knots
     branch: str | None = None
 
-    @property
-    def duration(self) -> float:
-        return self.path.duration
-
-    @property
-    def breaks(self) -> np.ndarray:
-        return self.path.breaks
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        return self.motion.robot.joint_names
+    duration = delegated("path.duration", "End of the path. [s]")
+    breaks = delegated("path.breaks", "Times at which the acceleration may jump. [s]")
+    joint_names = delegated("motion.robot.joint_names")
 
     def __call__(self, t: float | np.ndarray) -> ReferenceState:
         time = np.asarray(t, dtype=float)

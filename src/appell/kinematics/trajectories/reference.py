@@ -22,6 +22,7 @@ from appell.errors import ArgumentError
 from appell.kinematics.inverse.frame_motion import FrameMotion
 from appell.kinematics.trajectories.curves import Curve, through
 from appell.plotting import lines, new_figure, save_figure
+from appell.robot.protocol import delegated
 from appell.robot.robot import Robot
 
 MAX_MARKED_BREAKS = 40
@@ -51,13 +52,8 @@ class AlongCurve:
 
     curve: Curve
 
-    @property
-    def duration(self) -> float:
-        return self.curve.duration
-
-    @property
-    def breaks(self) -> np.ndarray:
-        return self.curve.breaks
+    duration = delegated("curve.duration", "End of the curve. [s]")
+    breaks = delegated("curve.breaks", "Ends of its polynomials, from 0. [s]")
 
 
 class ReferenceState(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from appell.closed_loop.build import close_loops
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.mata_two_body import bar_along_x
 from appell.model.pose import Pose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell.closed_loop.build import close_loops
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.loading.catalogue.four_bar import bar
 from appell.model.pose import Pose

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from appell.closed_loop.build import close_loops
-from appell.closed_loop.closure import LoopClosure
+from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.robot import ClosedLoopRobot
 from appell.model.pose import Pose
 from appell.robot.builder import RobotBuilder

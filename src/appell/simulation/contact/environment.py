@@ -167,7 +167,7 @@ class ContactEnvironment:
             mode, _ = self._mode(t, q, qd, contacts, factor)
             if mode.obeys_coulomb:
                 mode, joints = self._mode(t, q, qd, contacts, factor * MU_FACTOR)
-        return ContactPhase(self.plant, self.pairs, mode, joints)
+        return ContactPhase(self.plant, joints, self.pairs, mode)
 
     def _mode(
         self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState, mu_factor: float

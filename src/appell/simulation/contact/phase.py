@@ -19,8 +19,7 @@ from appell.simulation.contact.forces import (
 )
 from appell.simulation.contact.friction import minimum_norm
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.joint_friction import JointFrictionState, first_stick_slip_event
-from appell.simulation.phase import IntegratorStep, MotionDerivative, Plant
+from appell.simulation.phase import FreePhase, IntegratorStep, MotionDerivative, Plant
 from appell.simulation.roots import TIME_TOL, first_crossing
 
 CHECKS_PER_STEP = 4
@@ -31,20 +30,18 @@ PROJECTION_TOL = 1e-10
 
 
 @dataclass(frozen=True)
-class ContactPhase:
+class ContactPhase(FreePhase):
     """Motion in which the contacts of a mode, possibly none, stay closed and all others open."""
 
-    plant: Plant
     pairs: ContactPairs
     mode: ContactMode
-    joints: JointFrictionState
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
         return tuple((self.pairs.point_name(i), self.pairs.surface_index(i)) for i in self.mode.index.tolist())
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
-        free = self.plant.derivative(t, q, qd, self.joints)
+        free = super().derivative(t, q, qd)
         if not len(self.mode.index) or not np.isfinite(free.qdd).all():
             return free
         contacts = self._closed(q, qd)
@@ -59,9 +56,9 @@ class ContactPhase:
         free = self.joints.free_indices
         return forces.bilateral_forces(self._free_mass(q), qdd[free], contacts.restricted_to(free), self.mode)
 
-    def _sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         if not len(self.mode.index):
-            return self.plant.sticking_forces(t, q, qd, self.joints)
+            return super().sticking_forces(t, q, qd)
         contacts = self._closed(q, qd)
         contact = self._forces(q, self.plant.derivative(t, q, qd, self.joints).qdd, contacts)
         return self.plant.sticking_forces(t, q, qd, self.joints, forces.generalized_contact_forces(contact, contacts))
@@ -76,11 +73,9 @@ class ContactPhase:
             q, qd = self.plant.split(step.states(times))
             return self.pairs.gaps(q.T, qd.T)
 
-        events = [first_crossing(gaps, step.start, step.end, open_)]
+        events = [first_crossing(gaps, step.start, step.end, open_), super().first_event(step)]
         if len(self.mode.index):
             events.append(self._mode_end(step))
-        if self.plant.friction.any():
-            events.append(first_stick_slip_event(self.plant, self.joints, step, self._sticking_forces))
         return min((time for time in events if time is not None), default=None)
 
     def _mode_end(self, step: IntegratorStep) -> float | None:
@@ -109,11 +104,10 @@ class ContactPhase:
 
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         gap = float(np.abs(self._closed(q, qd).gap).max()) if len(self.mode.index) else 0.0
-        return max(gap, self.plant.model.constraint_error(q, qd))
+        return max(gap, super().constraint_error(q, qd))
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q, qd = self.plant.model.project_to_constraints(q, qd)
-        qd = np.where(self.joints.sticking, 0.0, qd)
+        q, qd = super().project_to_constraints(q, qd)
         if not len(self.mode.index):
             return q, qd
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
