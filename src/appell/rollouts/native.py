@@ -16,6 +16,7 @@ from appell.arrays import require_unit_quaternions
 from appell.checks import require_finite
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.lowering import StraightLine
+from appell.compiler.provider import Kernel
 from appell.compiler.targets.c.library import Library
 from appell.compiler.targets.c.simd import rollout_source
 from appell.compiler.targets.c.target import CpuTarget
@@ -23,7 +24,6 @@ from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts import plain
 from appell.rollouts.integrators import INTEGRATORS, Integrator
-from appell.compiler.provider import Kernel
 from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal_rows, split_states, state_rows
 
 LONGEST = 40_000
