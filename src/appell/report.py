@@ -106,9 +106,8 @@ class Picture:
         """A PNG, SVG or JPEG file."""
         media_type = MEDIA_TYPES.get(Path(path).suffix.lower())
         if media_type is None:
-            raise ArgumentError(
-                f"picture {path}: unknown file type. Give a file that ends in {', '.join(MEDIA_TYPES)}."
-            )
+            remedy = f"Give a file that ends in {', '.join(MEDIA_TYPES)}."
+            raise ArgumentError(f"picture {path}: unknown file type. {remedy}")
         return cls(caption, Path(path).read_bytes(), media_type)
 
     @classmethod

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import appell
-from appell.model.body import Body
-from appell.model.check.mass import second_moments, tensors
+from appell.model.body import Body, inertia_tensors
+from appell.model.check.mass import second_moments
 from appell.model.check.repair import MIN_MASS, nearest_body
 from appell.model.joint import Joint, Limits
 from appell.robot.robot import Robot
@@ -30,7 +30,7 @@ def arm(body: Body, **joint) -> Robot:
 def pseudo(body: Body) -> np.ndarray:
     """Σ and m seen from the mass centre, the blocks of the pseudo-inertia."""
     P = np.zeros((4, 4))
-    P[:3, :3] = second_moments(tensors((body,))[0])
+    P[:3, :3] = second_moments(inertia_tensors((body,))[0])
     P[3, 3] = body.mass
     return P
 

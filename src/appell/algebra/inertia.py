@@ -76,11 +76,5 @@ def _outer(v: Vec3) -> Sym3:
 
 def _symmetric(a: Vec3, b: Vec3) -> Sym3:
     """a b^T + b a^T."""
-    return Sym3(
-        2.0 * (a.x * b.x),
-        a.x * b.y + a.y * b.x,
-        a.x * b.z + a.z * b.x,
-        2.0 * (a.y * b.y),
-        a.y * b.z + a.z * b.y,
-        2.0 * (a.z * b.z),
-    )
+    xy, xz, yz = a.x * b.y + a.y * b.x, a.x * b.z + a.z * b.x, a.y * b.z + a.z * b.y
+    return Sym3(2.0 * (a.x * b.x), xy, xz, 2.0 * (a.y * b.y), yz, 2.0 * (a.z * b.z))

@@ -34,7 +34,21 @@ class AxisRotation(NamedTuple):
         return _ROTATE_VECTOR[self.axis](self.cos, self.sin, v)
 
     def conjugate(self, A: Sym3) -> Sym3:
-        return _rotate_tensor(self, A)
+        """R A R^T, with the double products shared: 10 products and 9 sums."""
+        uu, uv, vv, ua, va, aa = _BLOCK[self.axis]
+        c, s = self.cos, self.sin
+        difference, off = getattr(A, uu) - getattr(A, vv), getattr(A, uv)
+        sc, ss = s * c, s * s
+        shift = ss * difference + sc * (off + off)
+        rotated = {
+            uu: getattr(A, uu) - shift,
+            vv: getattr(A, vv) + shift,
+            uv: off + (sc * difference - ss * (off + off)),
+            ua: c * getattr(A, ua) - s * getattr(A, va),
+            va: s * getattr(A, ua) + c * getattr(A, va),
+            aa: getattr(A, aa),
+        }
+        return Sym3(*(rotated[entry] for entry in Sym3.__slots__))
 
 
 class DirectionCosines(NamedTuple):
@@ -116,24 +130,6 @@ _BLOCK = (
     ("zz", "xz", "xx", "yz", "xy", "yy"),
     ("xx", "xy", "yy", "xz", "yz", "zz"),
 )
-
-
-def _rotate_tensor(rotation: AxisRotation, A: Sym3) -> Sym3:
-    """R A R^T for one axis rotation, with the double products shared: 10 products and 9 sums."""
-    uu, uv, vv, ua, va, aa = _BLOCK[rotation.axis]
-    c, s = rotation.cos, rotation.sin
-    difference, off = getattr(A, uu) - getattr(A, vv), getattr(A, uv)
-    sc, ss = s * c, s * s
-    shift = ss * difference + sc * (off + off)
-    rotated = {
-        uu: getattr(A, uu) - shift,
-        vv: getattr(A, vv) + shift,
-        uv: off + (sc * difference - ss * (off + off)),
-        ua: c * getattr(A, ua) - s * getattr(A, va),
-        va: s * getattr(A, ua) + c * getattr(A, va),
-        aa: getattr(A, aa),
-    }
-    return Sym3(rotated["xx"], rotated["xy"], rotated["xz"], rotated["yy"], rotated["yz"], rotated["zz"])
 
 
 def rotation_from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:

@@ -39,14 +39,9 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
         arm = parent.R @ s
         rotation = R.T.rotate_columns(parent.R.T).T
         joint = link.kind.twist(link.velocities(qd))
-        motions.append(
-            WorldMotion(
-                rotation,
-                parent.p + arm,
-                parent.omega + rotation @ joint.angular,
-                parent.v + parent.omega.cross(arm) + rotation @ joint.linear,
-            )
-        )
+        omega = parent.omega + rotation @ joint.angular
+        v = parent.v + parent.omega.cross(arm) + rotation @ joint.linear
+        motions.append(WorldMotion(rotation, parent.p + arm, omega, v))
     return motions
 
 

@@ -108,22 +108,16 @@ def integral_rates(q: Vector, qd: Vector, signals: Signals) -> Signals:
     return {"integral": error(q, signals)}
 
 
+PD, PID = ("kp", "kd"), ("kp", "kd", "ki")
 LAWS = {
     law.name: law
     for law in (
         Law("torque", ("tau",), (), open_loop),
-        Law("pd", ("q", "qd"), ("kp", "kd"), pd),
-        Law("pd_gravity", ("q", "qd"), ("kp", "kd"), pd_gravity),
-        Law("point_to_point", ("q",), ("kp", "kd"), point_to_point),
-        Law("computed_torque", ("q", "qd", "qdd"), ("kp", "kd"), computed_torque),
-        Law(
-            "integral_tracking",
-            ("q", "qd", "qdd"),
-            ("kp", "kd", "ki"),
-            integral_tracking,
-            ("integral",),
-            integral_rates,
-        ),
+        Law("pd", ("q", "qd"), PD, pd),
+        Law("pd_gravity", ("q", "qd"), PD, pd_gravity),
+        Law("point_to_point", ("q",), PD, point_to_point),
+        Law("computed_torque", ("q", "qd", "qdd"), PD, computed_torque),
+        Law("integral_tracking", ("q", "qd", "qdd"), PID, integral_tracking, ("integral",), integral_rates),
     )
 }
 """All laws, by name."""

@@ -33,6 +33,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,6 +70,18 @@ class System(ABC):
     """Functions that `save` writes by default."""
     friction: JointFriction | None = None
     """Damping and friction of the joints, where states can be rolled out."""
+    frames: Mapping[str, Any] = MappingProxyType({})
+    """Frames for poses, Jacobians and external forces, by name."""
+    quaternions: tuple[tuple[str, int], ...] = ()
+    """Joints with a unit quaternion, and where in the first input it begins."""
+    parameters: Sequence[Scalar] = ()
+    """Inertial parameters, where its functions take them at run time."""
+    parameter_bodies: tuple[tuple[str, int], ...] = ()
+    """Bodies in the order of `parameters`, with the axis of each frame that is nearest to the joint's axis."""
+    free: tuple[QuasiVelocityJoint, ...] = ()
+    """Joints with q̇ = N(q) v, N not the identity."""
+    parts: tuple[str, ...] = ()
+    """Names of closures or legs, which index some results."""
 
     @property
     @abstractmethod
@@ -79,36 +92,6 @@ class System(ABC):
     @abstractmethod
     def fingerprint_data(self) -> object:
         """Everything that decides the results of its functions, as nested data: kernels are cached under its digest."""
-
-    @property
-    def frames(self) -> Mapping[str, Any]:
-        """Frames for poses, Jacobians and external forces, by name."""
-        return {}
-
-    @property
-    def quaternions(self) -> tuple[tuple[str, int], ...]:
-        """Joints with a unit quaternion, and where in the first input it begins."""
-        return ()
-
-    @property
-    def parameters(self) -> Sequence[Scalar]:
-        """Inertial parameters, where its functions take them at run time."""
-        return ()
-
-    @property
-    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
-        """Bodies in the order of `parameters`, with the axis of each frame that is nearest to the joint's axis."""
-        return ()
-
-    @property
-    def free(self) -> tuple[QuasiVelocityJoint, ...]:
-        """Joints with q̇ = N(q) v, N not the identity."""
-        return ()
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Names of closures or legs, which index some results."""
-        return ()
 
     def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> System:
         """The system with the optional inputs of a spec: `gravity`, `external_forces`, `parameters`.

@@ -27,9 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list:
         print_result(arguments, "\n".join(CASES), {"cases": list(CASES)})
         return
-    settings = Settings(
-        arguments.robots, quick=arguments.quick, **({"rounds": 5, "sample": 0.005} if arguments.quick else {})
-    )
+    fewer = {"rounds": 5, "sample": 0.005} if arguments.quick else {}
+    settings = Settings(arguments.robots, quick=arguments.quick, **fewer)
     report = bench(settings, arguments.cases or CASES)
     if arguments.docs:
         write_text(arguments.docs, report.markdown())

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice
+from appell.errors import ArgumentError
 from appell.exporters.code import c_files, cuda_files
 from appell.exporters.comments import MARK
 from appell.exporters.functions import ExportedRobot, Selection, identifier, valid_identifier
@@ -55,10 +56,8 @@ def export(
         ...     print([file.name for file in files])
         ['puma560.h', 'puma560.c']
     """
-    if language not in LANGUAGES:
-        raise ArgumentError(unknown_name_message("language", language, LANGUAGES))
-    if dtype not in DTYPES:
-        raise ArgumentError(unknown_name_message("dtype", dtype, DTYPES))
+    require_choice("language", language, LANGUAGES)
+    require_choice("dtype", dtype, DTYPES)
     name = identifier(robot.name) if prefix is None else valid_identifier(prefix, "prefix")
     texts = LANGUAGES[language](ExportedRobot.build(robot, functions, name, dtype))
     return write_generated(folder, texts, force)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from textwrap import wrap
 from typing import Any
@@ -44,13 +45,8 @@ def robot_comment(robot: Robot) -> list[str]:
 def loop_lines(robot: Any) -> list[str]:
     """Names of the coordinates, independent velocities and actuators of a robot with closed loops."""
     names = {"q": robot.q_names, "qd, qdd": robot.qd_names, "forces of actuators": robot.actuator_names}
-    return [
-        line
-        for vector, own in names.items()
-        for line in wrap(
-            f"{vector} ({len(own)}): {', '.join(map(safe_text, own))}", LINE_WIDTH - 4, subsequent_indent="    "
-        )
-    ]
+    texts = [f"{vector} ({len(own)}): {', '.join(map(safe_text, own))}" for vector, own in names.items()]
+    return [line for text in texts for line in wrap(text, LINE_WIDTH - 4, subsequent_indent="    ")]
 
 
 def joint_lines(robot: Robot) -> list[str]:
@@ -94,11 +90,8 @@ def function_comment(function: ExportedFunction, stack: int) -> list[str]:
         lines.append("gravity: acceleration of free fall in the world frame. [m/s^2]")
     if spec.force_frames:
         frames = ", ".join(map(safe_text, spec.force_frames))
-        lines += wrap(
-            f"external_forces: force and moment on the robot at the origin and along the axes of {frames}, 6 entries each. "
-            "[N, N m]",
-            LINE_WIDTH,
-        )
+        forces = "external_forces: force and moment on the robot at the origin and along the axes of"
+        lines += wrap(f"{forces} {frames}, 6 entries each. [N, N m]", LINE_WIDTH)
     if spec.parameter_input:
         lines.append("parameters: inertial parameters of all links, 10 entries each (see Robot.parameters).")
     layout = "straight line" if isinstance(function.lowered, StraightLine) else "loops over the joints"
@@ -112,10 +105,7 @@ def function_comment(function: ExportedFunction, stack: int) -> list[str]:
 
 def safe_text(text: str) -> str:
     """A name from a robot description, made harmless within a comment."""
-    shown = "".join(
-        letter if letter.isascii() and letter.isprintable() and letter not in "\\?*/" else "_" for letter in text
-    )
-    return shown[:200]
+    return re.sub(r"[^ -~]|[\\?*/]", "_", text)[:200]
 
 
 def block_comment(lines: list[str]) -> str:
@@ -140,9 +130,8 @@ def count_loops(lowered: Rolled) -> Counter[str]:
             if sweep.inward:  # contributions of children are added where branches meet
                 meetings = (i in slots) + (link.parent in slots and link.parent != i - 1)
                 total["add"] += meetings * len(sweep.alive)
-    climbs = [
-        [count_listed(step.listed) for step in (*climb.begin, climb.carry, climb.meet)] for climb in lowered.climb
-    ]
+    steps = [(*climb.begin, climb.carry, climb.meet) for climb in lowered.climb]
+    climbs = [[count_listed(step.listed) for step in own] for own in steps]
     for link in links if climbs else ():
         *begins, _, _ = climbs[link.group]
         for begin in begins:

@@ -85,31 +85,28 @@ class ExportedRobot:
         for name, spec in select(functions, prefix).items():
             expected = robot.system.signature(spec)
             _, method, _ = robot.system.find(spec.function, spec.method)
-            lowered = scheduled(lower_function(robot.system, spec))
+            lowered = lower_function(robot.system, spec)
+            if isinstance(
+                lowered, StraightLine
+            ):  # in an order that hides latency: a foreign compiler keeps the given one
+                lowered = StraightLine(ordered(lowered.listed))
             exported.append(ExportedFunction(name, spec, method, expected.inputs, expected.shape, lowered))
         return cls(robot, prefix, dtype, tuple(exported))
-
-
-def scheduled(lowered: LoweredFunction) -> LoweredFunction:
-    """Straight-line code in an order that hides instruction latency; a foreign compiler keeps the order it is given."""
-    return StraightLine(ordered(lowered.listed)) if isinstance(lowered, StraightLine) else lowered
 
 
 def select(functions: Selection, prefix: str) -> dict[str, FunctionSpec]:
     """The functions by their names in C, which must differ."""
     if isinstance(functions, Mapping):
         own = cast("Mapping[str, str | FunctionSpec]", functions)
-        named = [
-            (f"{prefix}_{valid_identifier(name, 'name')}", as_function_spec(function)) for name, function in own.items()
-        ]
+        named = [(valid_identifier(name, "name"), as_function_spec(function)) for name, function in own.items()]
     else:
-        sequence = [functions] if isinstance(functions, (str, FunctionSpec)) else functions
-        specs = [as_function_spec(function) for function in sequence]
-        named = [(f"{prefix}_{default_name(spec)}", spec) for spec in specs]
+        specs = map(as_function_spec, [functions] if isinstance(functions, (str, FunctionSpec)) else functions)
+        named = [(default_name(spec), spec) for spec in specs]
     if not named:
         raise ArgumentError('no functions to export. Name at least one, such as "inverse_dynamics".')
     selected: dict[str, FunctionSpec] = {}
-    for name, spec in named:
+    for own_name, spec in named:
+        name = f"{prefix}_{own_name}"
         if name in selected:
             raise ArgumentError(
                 f"two functions to export are called {name!r}: {selected[name]} and {spec}. "

@@ -108,9 +108,8 @@ class BaseParameters:
         unknown = ", ".join(self.names[i] for i in self.unidentifiable) or "none"
         rows = tuple(tuple(formula.split(" = ", 1)) for formula in self.formulas)
         notes = (f"Without any effect: {unknown}.", f"Certificate: {self.certificate}.")
-        return Table(
-            f"{len(self)} base parameters of {len(self.names)}", ("base parameter", "combination"), rows, notes
-        )
+        title = f"{len(self)} base parameters of {len(self.names)}"
+        return Table(title, ("base parameter", "combination"), rows, notes)
 
     def __str__(self) -> str:
         return str(self.table())

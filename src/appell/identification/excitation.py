@@ -74,9 +74,8 @@ class FourierMotion:
             (name, float(c), *map(float, a), *map(float, b))
             for name, c, a, b in zip(names, self.center, self.a, self.b, strict=True)
         )
-        return Table(
-            f"Fourier series of {self.duration:g} s, condition number {self.condition_number:.4g}", columns, rows
-        )
+        title = f"Fourier series of {self.duration:g} s, condition number {self.condition_number:.4g}"
+        return Table(title, columns, rows)
 
 
 def fourier_series(

@@ -92,12 +92,9 @@ def accumulate_qr(
             R[j] = np.asarray(np.linalg.qr(np.concatenate([R[j], added]), mode="r"))
     factors = []
     for own, corner, energy in zip(columns, R, power, strict=True):
-        size = len(own)
-        full = np.zeros((size + 1, size + 1))
+        full = np.zeros((len(own) + 1, len(own) + 1))
         full[: len(corner)] = corner
-        factors.append(
-            QRFactor(own, full[:size, :size], full[:size, size], float(full[size, size] ** 2), float(energy))
-        )
+        factors.append(QRFactor(own, full[:-1, :-1], full[:-1, -1], float(full[-1, -1] ** 2), float(energy)))
     return QRFactors(tuple(factors), used.shape[1], count)
 
 

@@ -77,9 +77,8 @@ def identify(
         >>> fit.relative_error.total < 1e-4, len(fit.base_parameters)
         (True, 6)
     """
-    require_tree(
-        "robot", robot, " For closed loops `regressor` and `appell.base_parameters` give the least-squares problem."
-    )
+    remedy = " For closed loops `regressor` and `appell.base_parameters` give the least-squares problem."
+    require_tree("robot", robot, remedy)
     terms = as_terms(terms)
     prior, weights = estimator.prior_robot(robot), estimator.joint_weights(robot)
     recording = require_recording(robot, t, q, tau)
@@ -91,8 +90,8 @@ def identify(
     cutoff = filtering.cutoff
     if isinstance(cutoff, str):
         cutoff = signals.automatic_cutoff(recording.q, recording.period)
-    count = len(recording.t)
-    motion = filtered_motion(robot, recording, cutoff, _rates("qd", qd, robot, count), _rates("qdd", qdd, robot, count))
+    rates = (_rates(name, given, robot, len(recording.t)) for name, given in (("qd", qd), ("qdd", qdd)))
+    motion = filtered_motion(robot, recording, cutoff, *rates)
     base = base_parameters(robot, terms)
     decimation = filtering.decimation or default_decimation(cutoff, recording.period)
     rows = Observations(robot, terms, base, motion, int(decimation), holdout)
@@ -114,9 +113,8 @@ def identify(
     errors, white_errors = (np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, white))
     predicted = rows.predict(values)
     tested = excluded if excluded.any() else ~excluded
-    validation, training = (
-        RelativeError.of(robot.qd_names, rows.forces[mask], predicted[mask]) for mask in (tested, ~excluded)
-    )
+    masks, names = (tested, ~excluded), robot.qd_names
+    validation, training = (RelativeError.of(names, rows.forces[mask], predicted[mask]) for mask in masks)
     return Identification(
         robot, terms, base, parameters, values, errors, white_errors, validation, training, fit.condition_number, fit.sigma,
         correlation, nominal, physical, cutoff, rows.t, rows.forces, predicted, excluded,

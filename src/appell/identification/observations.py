@@ -55,9 +55,8 @@ def filtered_motion(
     period = recording.period
     if cutoff is not None:
         if not 0.0 < cutoff < 0.5 / period:
-            raise ArgumentError(
-                f"cutoff is {cutoff:g} Hz, expected between 0 and {0.5 / period:g} Hz, half the sampling rate."
-            )
+            expected = f"between 0 and {0.5 / period:g} Hz, half the sampling rate"
+            raise ArgumentError(f"cutoff is {cutoff:g} Hz, expected {expected}.")
         q = signals.low_pass(q, cutoff, period) if robot.nq == robot.nv else q
     if qd is None:
         qd, second = _derivatives(robot, q, period, cutoff)
@@ -70,9 +69,8 @@ def filtered_motion(
     border = 4 + (0 if cutoff is None else int(np.ceil(1.0 / (cutoff * period))))
     inner = slice(border, len(t) - border)
     if len(t) < 4 * border:
-        raise IdentificationError(
-            f"the recording has {len(t)} samples, expected at least {4 * border} for this cutoff."
-        )
+        expected = f"at least {4 * border} for this cutoff"
+        raise IdentificationError(f"the recording has {len(t)} samples, expected {expected}.")
     return RecordedMotion(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
 
 
@@ -137,9 +135,8 @@ class Observations:
             last = min(first + count, len(self.t))
             raw = slice(first * factor, (last - 1) * factor + len(kernel))
             K = base_regressor(self.robot, self.base, self.terms, *(x[raw] for x in self.motion[1:4]), check=False)
-            yield Rows(
-                first, self.t[first:last], *(signals.decimate(x, kernel, factor) for x in (K, self.motion.tau[raw]))
-            )
+            kept = (signals.decimate(x, kernel, factor) for x in (K, self.motion.tau[raw]))
+            yield Rows(first, self.t[first:last], *kept)
 
     @cached_property
     def forces(self) -> np.ndarray:

@@ -58,9 +58,8 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     if path.suffix == ".npz":
         return _from_npz(path)
     header = _header(path)
-    q, tau = (
-        [_column(header, prefix, k, name, path) for k, name in enumerate(robot.qd_names)] for prefix in ("q", "tau")
-    )
+    names = tuple(enumerate(robot.qd_names))
+    q, tau = ([_column(header, prefix, k, name, path) for k, name in names] for prefix in ("q", "tau"))
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise IdentificationError(f"{path.name}: no column 't' in the header: {', '.join(header)}.")
@@ -111,9 +110,8 @@ def _column(header: list[str], prefix: str, k: int, name: str, path: Path) -> in
     for label in (f"{prefix}_{name}", f"{prefix}{k + 1}", f"{prefix}_{k + 1}", f"{prefix}_{former}"):
         if label in header:
             return header.index(label)
-    raise IdentificationError(
-        f"{path.name}: no column '{prefix}_{name}' (or '{prefix}{k + 1}') in the header: {', '.join(header)}."
-    )
+    missing = f"no column '{prefix}_{name}' (or '{prefix}{k + 1}')"
+    raise IdentificationError(f"{path.name}: {missing} in the header: {', '.join(header)}.")
 
 
 def _numbers(path: Path, header: list[str], used: set[int]) -> np.ndarray:
@@ -140,9 +138,8 @@ def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
             if line == 1 or not text.strip():
                 continue
             if len(cells) != len(header):
-                raise IdentificationError(
-                    f"{path.name}:{line}: {len(cells)} cells, the header has {len(header)} names."
-                )
+                found = f"{len(cells)} cells, the header has {len(header)} names"
+                raise IdentificationError(f"{path.name}:{line}: {found}.")
             values = [_value(cell) for cell in cells]
             for k in sorted(used):
                 cell = cells[k].strip()
@@ -217,9 +214,8 @@ def require_even_times(t: np.ndarray) -> None:
     steps = np.diff(t)
     if not (steps > 0).all():
         k = int(np.argmin(steps > 0))
-        raise IdentificationError(
-            f"t does not increase: t[{k + 1}] = {t[k + 1]:g} s follows t[{k}] = {t[k]:g} s. Sort the samples."
-        )
+        found = f"t[{k + 1}] = {t[k + 1]:g} s follows t[{k}] = {t[k]:g} s"
+        raise IdentificationError(f"t does not increase: {found}. Sort the samples.")
     median = float(np.median(steps))
     worst = int(np.argmax(np.abs(steps - median)))
     if abs(steps[worst] - median) > JITTER_TOL * median:

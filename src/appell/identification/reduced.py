@@ -95,10 +95,9 @@ def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
     values = choice.B @ np.concatenate([moments(link.inertia) for link in start.links])
     kept = np.zeros(T.shape[1])
     kept[list(choice.independent)] = np.where(np.abs(values) > 1e-13 * np.abs(values).max(initial=0.0), values, 0.0)
-    links = (
-        replace(link, inertia=_inertia(own)) for link, own in zip(start.links, kept.reshape(-1, PER_LINK), strict=True)
-    )
-    return BaseRobot(robot, replace(robot.tree, links=tuple(links)))
+    pairs = zip(start.links, kept.reshape(-1, PER_LINK), strict=True)
+    links = tuple(replace(link, inertia=_inertia(own)) for link, own in pairs)
+    return BaseRobot(robot, replace(robot.tree, links=links))
 
 
 def to_parameters(tree: Tree) -> np.ndarray:

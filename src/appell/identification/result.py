@@ -19,8 +19,9 @@ from appell.identification.observations import Observations, default_decimation,
 from appell.identification.options import Holdout
 from appell.identification.pseudo_inertia import is_consistent
 from appell.identification.recording import require_recording, require_usable
-from appell.model.body import Body
+from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint
+from appell.model.pose import triple
 from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 from appell.table import Table
@@ -216,7 +217,8 @@ def identified_robot(robot: Robot, terms: Sequence[RegressorTerm], parameters: n
             "definite. Motion and torque determine combinations only; identify with physical=True to get consistent links."
         )
     moving = {name for name, frame in robot.tree.frames.items() if frame.link >= 0}
-    bodies = {body.name: _massless(body) if body.name in moving else body for body in robot.bodies}
+    massless = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": (0.0,) * 6}
+    bodies = {body.name: replace(body, **massless) if body.name in moving else body for body in robot.bodies}
     for link, values in zip(links, link_parameters, strict=True):
         bodies[link.body] = _with_parameters(robot.body(link.body), values)
     return replace(robot, bodies=tuple(bodies.values()), joints=_joints(robot, terms, parameters[10 * len(links) :]))
@@ -228,12 +230,7 @@ def _with_parameters(body: Body, values: np.ndarray) -> Body:
     com = np.array(first) / m
     xx, xy, yy, xz, yz, zz = values[4:]
     central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (com @ com * np.eye(3) - np.outer(com, com))
-    inertia = tuple(float(central[i, j]) for i in range(3) for j in range(i, 3))
-    return replace(body, mass=m, com=tuple(float(x) for x in com), inertia=inertia)
-
-
-def _massless(body: Body) -> Body:
-    return replace(body, mass=0.0, com=(0.0, 0.0, 0.0), inertia=(0.0,) * 6)
+    return replace(body, mass=m, com=triple(com), inertia=inertia_entries(central))
 
 
 def _joints(robot: Robot, terms: Sequence[RegressorTerm], values: np.ndarray) -> tuple[Joint, ...]:
@@ -242,16 +239,14 @@ def _joints(robot: Robot, terms: Sequence[RegressorTerm], values: np.ndarray) ->
     for term in terms:
         size = len(term.names(robot))
         by_type[type(term)], values = values[:size], values[size:]
-    joints = []
-    for joint in robot.joints:
-        changes: dict[str, float] = {}
-        if joint.name in robot.first_coordinates:
-            k = robot.first_coordinates[joint.name][1]
-            if Rotor in by_type:
-                changes["rotor_inertia"] = float(by_type[Rotor][k]) / joint.gear_ratio**2
-            if Viscous in by_type:
-                changes["damping"] = max(float(by_type[Viscous][k]), 0.0)
-            if Coulomb in by_type:
-                changes["friction"] = max(float(by_type[Coulomb][k]), 0.0)
-        joints.append(replace(joint, **changes) if changes else joint)
-    return tuple(joints)
+    joints = {joint.name: joint for joint in robot.joints}
+    for name, (_, k) in robot.first_coordinates.items():
+        changes = {
+            field: max(float(by_type[kind][k]), 0.0)
+            for field, kind in (("damping", Viscous), ("friction", Coulomb))
+            if kind in by_type
+        }
+        if Rotor in by_type:
+            changes["rotor_inertia"] = float(by_type[Rotor][k]) / joints[name].gear_ratio ** 2
+        joints[name] = replace(joints[name], **changes)
+    return tuple(joints.values())

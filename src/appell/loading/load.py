@@ -16,6 +16,7 @@ from appell.model.check import inspect, raise_or_warn
 from appell.model.check.problem import ERROR, CheckReport, Problem, sorted_by_place
 from appell.model.check.repair import repair, with_unit_axis
 from appell.model.joint import Joint
+from appell.model.tree_builder import root_body
 from appell.robot.robot import Robot
 
 READERS = {"robot": "urdf", "mujoco": "mjcf", "yourdfpy.URDF": "yourdfpy_object"}
@@ -64,9 +65,8 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     parsed = read(source)
     if parsed.robot.closure_names:  # a built-in robot with closed loops
         if base != "fixed":
-            raise ArgumentError(
-                f"{parsed.robot.name} has closed loops; only robots without them can have a floating base."
-            )
+            name = parsed.robot.name
+            raise ArgumentError(f"{name} has closed loops; only robots without them can have a floating base.")
         raise_or_warn(problems_of(parsed))
         return parsed.robot
     robot = replace(parsed.robot, coupled=MIMIC[mimic])
@@ -139,10 +139,8 @@ def read(given: Any) -> ParsedRobot:
 
 def with_floating_base(robot: Robot) -> Robot:
     """The robot with a floating joint from a new root `world` to its root body; its coordinates come first."""
-    children = {joint.child for joint in robot.joints}
-    (root,) = (body.name for body in robot.bodies if body.name not in children)
     world = unused_name("world", robot.body_names)
-    joint = Joint(unused_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root)
+    joint = Joint(unused_name(ROOT_JOINT, [joint.name for joint in robot.joints]), "floating", world, root_body(robot))
     start = robot.initial_state
     return replace(
         robot,

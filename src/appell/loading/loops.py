@@ -83,9 +83,8 @@ def find(loops: Any, path: Path | None) -> Loops | None:
         return from_mapping(loops, "loops")
     if isinstance(loops, (str, Path)):
         return from_file(Path(loops))
-    raise ArgumentError(
-        f"loops is a {type(loops).__name__}, expected the path of a YAML file, a mapping, 'ignore' or None."
-    )
+    expected = "the path of a YAML file, a mapping, 'ignore' or None"
+    raise ArgumentError(f"loops is a {type(loops).__name__}, expected {expected}.")
 
 
 def from_file(path: Path) -> Loops:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,12 @@ def inertia_entries(tensor: np.ndarray) -> Six:
     """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of a symmetric tensor (3, 3)."""
     xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
     return xx, xy, xz, yy, yz, zz
+
+
+def inertia_tensors(bodies: Sequence[Body]) -> np.ndarray:
+    """Inertia tensors about the centres of mass, (bodies, 3, 3)."""
+    entries = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6)
+    return entries[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
 
 
 def rotated_inertia(R: np.ndarray, tensor: np.ndarray) -> Six:

@@ -82,9 +82,8 @@ class Description:
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
         """The joints with coordinates of their own, in order."""
-        return tuple(
-            joint for joint in self.joints if KINDS[joint.kind].nv and not (self.coupled and joint.mimic is not None)
-        )
+        moving = (joint for joint in self.joints if KINDS[joint.kind].nv)
+        return tuple(joint for joint in moving if not (self.coupled and joint.mimic))
 
     @cached_property
     def first_coordinates(self) -> dict[str, tuple[int, int]]:

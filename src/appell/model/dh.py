@@ -23,6 +23,7 @@ from appell.model.body import Body, inertia_entries
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint
 from appell.model.pose import Pose, triple
+from appell.model.tree_builder import about_z
 
 if TYPE_CHECKING:
     from appell.model.description import Described
@@ -34,7 +35,7 @@ JOINTS = {"R": "continuous", "P": "prismatic"}
 def modified(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
     """Craig's convention: the link's frame is on the joint's axis."""
     _, c, s = Angle.of(alpha)
-    return Pose.from_matrix((a, -d * s + 0.0, d * c + 0.0), _about_x(alpha) @ _about_z(theta)), None
+    return Pose.from_matrix((a, -d * s + 0.0, d * c + 0.0), _about_x(alpha) @ about_z(theta)), None
 
 
 def valera2003(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, None]:
@@ -44,7 +45,7 @@ def valera2003(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, No
 
 def standard(alpha: float, a: float, d: float, theta: float) -> tuple[Pose, Pose]:
     """The original convention: the link's frame is at its far end, after the joint."""
-    return Pose.from_matrix((0.0, 0.0, 0.0), _about_z(theta)), Pose.from_matrix((a, 0.0, d), _about_x(alpha))
+    return Pose.from_matrix((0.0, 0.0, 0.0), about_z(theta)), Pose.from_matrix((a, 0.0, d), _about_x(alpha))
 
 
 CONVENTIONS: dict[str, Convention] = {"modified": modified, "standard": standard, "valera2003": valera2003}
@@ -90,7 +91,9 @@ def from_dh(
     require_choice("convention", convention, CONVENTIONS)
     n = np.size(alpha)
     rows = [_column(label, values, (n,)) for label, values in (("alpha", alpha), ("a", a), ("d", d), ("theta", theta))]
-    kinds = _kinds(joints, n)
+    letters = "R" * n if joints is None else str(joints).upper()
+    if len(letters) != n or not set(letters) <= set(JOINTS):
+        raise ArgumentError(f"joints is {joints!r}, expected {n} letters R (revolute) or P (prismatic).")
     joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else [str(label) for label in names]
     if len(joint_names) != n:
         raise ArgumentError(f"names has {len(joint_names)} entries, expected {n}, one per row of the table.")
@@ -98,11 +101,11 @@ def from_dh(
     tensors = _tensors(inertia, n)
     bodies, links = [Body("base")], []
     parent = "base"
-    for i, (row, kind, joint) in enumerate(zip(np.transpose(rows).tolist(), kinds, joint_names, strict=True)):
+    for i, (row, letter, joint) in enumerate(zip(np.transpose(rows).tolist(), letters, joint_names, strict=True)):
         before, after = CONVENTIONS[convention](*row)
         link = f"link{i + 1}"
         carried = link if after is None else f"{link}_axis"
-        links.append(Joint(joint, kind, parent, carried, before))
+        links.append(Joint(joint, JOINTS[letter], parent, carried, before))
         if after is not None:
             bodies.append(Body(carried))
             links.append(Joint(f"{link}_fixed", "fixed", carried, link, after))
@@ -111,13 +114,6 @@ def from_dh(
     robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
     raise_or_warn([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")])
     return robot
-
-
-def _kinds(joints: str | None, n: int) -> list[str]:
-    letters = "R" * n if joints is None else str(joints).upper()
-    if len(letters) != n or not set(letters) <= set(JOINTS):
-        raise ArgumentError(f"joints is {joints!r}, expected {n} letters R (revolute) or P (prismatic).")
-    return [JOINTS[letter] for letter in letters]
 
 
 def _column(label: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
@@ -139,8 +135,3 @@ def _tensors(inertia: ArrayLike | None, n: int) -> np.ndarray:
 def _about_x(angle: float) -> np.ndarray:
     _, c, s = Angle.of(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-
-
-def _about_z(angle: float) -> np.ndarray:
-    _, c, s = Angle.of(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -41,7 +41,8 @@ Layout = Mapping[str, JointLayout]
 
 def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
     """A state of the robot in another layout, or back."""
-    forms = [layout.get(joint.kind) or _same(KINDS[joint.kind].nq) for joint in robot.moving_joints]
+    same = {name: JointLayout(kind.nq, lambda q, v: (q, v), lambda q, v: (q, v)) for name, kind in KINDS.items()}
+    forms = [{**same, **layout}[joint.kind] for joint in robot.moving_joints]
     sizes = [form.nq if back else KINDS[joint.kind].nq for form, joint in zip(forms, robot.moving_joints, strict=True)]
     names = ("their q", "their qd") if back else ("q", "qd")
     named = ((names[0], sum(sizes)), (names[1], robot.nv))
@@ -59,10 +60,6 @@ def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, bac
     return q.reshape(*batch_shape, -1), qd.reshape(*batch_shape, -1)
 
 
-def _same(nq: int) -> JointLayout:
-    return JointLayout(nq, lambda q, v: (q, v), lambda q, v: (q, v))
-
-
 # --- joint types with another layout ------------------------------------------------------------------------------------
 
 
@@ -72,10 +69,6 @@ def _w_first(e: np.ndarray) -> np.ndarray:
 
 def _w_last(e: np.ndarray) -> np.ndarray:
     return np.roll(e, -1, axis=-1)
-
-
-def _joined(*parts: np.ndarray) -> np.ndarray:
-    return np.concatenate(parts, axis=-1)
 
 
 def _rotated(angle: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -89,12 +82,12 @@ PLANAR = JointLayout(3, lambda q, v: (q, _rotated(q[:, 2], v)), lambda q, v: (q,
 
 
 def _mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
-    return _joined(q[:, :3], _w_first(q[:, 3:])), _joined(quaternion.rotate(q[:, 3:], v[:, :3]), v[:, 3:])
+    return np.hstack([q[:, :3], _w_first(q[:, 3:])]), np.hstack([quaternion.rotate(q[:, 3:], v[:, :3]), v[:, 3:]])
 
 
 def _of_mujoco_floating(q: np.ndarray, v: np.ndarray) -> State:
     e = _w_last(q[:, 3:])
-    return _joined(q[:, :3], e), _joined(quaternion.rotate(quaternion.conjugate(e), v[:, :3]), v[:, 3:])
+    return np.hstack([q[:, :3], e]), np.hstack([quaternion.rotate(quaternion.conjugate(e), v[:, :3]), v[:, 3:]])
 
 
 MUJOCO: Layout = {
@@ -105,14 +98,17 @@ MUJOCO: Layout = {
 
 
 def _drake_floating(q: np.ndarray, v: np.ndarray) -> State:
-    e = q[:, 3:]
-    return _joined(_w_first(e), q[:, :3]), _joined(quaternion.rotate(e, v[:, 3:]), quaternion.rotate(e, v[:, :3]))
+    return np.hstack([_w_first(q[:, 3:]), q[:, :3]]), _swapped(q[:, 3:], v)
 
 
 def _of_drake_floating(q: np.ndarray, v: np.ndarray) -> State:
     e = _w_last(q[:, :4])
-    back = quaternion.conjugate(e)
-    return _joined(q[:, 4:], e), _joined(quaternion.rotate(back, v[:, 3:]), quaternion.rotate(back, v[:, :3]))
+    return np.hstack([q[:, 4:], e]), _swapped(quaternion.conjugate(e), v)
+
+
+def _swapped(e: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Both halves of a twist rotated, the second one first."""
+    return np.hstack([quaternion.rotate(e, v[:, 3:]), quaternion.rotate(e, v[:, :3])])
 
 
 def _drake_spherical(q: np.ndarray, v: np.ndarray) -> State:

@@ -9,12 +9,13 @@ with quasi-velocities along the axes of their child, such as a floating base, ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from appell.algebra import NO_MASS, Angle, Inertia, Mat3, Sym3, Vec3
+from appell.model.body import Body, inertia_entries, inertia_tensors
 from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.tree import BASE, Frame, Link, Tree
@@ -26,6 +27,25 @@ if TYPE_CHECKING:
 def build_tree(robot: Description) -> Tree:
     """Merge fixed bodies, place frames on the axes, and order links parents first."""
     return _Builder(robot).tree()
+
+
+def root_body(robot: Description) -> str:
+    """The body that is the child of no joint."""
+    children = {joint.child for joint in robot.joints}
+    (root,) = (body.name for body in robot.bodies if body.name not in children)
+    return root
+
+
+def joints_outward(robot: Description) -> Iterator[Joint]:
+    """All joints, parents first."""
+    below: dict[str, list[Joint]] = {body.name: [] for body in robot.bodies}
+    for joint in robot.joints:
+        below[joint.parent].append(joint)
+    waiting = [root_body(robot)]
+    while waiting:
+        own = below[waiting.pop()]
+        yield from own
+        waiting += [joint.child for joint in reversed(own)]
 
 
 class LinkSpec(NamedTuple):
@@ -51,18 +71,9 @@ class _Builder:
 
     def _place_bodies(self) -> None:
         """Pose of every body in the frame of its link, from the root to the tips."""
-        below: dict[str, list[Joint]] = {body.name: [] for body in self.robot.bodies}
-        children = {joint.child for joint in self.robot.joints}
-        for joint in self.robot.joints:
-            below[joint.parent].append(joint)
-        (root,) = (body.name for body in self.robot.bodies if body.name not in children)
-        self.carrier[root] = (BASE, np.eye(3), np.zeros(3))
-        waiting = [root]
-        while waiting:
-            body = waiting.pop()
-            for joint in below[body]:
-                self.carrier[joint.child] = self._place_joint(joint, *self.carrier[body])
-            waiting.extend(joint.child for joint in reversed(below[body]))
+        self.carrier[root_body(self.robot)] = (BASE, np.eye(3), np.zeros(3))
+        for joint in joints_outward(self.robot):
+            self.carrier[joint.child] = self._place_joint(joint, *self.carrier[joint.parent])
 
     def _place_joint(self, joint: Joint, link: int, R: np.ndarray, p: np.ndarray):
         """The link of the joint's child, and the child's pose in it."""
@@ -77,12 +88,12 @@ class _Builder:
     def tree(self) -> Tree:
         zxz = [_zxz(part.R, part.p) for part in self.parts]
         own = self._azimuths(zxz)
-        base = _about_z(-own[BASE])
+        base = about_z(-own[BASE])
         inertias = [NO_MASS] * len(self.parts)
         frames = {}
         for body in self.robot.bodies:
             link, R, p = self.carrier[body.name]
-            spin = _about_z(-own[link])
+            spin = about_z(-own[link])
             R, p = _cleaned(spin @ R), spin @ p
             frames[body.name] = Frame(link, Mat3(*R.ravel().tolist()), Vec3(*p.tolist()))
             if link != BASE:
@@ -129,7 +140,7 @@ class _Builder:
             azimuth=Angle.of(_wrapped(zxz[0] - own[parent])),
             tilt=Angle.of(zxz[1]),
             offset=Angle.of(_wrapped(zxz[2] + own[i])),
-            origin=Vec3(*(_about_z(-own[parent]) @ p).tolist()),
+            origin=Vec3(*(about_z(-own[parent]) @ p).tolist()),
             inertia=inertia,
             armature=joint.armature,
         )
@@ -151,14 +162,15 @@ def _zxz(R: np.ndarray, p: np.ndarray) -> tuple[float, float, float]:
     b = float(np.arctan2(sine, R[2, 2]))
     if sine > 0.0:
         a = float(np.arctan2(R[0, 2], -R[1, 2]))
-        x, y, _ = _about_z(a)[:, 0] @ R  # first row of Rx(b) Rz(c): for small b the errors of a and c cancel
+        x, y, _ = about_z(a)[:, 0] @ R  # first row of Rx(b) Rz(c): for small b the errors of a and c cancel
         return a, b, float(np.arctan2(-y, x))
     a = float(np.arctan2(p[1], p[0])) if p[0] or p[1] else 0.0
     total = float(np.arctan2(R[1, 0], R[0, 0]))  # a + c for b = 0, a - c for b = pi
     return a, b, (total - a if R[2, 2] > 0 else a - total)
 
 
-def _about_z(angle: float) -> np.ndarray:
+def about_z(angle: float) -> np.ndarray:
+    """Rotation matrix (3, 3)."""
     _, c, s = Angle.of(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
@@ -173,10 +185,8 @@ def _cleaned(R: np.ndarray) -> np.ndarray:
     return np.where(np.abs(np.abs(R) - 1.0) < 1e-15, np.sign(R), R)
 
 
-def _transformed(body, R: np.ndarray, p: np.ndarray) -> Inertia:
+def _transformed(body: Body, R: np.ndarray, p: np.ndarray) -> Inertia:
     """A body's mass properties in the frame of its link."""
-    Ixx, Ixy, Ixz, Iyy, Iyz, Izz = body.inertia
-    I_link = R @ np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]]) @ R.T
     com = p + R @ np.array(body.com)
-    entries = (I_link[0, 0], I_link[0, 1], I_link[0, 2], I_link[1, 1], I_link[1, 2], I_link[2, 2])
-    return Inertia.at_center(body.mass, Vec3(*com.tolist()), Sym3(*(float(x) for x in entries)))
+    tensor = R @ inertia_tensors([body])[0] @ R.T
+    return Inertia.at_center(body.mass, Vec3(*com.tolist()), Sym3(*inertia_entries(tensor)))

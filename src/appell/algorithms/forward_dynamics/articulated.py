@@ -98,9 +98,8 @@ class ArticulatedFactors:
         for i in reversed(range(len(links))):
             u[i], bias_force = eliminate_forces(self.eliminated[i], forces[i], p[i])
             if links[i].parent != BASE:
-                passed = propagate_bias_force(
-                    self.placements[i], self.apparent_inertias[i], bias_force, velocity_products[i]
-                )
+                place, apparent = self.placements[i], self.apparent_inertias[i]
+                passed = propagate_bias_force(place, apparent, bias_force, velocity_products[i])
                 p[links[i].parent] = p[links[i].parent].plus(passed)
         accelerations: list[Twist] = []
         for i, link in enumerate(links):
@@ -158,9 +157,8 @@ def factorise(tree: Tree, placements: list[Placement]) -> ArticulatedFactors:
 
 def eliminate(link: Link, inertia: ArticulatedInertia) -> tuple[list[EliminatedDof], ArticulatedInertia]:
     """Eliminate the joint's degrees of freedom one by one; returns them with the apparent inertia I^a."""
-    where = f"joint {link.name!r}" + (
-        "" if link.is_independent else " (released from its leader; method 'gibbs' keeps it coupled)"
-    )
+    released = "" if link.is_independent else " (released from its leader; method 'gibbs' keeps it coupled)"
+    where = f"joint {link.name!r}{released}"
     eliminated = []
     for unit in link.kind.motion_subspace():
         U = inertia @ unit
@@ -259,11 +257,8 @@ class MimicConstraints:
     def of(cls, factors: ArticulatedFactors) -> MimicConstraints:
         links = factors.tree.links
         leader = {link.idx_v: i for i, link in enumerate(links) if link.is_independent}
-        constraints = [
-            MimicConstraint(i, leader[link.idx_v], link.multiplier)
-            for i, link in enumerate(links)
-            if not link.is_independent
-        ]
+        followers = [(i, link) for i, link in enumerate(links) if not link.is_independent]
+        constraints = [MimicConstraint(i, leader[link.idx_v], link.multiplier) for i, link in followers]
         responses = []
         for constraint in constraints:
             forces: list[list[Scalar]] = [[0.0] * link.kind.nv for link in links]

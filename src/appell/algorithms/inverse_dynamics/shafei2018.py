@@ -69,11 +69,8 @@ def propagate_motion(tree: Tree, transforms: list[LinkTransform], qd, qdd) -> li
     motions: list[BranchMotion] = []
     for link, transform in zip(tree.links, transforms, strict=True):
         previous = AT_REST if link.parent == BASE else motions[link.parent]
-        motions.append(
-            step_outward(
-                transform, previous, link.kind.twist(link.velocities(qd)), link.kind.twist(link.velocities(qdd))
-            )
-        )
+        joint, jointd = (link.kind.twist(link.velocities(rates)) for rates in (qd, qdd))
+        motions.append(step_outward(transform, previous, joint, jointd))
     return motions
 
 

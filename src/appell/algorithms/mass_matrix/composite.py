@@ -117,11 +117,5 @@ def _point(s: Vec3, m: Scalar) -> Sym3:
 def _cross_terms(s: Vec3, phi: Vec3) -> Sym3:
     """-X - X^T with X = s~ φ~ (step 5, with the tensor φ~ that is printed as a vector)."""
     xx, yy, zz = (2.0 * s.x) * phi.x, (2.0 * s.y) * phi.y, (2.0 * s.z) * phi.z
-    return Sym3(
-        yy + zz,
-        -(s.x * phi.y + s.y * phi.x),
-        -(s.x * phi.z + s.z * phi.x),
-        xx + zz,
-        -(s.y * phi.z + s.z * phi.y),
-        xx + yy,
-    )
+    xy, xz, yz = s.x * phi.y + s.y * phi.x, s.x * phi.z + s.z * phi.x, s.y * phi.z + s.z * phi.y
+    return Sym3(yy + zz, -xy, -xz, xx + zz, -yz, xx + yy)

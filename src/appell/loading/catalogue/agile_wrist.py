@@ -12,7 +12,8 @@ import numpy as np
 from appell.checks import as_real
 from appell.deprecation import renamed_arguments
 from appell.errors import ModelError, ModelWarning
-from appell.model.body import Body
+from appell.model.body import Body, inertia_entries, inertia_tensors
+from appell.model.pose import triple
 
 if TYPE_CHECKING:
     from appell.closed_loop.spherical import SphericalRobot
@@ -82,8 +83,7 @@ def platform(com: Sequence[float]) -> Body:
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise ModelError(f"platform_com is {com!r}, expected three finite numbers [m].")
     body = body_about_centre("platform", PLATFORM_MASS, centre, np.diag(PLATFORM_INERTIA))
-    xx, xy, xz, yy, yz, zz = body.inertia
-    if np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[0] < 0.0:
+    if np.linalg.eigvalsh(inertia_tensors([body]))[0, 0] < 0.0:
         warnings.warn(
             f"platform_com is {com!r} m: no body with its centre of mass there has so little inertia about the centre as "
             f"{PLATFORM_INERTIA} kg m². The dynamics are defined all the same.",
@@ -96,6 +96,4 @@ def platform(com: Sequence[float]) -> Body:
 def body_about_centre(name: str, mass: float, com: np.ndarray, inertia: np.ndarray) -> Body:
     """A body whose inertia is given about the origin of its frame."""
     central = inertia - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    xx, xy, xz, yy, yz, zz = (float(central[i, j]) for i, j in zip(*np.triu_indices(3), strict=True))
-    x, y, z = (float(value) for value in com)
-    return Body(name, mass, (x, y, z), (xx, xy, xz, yy, yz, zz))
+    return Body(name, mass, triple(com), inertia_entries(central))

@@ -41,9 +41,7 @@ def shafei_tree() -> Robot:
     bodies += [Body(f"link{i}", MASS, (LENGTH / 2, 0.0, 0.0), INERTIA) for i in range(1, len(PARENTS) + 1)]
     bodies += [Body(point) for point in TIPS]
     turns = [
-        Joint(
-            f"q{i}", "continuous", f"link{parent}" if parent else "O1", f"link{i}", _reach(parent), axis=(0.0, 0.0, 1.0)
-        )
+        Joint(f"q{i}", "continuous", f"link{parent}" if parent else "O1", f"link{i}", _reach(parent))
         for i, parent in enumerate(PARENTS, start=1)
     ]
     slides = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.model.body import Body
+from appell.model.body import inertia_tensors
 from appell.model.check.problem import Problem
 
 if TYPE_CHECKING:
@@ -23,12 +23,6 @@ LENGTH_TOL = 1e-6
 """Radii of gyration below this are rounding. [m]"""
 
 
-def tensors(bodies: tuple[Body, ...]) -> np.ndarray:
-    """Inertia tensors about the centres of mass, (bodies, 3, 3)."""
-    entries = np.array([body.inertia for body in bodies], dtype=float).reshape(-1, 6)
-    return entries[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-
-
 def second_moments(inertias: np.ndarray) -> np.ndarray:
     """Σ = ∫ρρ^T dm = trace(I)/2 1 - I."""
     return np.trace(inertias, axis1=-2, axis2=-1)[..., None, None] / 2 * np.eye(3) - inertias
@@ -37,31 +31,26 @@ def second_moments(inertias: np.ndarray) -> np.ndarray:
 def check_mass_properties(robot: Description) -> Iterator[Problem]:
     """Mass and inertia of every link are those of a body with density >= 0."""
     finite = tuple(body for body in robot.bodies if np.isfinite([body.mass, *body.inertia]).all())
-    inertias = tensors(finite)
+    inertias = inertia_tensors(finite)
     moments = np.linalg.eigvalsh(inertias)
     second = np.linalg.eigvalsh(second_moments(inertias))
     for body, principal, spread in zip(finite, moments, second, strict=True):
         tolerance = RELATIVE_TOL * np.abs(principal).max() + LENGTH_TOL**2 * abs(body.mass)
         if body.mass < 0.0:
-            yield Problem.of_link(
-                body, "negative-mass", f"mass is {body.mass:g} kg, expected >= 0", "Give a positive mass."
-            )
+            what = f"mass is {body.mass:g} kg, expected >= 0"
+            yield Problem.of(body, "negative-mass", what, "Give a positive mass.")
         elif body.mass == 0.0 and principal.any():
-            yield Problem.of_link(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+            yield Problem.of(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+        listed = f"principal moments {', '.join(f'{value:.4g}' for value in principal)} kg m²"
+        indefinite = f"inertia is not positive definite: {listed}"
         if principal[0] < -tolerance:
-            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
-            yield Problem.of_link(body, "inertia", what, _REMEDY)
+            yield Problem.of(body, "inertia", indefinite, _REMEDY)
         elif spread[0] < -tolerance:
-            what = f"principal moments {_list(principal)} kg m² violate the triangle inequality: pseudo-inertia not PSD"
-            yield Problem.of_link(body, "triangle", what, _REMEDY)
+            what = f"{listed} violate the triangle inequality: pseudo-inertia not PSD"
+            yield Problem.of(body, "triangle", what, _REMEDY)
         elif body.mass > 0.0 and principal[0] <= 0.0:
-            what = f"inertia is not positive definite: principal moments {_list(principal)} kg m²"
-            yield Problem.of_link(body, "inertia", what, _POINT_OR_ROD)
+            remedy = "A point mass or a thin rod: give it an extent, or ignore this if intended."
+            yield Problem.of(body, "inertia", indefinite, remedy)
 
 
 _REMEDY = "Recompute it from the shape; check(..., fix=True) takes the nearest consistent one."
-_POINT_OR_ROD = "A point mass or a thin rod: give it an extent, or ignore this if intended."
-
-
-def _list(values: np.ndarray) -> str:
-    return ", ".join(f"{value:.4g}" for value in values)

@@ -7,17 +7,17 @@ inertia included). A zero pivot marks a joint that moves no inertia. Spatial vec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from appell.algebra.angle import Angle
-from appell.model.check.mass import tensors
+from appell.model.body import inertia_tensors
 from appell.model.check.problem import Problem
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
-from appell.model.tree_builder import axes_along
+from appell.model.tree_builder import axes_along, joints_outward
 
 if TYPE_CHECKING:
     from appell.model.description import Description
@@ -53,25 +53,16 @@ class SubtreeInertia(NamedTuple):
         return SubtreeInertia(X.T @ self.A @ X, X.T @ self.before @ X, self.mass)
 
 
-def generic_configuration(robot: Description) -> dict[str, np.ndarray]:
-    """Coordinates of every moving joint, drawn at random with a fixed seed."""
-    rng = np.random.default_rng(0)
-    moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
-    return {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving}
-
-
-def pivots(robot: Description) -> dict[str, tuple[Pivot, ...]]:
-    """Pivots of all moving joints by name. Joints coupled by mimic are not eliminated."""
-    masses = {body.name: abs(body.mass) for body in robot.bodies}
+def pivots(robot: Description, q: Mapping[str, np.ndarray]) -> dict[str, tuple[Pivot, ...]]:
+    """Pivots of all moving joints, with coordinates q, by name. Joints coupled by mimic are not eliminated."""
     carried = {
-        body.name: SubtreeInertia(inertia, inertia, masses[body.name])
+        body.name: SubtreeInertia(inertia, inertia, abs(body.mass))
         for body, inertia in zip(robot.bodies, _spatial_inertias(robot), strict=True)
     }
-    followers = [joint for joint in robot.joints if robot.coupled and joint.mimic is not None and KINDS[joint.kind].nv]
+    followers = [joint for joint in robot.joints if robot.coupled and joint.mimic and joint.name in q]
     coupled = {name for joint in followers if joint.mimic for name in (joint.name, joint.mimic.joint)}
-    q = generic_configuration(robot)
     result: dict[str, tuple[Pivot, ...]] = {}
-    for joint in reversed(_outward(robot)):
+    for joint in reversed([*joints_outward(robot)]):
         subtree = carried.pop(joint.child)
         if joint.name in q:
             eliminate = joint.name not in coupled
@@ -107,24 +98,12 @@ def _eliminate_joint(
     return subtree, tuple(joint_pivots)
 
 
-def _outward(robot: Description) -> list[Joint]:
-    """All joints, parents first."""
-    below: dict[str, list[Joint]] = {body.name: [] for body in robot.bodies}
-    for joint in robot.joints:
-        below[joint.parent].append(joint)
-    children = {joint.child for joint in robot.joints}
-    order = [joint for body in robot.bodies if body.name not in children for joint in below[body.name]]
-    for joint in order:
-        order.extend(below[joint.child])
-    return order
-
-
 def _spatial_inertias(robot: Description) -> np.ndarray:
     """(bodies, 6, 6) at the origins of the bodies: [[I - m c~c~, m c~], [-m c~, m 1]]."""
     m = np.array([body.mass for body in robot.bodies])[:, None, None]
     c = _skew(np.array([body.com for body in robot.bodies], dtype=float).reshape(-1, 3))
     spatial = np.zeros((len(robot.bodies), 6, 6))
-    spatial[:, :3, :3] = tensors(robot.bodies) - m * (c @ c)
+    spatial[:, :3, :3] = inertia_tensors(robot.bodies) - m * (c @ c)
     spatial[:, :3, 3:] = m * c
     spatial[:, 3:, :3] = -m * c
     spatial[:, 3:, 3:] = m * np.eye(3)
@@ -145,7 +124,9 @@ def check_moving_links(robot: Description) -> Iterator[Problem]:
 
     Expects a robot without structural errors.
     """
-    joint_pivots = pivots(robot)
+    rng = np.random.default_rng(0)
+    moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
+    joint_pivots = pivots(robot, {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving})
     own = _own_mass(robot)
     for leader, joints in _groups(robot).items():
         for group in zip(*(joint_pivots[joint.name] for joint, _ in joints), strict=True):
@@ -162,7 +143,7 @@ def _singular(joint: Joint, value: float, rounding: float) -> Problem:
     inertia = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
     what = f"link {joint.child!r} moves with {inertia}: the mass matrix is not positive definite"
     fix = "Give the link mass and inertia, or the joint a rotor inertia, or make the joint fixed."
-    return Problem.of_joint(joint, "singular", what, fix)
+    return Problem.of(joint, "singular", what, fix)
 
 
 def _massless(joint: Joint) -> Problem:

@@ -62,14 +62,10 @@ class Problem:
     file: str = ""
 
     @classmethod
-    def of_link(cls, body: Body, kind: str, what: str, fix: str) -> Problem:
-        """A defect of a body."""
-        return cls(kind, f"link {body.name!r}", what, fix, body.line)
-
-    @classmethod
-    def of_joint(cls, joint: Joint, kind: str, what: str, fix: str) -> Problem:
-        """A defect of a joint."""
-        return cls(kind, f"joint {joint.name!r}", what, fix, joint.line)
+    def of(cls, part: Body | Joint, kind: str, what: str, fix: str) -> Problem:
+        """A defect of a body or a joint."""
+        element = "link" if isinstance(part, Body) else "joint"
+        return cls(kind, f"{element} {part.name!r}", what, fix, part.line)
 
     @property
     def severity(self) -> str:

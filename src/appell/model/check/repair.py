@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import ModelWarning
-from appell.model.body import Body, inertia_entries
+from appell.model.body import Body, inertia_entries, inertia_tensors
 from appell.model.check import STRUCTURAL, inspect, raise_or_warn
-from appell.model.check.mass import LENGTH_TOL, second_moments, tensors
+from appell.model.check.mass import LENGTH_TOL, second_moments
 from appell.model.check.problem import Problem
 from appell.model.check.structure import has_axis
 from appell.model.joint import Joint
@@ -70,7 +70,7 @@ def _repair_once(robot: Described, problems: Collection[Problem]) -> Described:
 def nearest_body(body: Body, solid: bool = False) -> Body:
     """The body with a positive mass and Σ >= floor; if `solid`, with at least `MIN_GYRATION_RADIUS` in every direction."""
     mass = body.mass if body.mass > 0.0 else MIN_MASS
-    values, axes = np.linalg.eigh(second_moments(tensors((body,))[0]))
+    values, axes = np.linalg.eigh(second_moments(inertia_tensors((body,))[0]))
     size = max(float(values[-1]), 0.0)
     floor = MIN_GYRATION_RATIO**2 * size
     if solid or size <= mass * LENGTH_TOL**2:

@@ -40,12 +40,12 @@ def check_joints(robot: Description) -> Iterator[Problem]:
     for joint in robot.joints:
         if joint.kind not in KINDS:
             what = _unknown("joint type", joint.kind, KINDS)
-            yield Problem.of_joint(joint, "joint-type", what, "Use one of these, or several joints in a row.")
+            yield Problem.of(joint, "joint-type", what, "Use one of these, or several joints in a row.")
         for end, name in (("parent", joint.parent), ("child", joint.child)):
             if not name:
-                yield Problem.of_joint(joint, "missing", f"the joint names no {end} link", "Name it.")
+                yield Problem.of(joint, "missing", f"the joint names no {end} link", "Name it.")
             elif name not in bodies:
-                yield Problem.of_joint(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
+                yield Problem.of(joint, "link", _unknown(f"{end} link", name, bodies), "Correct the name.")
 
 
 def check_tree(robot: Description) -> Iterator[Problem]:
@@ -55,7 +55,7 @@ def check_tree(robot: Description) -> Iterator[Problem]:
         if joint.child in above:
             other = above[joint.child].name
             what = f"link {joint.child!r} is already the child of joint {other!r}, expected one parent"
-            yield Problem.of_joint(joint, "two-parents", what, "Closed loops are not trees: remove one of the joints.")
+            yield Problem.of(joint, "two-parents", what, "Closed loops are not trees: remove one of the joints.")
         else:
             above[joint.child] = joint
     yield from _cycles(robot, above)
@@ -79,28 +79,27 @@ def _cycles(robot: Description, above: dict[str, Joint]) -> Iterator[Problem]:
         if name in path:
             cycle = [*list(path)[list(path).index(name) :], name]
             what = f"the links {' <- '.join(cycle)} form a cycle"
-            yield Problem.of_joint(above[name], "cycle", what, "Remove one of the joints.")
+            yield Problem.of(above[name], "cycle", what, "Remove one of the joints.")
         done.update(path)
 
 
 def check_mimic(robot: Description) -> Iterator[Problem]:
     """Every mimic joint follows a moving joint and, through it, an independent one."""
     joints = {joint.name: joint for joint in robot.joints}
+    nv = {joint.name: KINDS[joint.kind].nv if joint.kind in KINDS else 1 for joint in robot.joints}
     for joint in robot.joints:
-        if joint.mimic is None or _nv(joint) == 0:
+        if joint.mimic is None or nv[joint.name] == 0:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:
-            yield Problem.of_joint(
-                joint, "mimic", "mimics an " + _unknown("joint", joint.mimic.joint, joints), "Correct the name."
-            )
-        elif _nv(leader) != 1 or _nv(joint) != 1:
+            what = f"mimics an {_unknown('joint', joint.mimic.joint, joints)}"
+            yield Problem.of(joint, "mimic", what, "Correct the name.")
+        elif nv[leader.name] != 1 or nv[joint.name] != 1:
             what = f"mimics the {leader.kind} joint {leader.name!r}, and is {joint.kind}"
-            yield Problem.of_joint(joint, "mimic", what, "Both must move by one coordinate.")
+            yield Problem.of(joint, "mimic", what, "Both must move by one coordinate.")
         elif _mimics_itself(joint, joints):
-            yield Problem.of_joint(
-                joint, "mimic", "mimics itself, directly or through others", "One joint must be independent."
-            )
+            what = "mimics itself, directly or through others"
+            yield Problem.of(joint, "mimic", what, "One joint must be independent.")
 
 
 def _mimics_itself(joint: Joint, joints: dict[str, Joint]) -> bool:
@@ -111,10 +110,6 @@ def _mimics_itself(joint: Joint, joints: dict[str, Joint]) -> bool:
             return True
         seen.add(joint.name)
     return False
-
-
-def _nv(joint: Joint) -> int:
-    return KINDS[joint.kind].nv if joint.kind in KINDS else 1
 
 
 def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
@@ -131,17 +126,15 @@ def check_finite(robot: Description) -> Iterator[Problem]:
     """No NaN, and no infinity except in limits."""
     fields: list[tuple[str, int, str, Iterable[float]]] = [("robot", 0, "gravity", robot.gravity_vector)]
     for body in robot.bodies:
-        where = f"link {body.name!r}"
-        fields += [(where, body.line, "mass", (body.mass,)), (where, body.line, "com", body.com)]
-        fields += [(where, body.line, "inertia", body.inertia)]
+        own = {"mass": (body.mass,), "com": body.com, "inertia": body.inertia}
+        fields += [(f"link {body.name!r}", body.line, *field) for field in own.items()]
     for joint in robot.joints:
-        where = f"joint {joint.name!r}"
-        fields += [(where, joint.line, "origin", joint.origin.xyz + joint.origin.rpy)]
-        fields += [(where, joint.line, "axis", joint.axis)]
         dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio, joint.pitch)
-        fields += [(where, joint.line, "damping, friction, rotor or pitch", dynamics)]
-        if joint.mimic is not None:
-            fields += [(where, joint.line, "mimic", (joint.mimic.multiplier, joint.mimic.offset))]
+        own = {
+            "origin": joint.origin.xyz + joint.origin.rpy, "axis": joint.axis, "damping, friction, rotor or pitch": dynamics,
+            "mimic": (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (),
+        }  # fmt: skip
+        fields += [(f"joint {joint.name!r}", joint.line, *field) for field in own.items()]
     for where, line, what, values in fields:
         if not all(math.isfinite(value) for value in values):
             shown = f"{what} is {', '.join(str(value) for value in values)}, expected finite numbers"
@@ -155,11 +148,10 @@ def check_axes(robot: Description) -> Iterator[Problem]:
         if not has_axis(joint) or not math.isfinite(length):
             continue
         if length == 0.0:
-            yield Problem.of_joint(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
+            yield Problem.of(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
         elif abs(length - 1.0) > AXIS_LENGTH_TOL:
-            yield Problem.of_joint(
-                joint, "axis-length", f"axis has length {length:.6g}, expected 1", "Its direction is used."
-            )
+            what = f"axis has length {length:.6g}, expected 1"
+            yield Problem.of(joint, "axis-length", what, "Its direction is used.")
 
 
 def check_limits(robot: Description) -> Iterator[Problem]:
@@ -169,18 +161,17 @@ def check_limits(robot: Description) -> Iterator[Problem]:
         if joint.kind not in KINDS or not KINDS[joint.kind].limited:
             continue
         if math.isnan(sum(map(abs, (limits.lower, limits.upper, limits.velocity, limits.effort)))):
-            yield Problem.of_joint(joint, "non-finite", "a limit is NaN, expected a number", "Correct the value.")
+            yield Problem.of(joint, "non-finite", "a limit is NaN, expected a number", "Correct the value.")
         elif limits.lower > limits.upper:
             what = f"limits are reversed: lower {limits.lower:g} > upper {limits.upper:g}"
-            yield Problem.of_joint(joint, "limits", what, "Exchange them.")
+            yield Problem.of(joint, "limits", what, "Exchange them.")
         elif limits.lower == limits.upper:
             what = f"lower and upper limit are both {limits.lower:g}: the joint cannot move"
-            yield Problem.of_joint(joint, "limits", what, "Widen them, or make the joint fixed.")
+            yield Problem.of(joint, "limits", what, "Widen them, or make the joint fixed.")
         for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
             if value < 0.0:
-                yield Problem.of_joint(
-                    joint, "limits", f"the {name} limit is {value:g}, expected >= 0", "Give its magnitude."
-                )
+                what = f"the {name} limit is {value:g}, expected >= 0"
+                yield Problem.of(joint, "limits", what, "Give its magnitude.")
 
 
 def check_friction(robot: Description) -> Iterator[Problem]:
@@ -189,10 +180,10 @@ def check_friction(robot: Description) -> Iterator[Problem]:
         for name, value in (("damping", joint.damping), ("friction", joint.friction)):
             if value < 0.0:
                 what = f"{name} is {value:g}, expected >= 0"
-                yield Problem.of_joint(joint, "friction", what, "Give its magnitude.")
+                yield Problem.of(joint, "friction", what, "Give its magnitude.")
         if joint.rotor_inertia < 0.0:
             what = f"rotor inertia is {joint.rotor_inertia:g} kg m², expected >= 0"
-            yield Problem.of_joint(joint, "negative-mass", what, "Give a positive value.")
+            yield Problem.of(joint, "negative-mass", what, "Give a positive value.")
 
 
 def has_axis(joint: Joint) -> bool:

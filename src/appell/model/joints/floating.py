@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.algebra import (
-    ZERO,
-    Angle,
-    AxisRotation,
-    Rotation,
-    Scalar,
-    Scalars,
-    Twist,
-    Vec3,
-    X,
-    Y,
-    Z,
-    rotation_from_quaternion,
-)
+from appell.algebra import ZERO, Angle, AxisRotation, Rotation, Scalar, Scalars, Twist, Vec3, X, Y, Z
+from appell.algebra.rotation import rotation_from_quaternion
 from appell.model.joints import quaternion as unit
 from appell.model.joints.joint_model import JointModel
 from appell.model.joints.spherical import quaternion_rate
@@ -61,9 +49,7 @@ class Floating(JointModel):
 
 def _screw(w: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Displacement after one second of the constant body twist (v, w): v + (1-cos θ)/θ² w x v + (θ-sin θ)/θ³ w x (w x v)."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    small = angle < 1e-3
-    t = np.where(small, 1.0, angle)
+    angle, small, t = _angle(w)
     first = np.where(small, 0.5 - angle**2 / 24, (1 - np.cos(t)) / t**2)
     second = np.where(small, 1 / 6 - angle**2 / 120, (t - np.sin(t)) / t**3)
     return v + first * np.cross(w, v) + second * np.cross(w, np.cross(w, v))
@@ -71,8 +57,13 @@ def _screw(w: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def _unscrew(w: np.ndarray, p: np.ndarray) -> np.ndarray:
     """The inverse of `_screw`: p - w x p/2 + (1/θ² - (1+cos θ)/(2 θ sin θ)) w x (w x p)."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    small = angle < 1e-3
-    t = np.where(small, 1.0, angle)
+    angle, small, t = _angle(w)
     factor = np.where(small, 1 / 12 + angle**2 / 720, 1 / t**2 - 0.5 / (t * np.tan(t / 2)))
     return p - 0.5 * np.cross(w, p) + factor * np.cross(w, np.cross(w, p))
+
+
+def _angle(w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """θ, whether it is small, and θ or 1 where it is."""
+    angle = np.linalg.norm(w, axis=-1, keepdims=True)
+    small = angle < 1e-3
+    return angle, small, np.where(small, 1.0, angle)

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.algebra import (
-    ZERO,
-    Angle,
-    AxisRotation,
-    Inertia,
-    Rotation,
-    Scalar,
-    Scalars,
-    Sym3,
-    Twist,
-    Vec3,
-    X,
-    Y,
-    Z,
-    rotation_from_quaternion,
-)
+from appell.algebra import ZERO, Angle, AxisRotation, Inertia, Rotation, Scalar, Scalars, Sym3, Twist, Vec3, X, Y, Z
+from appell.algebra.rotation import rotation_from_quaternion
 from appell.model.joints import quaternion as unit
 from appell.model.joints.joint_model import JointModel
 
