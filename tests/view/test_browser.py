@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 def opened(browser: Browser, page) -> None:
     """Wait until a page has drawn its scene and connected."""
-    browser.open(f"http://127.0.0.1:{page.server.get_port()}")
+    browser.open(page.url)
     browser.wait_for("!!document.querySelector('canvas') && document.body.innerText.includes('Joints')")
     browser.wait_for(f"{SLIDERS}.length > 0")
 

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"written: {arguments.picture}")
         return
     page = appell.show(robot, motion, surfaces=surfaces, host=arguments.host, port=arguments.port, folder=folder)
-    print(f"{robot.name}: http://{arguments.host}:{page.server.get_port()} (Ctrl-C ends)", flush=True)
+    print(f"{robot.name}: {page.url} (Ctrl-C ends)", flush=True)
     for note in page.subject.notes:
         print(f"  {note}")
     try:

@@ -19,6 +19,7 @@ from appell.simulation.contact.surfaces import Surface
 from appell.simulation.trajectory import Trajectory
 from appell.table import StyledCell, cell_text, html_table
 from appell.view import LOCAL, PORT
+from appell.view.guard import guarded_server
 from appell.view.scene import LAYERS
 from appell.view.shapes import surface_shapes
 from appell.view.subject import Slider, StateQuantities, Subject, hidden_layers
@@ -39,12 +40,15 @@ class Page:
     """A served page. Close it with `close()`.
 
     Attributes:
+        url: its address, with a token.
         q: the configuration shown, (nq,).
         player: plays the motion; None without a motion.
     """
 
-    def __init__(self, server: Any, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Surface]) -> None:
-        self.server, self.subject = server, subject
+    def __init__(
+        self, server: Any, url: str, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Surface]
+    ) -> None:
+        self.server, self.url, self.subject = server, url, subject
         self.q = subject.start
         self._n = len(subject.sliders)
         self._labels = [slider.label for slider in subject.sliders]
@@ -111,6 +115,9 @@ class Page:
         )
         self._matrix.content = matrix_table(quantities.M, self._labels)
 
+    def __repr__(self) -> str:
+        return f"<Page of {self.subject.name!r}: {self.url}>"
+
     def close(self) -> None:
         """Stop playing and serving."""
         if self.player:
@@ -155,7 +162,7 @@ class Page:
         axes = self.server.gui.add_checkbox("frames", False)
         axes.on_update(lambda event: self._scene.show_axes(event.target.value))
         for note in self.subject.notes:
-            self.server.gui.add_markdown(note)
+            self.server.gui.add_html(f"<p>{escape(note)}</p>")
 
 
 def shown_value(slider: Slider, value: float) -> float:
@@ -223,33 +230,33 @@ def show(
 ) -> Page:
     """Serve a page that shows a robot, until `close()` of the result is called or Python ends. Needs viser.
 
-    The page has sliders for the joints and shows actuator forces, mass matrix, energy and centre of mass. A motion can be
-    played, with its impacts marked.
+    Open `url` of the result in a browser; requests without its token, and those of other pages, are rejected. The page has
+    sliders for the joints and shows actuator forces, mass matrix, energy and centre of mass. A motion can be played, with its
+    impacts marked.
 
     Args:
         robot: any robot, or an object like `appell.view.subject.Subject`.
         surfaces: contact surfaces, as for `appell.simulate`.
         host: address to listen on; only this computer can reach the default one.
-        port: if it is in use, the next free one; `result.server.get_port()` returns it.
+        port: if it is in use, the next free one.
         folder: that of the robot description, for mesh files.
 
     Example:
         >>> import appell
         >>> page = appell.show(appell.load("planar2r"), port=8700)
-        >>> page.server.get_host()  # open http://127.0.0.1:8700 in a browser
-        '127.0.0.1'
+        >>> page.url.startswith("http://127.0.0.1:87")  # open it in a browser
+        True
         >>> page.close()
     """
     try:
-        import viser
+        import viser  # noqa: F401
     except ImportError:
         raise AppellError("the viewer needs viser. Install it with: pip install 'appell[view]'") from None
     require_local_address(host, port)
     subject = subject_of(robot, None if folder is None else Path(folder))
     timeline = None if motion is None else Timeline(subject, motion)
-    with redirect_stdout(StringIO()):  # viser prints a greeting
-        server = viser.ViserServer(host=host, port=port, label=subject.name, verbose=False)
-    return Page(server, subject, timeline, surfaces)
+    server, url = guarded_server(host, port, subject.name)
+    return Page(server, url, subject, timeline, surfaces)
 
 
 def require_local_address(host: str, port: int) -> None:
