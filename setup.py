@@ -1,6 +1,11 @@
 """The optional extension; everything else is in pyproject.toml. Without a C compiler the package installs without it."""
 
+import sys
+
 from setuptools import Extension, setup
+
+COMPILE = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O2", "-pthread"]
+LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 
 def extensions() -> list[Extension]:
@@ -14,8 +19,8 @@ def extensions() -> list[Extension]:
             sources=["src/appell/_native/boundary.c", "src/appell/_native/pool.c"],
             depends=["src/appell/_native/pool.h"],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=["-std=c11", "-O2", "-pthread"],
-            extra_link_args=["-pthread"],
+            extra_compile_args=COMPILE,
+            extra_link_args=LINK,
             optional=True,
         )
     ]

@@ -535,22 +535,37 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "appell._native.boundary", .m_doc = "Calls of compiled kernels.", .m_size = -1, .m_methods = methods};
-
-PyMODINIT_FUNC PyInit_boundary(void)
+static int prepare(PyObject *module)
 {
-    import_array();
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_RuntimeError,
+            "appell runs in the main interpreter alone, as NumPy does. Use processes (multiprocessing) or threads.");
+        return -1;
+    }
+    if (PyArray_ImportNumPyAPI() < 0) return -1;
     name_of_parameters = PyUnicode_InternFromString("parameters");
     name_of_out = PyUnicode_InternFromString("out");
     name_of_check = PyUnicode_InternFromString("check");
-    if (!name_of_parameters || !name_of_out || !name_of_check || PyType_Ready(&KernelType) || PyType_Ready(&FunctionType)) return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (!module) return NULL;
-    if (PyModule_AddObjectRef(module, "Kernel", (PyObject *)&KernelType) ||
-        PyModule_AddObjectRef(module, "Function", (PyObject *)&FunctionType)) {
-        Py_DECREF(module);
-        return NULL;
-    }
-    return module;
+    if (!name_of_parameters || !name_of_out || !name_of_check) return -1;
+    return PyModule_AddType(module, &KernelType) || PyModule_AddType(module, &FunctionType) ? -1 : 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, prepare},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_USED}, /* free-threaded Python switches its lock on, with a warning */
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "appell._native.boundary", .m_doc = "Calls of compiled kernels.", .m_methods = methods,
+    .m_slots = slots};
+
+PyMODINIT_FUNC PyInit_boundary(void)
+{
+    return PyModuleDef_Init(&definition);
 }
