@@ -15,11 +15,10 @@ import appell
 from appell.progress import Progress
 from appell.robot.simulation_model import ConfigurationSpace
 from appell.simulation.actuation import actuation_of
-from appell.simulation.events import EventDetector
 from appell.simulation.integrators import METHODS
 from appell.simulation.joint_friction import frictionless
-from appell.simulation.loop import SimulationLoop
-from appell.simulation.phase import FreePhase, InstantResult, NoContactEnvironment, Plant
+from appell.simulation.loop import EventDetector, SimulationLoop
+from appell.simulation.phase import Environment, InstantResult, Phase, Plant
 from appell.simulation.records import ContactInterval, Recorder
 
 ARM = appell.load("planar2r")
@@ -317,11 +316,11 @@ def test_a_motion_that_diverges_is_an_error_and_not_an_endless_run(method):
 def test_events_without_progress_end_the_run_with_a_status():
     """A phase that always has an event at once: what a bug in a wall, or a jam of many points, would be."""
 
-    class Restless(FreePhase):
+    class Restless(Phase):
         def first_event(self, step):
             return step.start
 
-    class Jam(NoContactEnvironment):
+    class Jam(Environment):
         def resolve_instant(self, t, q, qd):
             return InstantResult(q, qd, Restless(self.plant, frictionless(2)), ())
 

@@ -202,22 +202,15 @@ def _kinematic_loop(tree: Tree, closure: LoopClosure) -> KinematicLoop:
 
 @dataclass(frozen=True)
 class KinematicLoop:
-    """A closure on a tree.
-
-    Attributes:
-        frame1, frame2: its frames in the links that carry them; z is its axis.
-        inward: links from the first frame to the common ancestor, exclusive.
-        outward: links from there to the second frame.
-        axes: rotation of the closure's axes in the frame of the first body, for forces.
-    """
+    """A closure on a tree."""
 
     name: str
     kind: ClosureModel
-    frame1: Frame
+    frame1: Frame  # its frames in the links that carry them; z is its axis
     frame2: Frame
-    inward: tuple[int, ...]
-    outward: tuple[int, ...]
-    axes: Mat3
+    inward: tuple[int, ...]  # links from the first frame to the common ancestor, exclusive
+    outward: tuple[int, ...]  # links from there to the second frame
+    axes: Mat3  # rotation of the closure's axes in the frame of the first body, for forces
 
     @classmethod
     def on(cls, tree: Tree, name: str, kind: ClosureModel, first: Frame, second: Frame, axes: Mat3) -> KinematicLoop:

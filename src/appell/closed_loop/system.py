@@ -26,64 +26,60 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
 
 
-def _quantity(
-    function: Algorithm, inputs: str, *shape: str | int, forces: bool = False, gravity: bool = True, frame: bool = False
+def quantity_of(
+    name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods: Algorithm
 ) -> Quantity:
+    """A function and its methods, the first of which is the default."""
     return Quantity(
-        function.__name__, tuple(inputs.split()), shape, "gibbs",
-        uses_external_forces=forces, uses_gravity=gravity, needs_frame=frame, methods={"gibbs": function},
+        name, tuple(inputs.split()), shape, next(iter(methods)), uses_external_forces=forces, uses_gravity=gravity,
+        needs_frame=name in ("pose", "jacobian"), methods=methods,
     )  # fmt: skip
+
+
+def _gibbs(function: Algorithm, inputs: str, *shape: str | int, forces: bool = False, gravity: bool = True) -> Quantity:
+    return quantity_of(function.__name__, inputs, shape, forces, gravity, gibbs=function)
 
 
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
-        _quantity(dynamics.inverse_dynamics, "q qd qdd", "a", forces=True),
-        _quantity(dynamics.generalized_forces, "q qd qdd", "v", forces=True),
-        _quantity(dynamics.forward_dynamics, "q qd tau", "v", forces=True),
-        _quantity(dynamics.accelerations, "q qd forces", "v", forces=True),
-        _quantity(dynamics.constraint_forces, "q qd tau", "loops", 6, forces=True),
-        _quantity(dynamics.regressor, "q qd qdd", "a", "p"),
-        _quantity(dynamics.generalized_regressor, "q qd qdd", "v", "p"),
-        _quantity(dynamics.gibbs_function, "q qd qdd"),
-        _quantity(dynamics.bias, "q qd", "v", forces=True),
-        _quantity(dynamics.gravity, "q", "v"),
-        _quantity(dynamics.mass_matrix, "q", "v", "v", gravity=False),
-        _quantity(dynamics.coriolis_matrix, "q qd", "v", "v", gravity=False),
-        _quantity(dynamics.kinetic_energy, "q qd", gravity=False),
-        _quantity(dynamics.potential_energy, "q"),
-        _quantity(dynamics.center_of_mass, "q", 3, gravity=False),
-        _quantity(dynamics.actuator_jacobian, "q", "a", "v", gravity=False),
-        _quantity(dynamics.joint_velocity_jacobian, "q", "n", "v", gravity=False),
-        _quantity(dynamics.joint_velocities, "q qd", "n", gravity=False),
-        _quantity(dynamics.joint_accelerations, "q qd qdd", "n", gravity=False),
-        _quantity(dynamics.closure_jacobian, "q", "rows", "n", gravity=False),
-        _quantity(constraints.closure_residual, "q", "rows", gravity=False),
-        _quantity(dynamics.pose, "q", 4, 4, gravity=False, frame=True),
-        _quantity(dynamics.jacobian, "q", 6, "v", gravity=False, frame=True),
+        _gibbs(dynamics.inverse_dynamics, "q qd qdd", "a", forces=True),
+        _gibbs(dynamics.generalized_forces, "q qd qdd", "v", forces=True),
+        _gibbs(dynamics.forward_dynamics, "q qd tau", "v", forces=True),
+        _gibbs(dynamics.accelerations, "q qd forces", "v", forces=True),
+        _gibbs(dynamics.constraint_forces, "q qd tau", "loops", 6, forces=True),
+        _gibbs(dynamics.regressor, "q qd qdd", "a", "p"),
+        _gibbs(dynamics.generalized_regressor, "q qd qdd", "v", "p"),
+        _gibbs(dynamics.gibbs_function, "q qd qdd"),
+        _gibbs(dynamics.bias, "q qd", "v", forces=True),
+        _gibbs(dynamics.gravity, "q", "v"),
+        _gibbs(dynamics.mass_matrix, "q", "v", "v", gravity=False),
+        _gibbs(dynamics.coriolis_matrix, "q qd", "v", "v", gravity=False),
+        _gibbs(dynamics.kinetic_energy, "q qd", gravity=False),
+        _gibbs(dynamics.potential_energy, "q"),
+        _gibbs(dynamics.center_of_mass, "q", 3, gravity=False),
+        _gibbs(dynamics.actuator_jacobian, "q", "a", "v", gravity=False),
+        _gibbs(dynamics.joint_velocity_jacobian, "q", "n", "v", gravity=False),
+        _gibbs(dynamics.joint_velocities, "q qd", "n", gravity=False),
+        _gibbs(dynamics.joint_accelerations, "q qd qdd", "n", gravity=False),
+        _gibbs(dynamics.closure_jacobian, "q", "rows", "n", gravity=False),
+        _gibbs(constraints.closure_residual, "q", "rows", gravity=False),
+        _gibbs(dynamics.pose, "q", 4, 4, gravity=False),
+        _gibbs(dynamics.jacobian, "q", 6, "v", gravity=False),
     )
 }
 
 
 @dataclass(frozen=True)
 class LoopSystem(System):
-    """A tree with loop closures and independent velocities.
+    """A tree with loop closures and independent velocities."""
 
-    Attributes:
-        tree: with all joints free.
-        loops: its closures.
-        independent: indices of the independent velocities of the tree, in the order of qd.
-        dependent: the others, in the order in which they are eliminated.
-        actuated: indices of the velocities of the tree with an actuator, in order.
-        lump: whether mass may be lumped (`appell.model.parameters`); run-time parameters forbid it.
-    """
-
-    tree: Tree
-    loops: tuple[KinematicLoop, ...]
-    independent: tuple[int, ...] = ()
-    dependent: tuple[int, ...] = ()
-    actuated: tuple[int, ...] = ()
-    lump: bool = True
+    tree: Tree  # with all joints free
+    loops: tuple[KinematicLoop, ...]  # its closures
+    independent: tuple[int, ...] = ()  # indices of the independent velocities of the tree, in the order of qd
+    dependent: tuple[int, ...] = ()  # the others, in the order in which they are eliminated
+    actuated: tuple[int, ...] = ()  # indices of the velocities of the tree with an actuator, in order
+    lump: bool = True  # whether mass may be lumped (`appell.model.parameters`); run-time parameters forbid it
     quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
     kind: ClassVar[str | None] = "closed_loop"
     sources: ClassVar[tuple[Path, ...]] = (Path(__file__).parent,)

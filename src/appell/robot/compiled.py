@@ -7,32 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
-from appell.algorithms.laws import LAWS
+from appell.algorithms.laws import LAWS, Law
 from appell.compiler.archive import container
 from appell.compiler.archive.encode import lowered_data, operations_data, spec_data
 from appell.compiler.archive.store import FunctionStore
 from appell.compiler.evaluate import Evaluator
+from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.provider import TracedProvider
 from appell.errors import ArgumentError, CompileError, unknown_name_message
+from appell.model.joint_friction import JointFriction
 from appell.robot.functions import Dynamics
 from appell.robot.protocol import AnyRobot, delegated
 from appell.version import __version__
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import numpy as np
 
-    from appell.algorithms.function_spec import FunctionSpec
-    from appell.algorithms.laws import Law
-    from appell.compiler.operations import OperationList
-    from appell.model.joint_friction import JointFriction
-    from appell.robot.protocol import AnyRobot
     from appell.robot.simulation_model import SimulationModel
 
 FRICTION = {"with_losses": True, "without_losses": False}

@@ -8,16 +8,13 @@ those it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.compiler.evaluate import Evaluator
 from appell.compiler.fast_path import fast_path
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
-
-if TYPE_CHECKING:
-    from appell.compiler.evaluate import Evaluator
 
 
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from appell.algorithms.system import System
 from appell.compiler.evaluate import Evaluator, evaluator_of
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from appell.algorithms.system import System
     from appell.robot.robot import Robot
 
 

@@ -1,4 +1,4 @@
-"""Interface between robots and simulators: the protocol `SimulationModel`, and its implementation for trees.
+"""Interface between robots and simulators: the protocol `SimulationModel`, its implementation for trees, violations of limits.
 
 Every robot has a method `simulation_model()` that returns its own implementation. `appell.simulate` uses nothing else of a
 robot, so that it does not depend on the type of robot.
@@ -6,6 +6,7 @@ robot, so that it does not depend on the type of robot.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,14 +18,63 @@ from appell.algorithms.coordinate_rates import (
     quasi_velocity_joints,
     quaternions,
 )
+from appell.deprecation import renamed_attributes, warn_renamed
 from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction, joint_friction
 from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot, compile
+from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
-    from appell.robot.protocol import AnyRobot
     from appell.robot.robot import Robot
+
+
+@renamed_attributes(joint="name", time="start", most="worst")
+@dataclass(frozen=True)
+class LimitViolation:
+    """An interval of time in which a joint exceeds one of its limits.
+
+    Attributes:
+        name: of the joint, the coordinate or the velocity.
+        quantity: `"position"`, `"velocity"`, `"acceleration"` or `"effort"`.
+        bound: `"lower"` or `"upper"`; of simulated velocities, `"upper"` bound of the magnitude.
+        start, end: first and last time beyond the limit; of simulations, as seen at the integrator's steps. [s]
+        worst: greatest distance beyond the limit. [unit]
+        limit_value, worst_time: the limit [unit] and the time of the worst value [s]; None in simulations.
+    """
+
+    name: str
+    quantity: str
+    bound: str
+    start: float
+    end: float
+    worst: float
+    limit_value: float | None = None
+    worst_time: float | None = None
+    unit: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """The value farthest beyond the limit; None in simulations. [unit]"""
+        sign = 1.0 if self.bound == "upper" else -1.0
+        return None if self.limit_value is None else self.limit_value + sign * self.worst
+
+    @property
+    def limit(self) -> float | str:
+        """Former name of `limit_value`; of simulations `"lower"`, `"upper"` or `"speed"`."""
+        warn_renamed("LimitViolation.limit", "limit_value; quantity and bound in simulations")
+        if self.limit_value is not None:
+            return self.limit_value
+        return "speed" if self.quantity == "velocity" else self.bound
+
+    def __str__(self) -> str:
+        start = f"exceeded first at t = {self.start:.4g} s"
+        if self.limit_value is None:
+            return f"{self.name!r}: {self.bound} {self.quantity} limit {start}, by up to {self.worst:.6g}"
+        return (
+            f"joint {self.name!r}: {self.quantity} {self.value:.6g} {self.unit} at t = {self.worst_time:.4g} s, limit "
+            f"{self.limit_value:.6g} {self.unit}, {start}"
+        )
 
 
 class StateLimits(NamedTuple):

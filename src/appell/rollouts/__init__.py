@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,34 +13,7 @@ from appell.robot.compiled import CompiledRobot
 from appell.rollouts import cuda, native
 from appell.rollouts.plan import RolloutOptions as RolloutOptions
 from appell.rollouts.plan import RolloutPlan, RolloutSteps, empty_states, make_plan, split_states
-from appell.rollouts.plot import plot_rollout
-
-
-class Rollout(NamedTuple):
-    """Times (T,) [s], configurations and velocities (..., T, n), or (n, T, ...) in columns, of the saved states."""
-
-    t: np.ndarray
-    q: Any
-    qd: Any
-
-    def plot(self, path: str | PathLike | None = None, *, columns: bool = False) -> Any:
-        """A figure of q and qd over time: every robot, or median and spread of many. Needs matplotlib.
-
-        Args:
-            path: file to write the figure to, its format taken from the name.
-            columns: whether the arrays are in columns.
-
-        Returns:
-            The `matplotlib.figure.Figure`.
-
-        Example:
-            >>> import appell, numpy as np
-            >>> arm = appell.compile(appell.load("planar2r"))
-            >>> fall = appell.rollout(arm, np.zeros((50, 2)), np.zeros((50, 2)), steps=20, dt=1e-2)
-            >>> len(fall.plot().axes)
-            4
-        """
-        return plot_rollout(self, path, columns)
+from appell.rollouts.plot import Rollout
 
 
 @renamed_arguments(hold="control_every", every="save_every")

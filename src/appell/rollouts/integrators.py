@@ -6,6 +6,7 @@ by q̇ = N(q) v, and v by its own rate; v holds the generalized velocities and t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,40 +15,27 @@ from appell.algorithms.runge_kutta import rk4_step
 
 
 class RolloutModel(Protocol):
-    """Robots under a control law, on arrays (n, N)."""
+    """Robots under a control law, on arrays (n, N): q̇ = N(q) v, and v̇, accelerations and then rates of the memory."""
 
-    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """q̇ = N(q) v."""
-        ...
-
-    def velocity_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """v̇: accelerations, then rates of the memory."""
-        ...
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
+    def velocity_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
 
 
-class StepFunction(Protocol):
-    """The next (q, v) from a model, q, v and dt."""
-
-    def __call__(
-        self, model: RolloutModel, q: np.ndarray, v: np.ndarray, dt: float, /
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+StepFunction = Callable[[RolloutModel, np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+"""The next (q, v) from a model, q, v and dt."""
 
 
 class Integrator(NamedTuple):
     """A rule for one step.
 
-    Attributes:
-        order: the global error decreases as dt to this power.
-        stages: rate evaluations per step.
-        step: over arrays.
-        text: statements in C and CUDA that advance x[0] .. x[STATE - 1] by dt, given `state_rate(x, y)` with
-            y = (q̇, v̇, N(q) v̇), the numbers NQ and STATE of coordinates and of all, and scratch arrays `start` and `sum`.
+    Its text are statements in C and CUDA that advance x[0] .. x[STATE - 1] by dt, given `state_rate(x, y)` with
+    y = (q̇, v̇, N(q) v̇), the numbers NQ and STATE of coordinates and of all, and scratch arrays `start` and `sum`.
     """
 
     name: str
-    order: int
-    stages: int
-    step: StepFunction
+    order: int  # the global error decreases as dt to this power
+    stages: int  # rate evaluations per step
+    step: StepFunction  # over arrays
     text: str
 
 

@@ -1,4 +1,7 @@
-"""Rollouts on the CPU as one compiled loop: a SIMD lane is a robot, and its state stays in fast memory for all steps."""
+"""Rollouts on the CPU: one compiled loop, or a batch call for every step, which defines what the kernels compute.
+
+In the loop a SIMD lane is a robot, and its state stays in fast memory for all steps.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import quaternions
+from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions, quaternions
 from appell.algorithms.function_spec import Signature
+from appell.algorithms.laws import Signals, Vector
 from appell.arrays import require_unit_quaternions
 from appell.checks import require_finite
 from appell.compiler.fingerprint import source_digest
@@ -21,8 +25,8 @@ from appell.compiler.targets.c.library import Library
 from appell.compiler.targets.c.simd import rollout_source
 from appell.compiler.targets.c.target import CpuTarget
 from appell.errors import ArgumentError
+from appell.model.joint_friction import JointFriction
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts import plain
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal_rows, split_states, state_rows
 
@@ -34,6 +38,75 @@ MIN_LANES, MAX_LANES = 8, 64
 """Robots that take as long as one does, and robots that one thread computes at a time."""
 
 
+class BatchModel:
+    """A compiled robot for control laws, which work on lists of lanes."""
+
+    def __init__(self, dyn: CompiledRobot, parameters: np.ndarray | None) -> None:
+        self.dyn = dyn
+        self.axis = 0 if dyn.options.layout == "columns" else -1
+        self.options = {"check": False, "parameters": None if parameters is None else self.joined([*parameters.T])}
+
+    def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+        return self.lanes(self.dyn.inverse_dynamics(*map(self.joined, (q, qd, qdd)), **self.options))
+
+    def forward_dynamics(self, q: Vector, qd: Vector, tau: Vector) -> Vector:
+        return self.lanes(self.dyn.forward_dynamics(*map(self.joined, (q, qd, tau)), **self.options))
+
+    def gravity(self, q: Vector) -> Vector:
+        return self.lanes(self.dyn.gravity(self.joined(q), **self.options))
+
+    def joined(self, lanes: Vector) -> np.ndarray:
+        return np.stack(np.broadcast_arrays(*lanes), axis=self.axis).astype(self.dyn.options.dtype, copy=False)
+
+    def lanes(self, array: np.ndarray) -> Vector:
+        return list(np.moveaxis(array, self.axis, 0))
+
+
+class BatchRolloutModel:
+    """A `RolloutModel`: the robot under its control law."""
+
+    def __init__(self, model: BatchModel, plan: RolloutPlan, signals: Signals, gains: Signals) -> None:
+        self.model, self.plan, self.signals, self.gains = model, plan, signals, gains
+        self.friction = cast(JointFriction, model.dyn.friction)
+
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        qd, joints = v[: self.plan.nv], self.plan.quasi_velocity_joints
+        return np.array(coordinate_rates(joints, [*q], [*qd])) if joints else qd
+
+    def velocity_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        law, nv = self.plan.law, self.plan.nv
+        qd, memories = v[:nv], v[nv:].reshape(-1, nv, v.shape[-1])
+        memory = {name: [*vector] for name, vector in zip(law.memory, memories, strict=True)}
+        tau = law.torque(self.model, [*q], [*qd], self.signals, self.gains, memory)
+        if self.plan.passive_forces:
+            tau = [a + b for a, b in zip(tau, self.friction.forces(qd.T).T, strict=True)]
+        qdd = self.model.forward_dynamics([*q], [*qd], tau)
+        rates = law.rates([*q], [*qd], self.signals)
+        return np.array([*qdd, *(lane for name in law.memory for lane in rates[name])])
+
+
+def run_steps(dyn: CompiledRobot, plan: RolloutPlan) -> tuple[np.ndarray, np.ndarray]:
+    """q and qd, (..., T, n), or (n, T, ...) in columns."""
+    dtype = dyn.options.dtype
+    result, saved = empty_states(np, plan, dtype)
+    q, qd = (
+        np.broadcast_to(state_rows(np, x, plan), (len(saved), x.shape[0 if plan.columns else -1])).T for x in plan.start
+    )
+    v = np.concatenate([qd, np.zeros((plan.memory, len(saved)), dtype)])
+    gains = {name: [*state_rows(np, x, plan).T] for name, x in plan.gains.items()}
+    signals = {name: signal_rows(np, x, plan) for name, x in plan.signals.items()}
+    model = BatchModel(dyn, None if plan.parameters is None else state_rows(np, plan.parameters, plan))
+    step = INTEGRATORS[plan.integrator].step
+    for k in range(plan.steps):
+        values = {name: [*x[:, k // (plan.control_every or plan.steps)].T] for name, x in signals.items()}
+        q, v = step(BatchRolloutModel(model, plan, values, gains), q, v, plan.dt)
+        q = np.array(normalize_quaternions(plan.quasi_velocity_joints, [*q])) if plan.quasi_velocity_joints else q
+        if (k + 1) % plan.save_every == 0:
+            saved[:, k // plan.save_every, : plan.nq] = q.T
+            saved[:, k // plan.save_every, plan.nq :] = v[: plan.nv].T
+    return split_states(result, plan)
+
+
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray, np.ndarray]:
     """q and qd, (..., T, n), or (n, T, ...) in columns."""
     plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
@@ -41,7 +114,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray,
         plan.with_arrays(require_finite)
         plan.require_unit_quaternions(np, require_unit_quaternions)
     library = _library(dyn, plan)
-    return plain.run(dyn, plan) if library is None else _compiled(dyn, plan, library)
+    return run_steps(dyn, plan) if library is None else _compiled(dyn, plan, library)
 
 
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, lanes: int) -> str | None:

@@ -57,17 +57,9 @@ class RolloutSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """A rollout.
+    """A rollout."""
 
-    Attributes:
-        start: q and qd.
-        batch_shape: batch dimensions.
-        quasi_velocity_joints: joints whose q̇ is not qd.
-        parameters: inertial parameters, or None where those of the robot are constants of the code.
-        columns: whether entries come first in the arrays.
-    """
-
-    start: tuple[Any, Any]
+    start: tuple[Any, Any]  # q and qd
     law: Law
     signals: Mapping[str, Any]
     gains: Mapping[str, Any]
@@ -77,12 +69,12 @@ class RolloutPlan:
     control_every: int | None
     save_every: int
     passive_forces: bool
-    batch_shape: tuple[int, ...]
+    batch_shape: tuple[int, ...]  # batch dimensions
     nq: int
     nv: int
-    quasi_velocity_joints: tuple[QuasiVelocityJoint, ...]
-    parameters: Any | None
-    columns: bool
+    quasi_velocity_joints: tuple[QuasiVelocityJoint, ...]  # joints whose q̇ is not qd
+    parameters: Any | None  # inertial parameters, or None where those of the robot are constants of the code
+    columns: bool  # whether entries come first in the arrays
 
     @property
     def saved(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.errors import AppellError, ArgumentError
 from appell.files import write_csv, write_npz
-from appell.robot.limits import LimitViolation
+from appell.robot.simulation_model import LimitViolation
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 if TYPE_CHECKING:

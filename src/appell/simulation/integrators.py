@@ -128,17 +128,11 @@ class FixedStepSolver:
 
 @dataclass(frozen=True)
 class IntegrationMethod:
-    """An integrator.
+    """An integrator."""
 
-    Attributes:
-        rule: a class of `scipy.integrate`, or the rule of one fixed step.
-        order: the global error decreases as the step to this power; None for methods of variable order.
-        fixed: whether its step is fixed.
-    """
-
-    rule: Any
-    order: int | None
-    fixed: bool
+    rule: Any  # a class of `scipy.integrate`, or the rule of one fixed step
+    order: int | None  # the global error decreases as the step to this power; None for methods of variable order
+    fixed: bool  # whether its step is fixed
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
 """The plant, a robot with actuators, damping and joint friction as differential equations, and the phases of its motion.
 
 A `Phase` is a time interval in which the equations of motion do not change: certain contacts are closed, certain joints stick.
-An `Environment` resolves the instants between phases: impacts, and the choice of the next phase. These two protocols are all
-that the loop (`appell.simulation.loop`) uses of contact and friction.
+An `Environment` resolves the instants between phases: impacts, and the choice of the next phase. These two classes are all that
+the loop (`appell.simulation.loop`) uses of contact and friction; `appell.simulation.contact` derives its own from them.
 """
 
 from __future__ import annotations
@@ -127,20 +127,19 @@ def _stopping_forces(columns: np.ndarray, qdd: np.ndarray, joints: JointFriction
 
 
 class Solver(Protocol):
-    """A running integrator: the interface of `scipy.integrate.OdeSolver`."""
+    """A running integrator: the interface of `scipy.integrate.OdeSolver`.
+
+    `step` makes a step and returns the reason if it failed; `dense_output` is a function from times (N,) within the last step to
+    state vectors (m, N).
+    """
 
     t: float
     t_old: float | None
     y: np.ndarray
     status: str
 
-    def step(self) -> str | None:
-        """Make a step; returns the reason if it failed."""
-        ...
-
-    def dense_output(self) -> Any:
-        """A function from times (N,) within the last step to state vectors (m, N)."""
-        ...
+    def step(self) -> str | None: ...
+    def dense_output(self) -> Any: ...
 
 
 class IntegratorStep:
@@ -168,25 +167,40 @@ class IntegratorStep:
         return self.final if t == self.end else self._interpolant(t)
 
 
-class Phase(Protocol):
-    """Equations of motion that hold for a time interval.
+@dataclass(frozen=True)
+class Phase:
+    """Equations of motion that hold for a time interval, without contact: some joints stick, the others slip in one direction."""
 
-    Attributes:
-        contacts: names of the points in contact and the indices of their surfaces.
-
-    Methods:
-        derivative: accelerations and powers.
-        first_event: the first time in a step at which the phase ends, or None.
-        project_to_constraints: the nearest state that satisfies all constraints exactly.
-        constraint_error: distance of a state to the constraints. [m]
-    """
+    plant: Plant
+    joints: JointFrictionState
 
     @property
-    def contacts(self) -> tuple[tuple[str, int], ...]: ...
-    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative: ...
-    def first_event(self, step: IntegratorStep) -> float | None: ...
-    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
-    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float: ...
+    def contacts(self) -> tuple[tuple[str, int], ...]:
+        """Names of the points in contact and the indices of their surfaces."""
+        return ()
+
+    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
+        """Accelerations and powers."""
+        return self.plant.derivative(t, q, qd, self.joints)
+
+    def first_event(self, step: IntegratorStep) -> float | None:
+        """The first time in a step at which the phase ends, or None."""
+        if not self.plant.friction.any():
+            return None
+        return first_stick_slip_event(self.plant, self.joints, step, self.sticking_forces)
+
+    def sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Friction that keeps the sticking joints at rest. [N m, N]"""
+        return self.plant.sticking_forces(t, q, qd, self.joints)
+
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state that satisfies all constraints exactly."""
+        q, qd = self.plant.model.project_to_constraints(q, qd)
+        return q, np.where(self.joints.sticking, 0.0, qd)
+
+    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
+        """Distance of a state to the constraints. [m]"""
+        return self.plant.model.constraint_error(q, qd)
 
 
 class InstantResult(NamedTuple):
@@ -198,51 +212,13 @@ class InstantResult(NamedTuple):
     impacts: tuple[Impact, ...]
 
 
-class Environment(Protocol):
-    """The surroundings of the robot."""
+class Environment:
+    """The surroundings of the robot: no surfaces."""
+
+    def __init__(self, plant: Plant) -> None:
+        self.plant = plant
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         """Resolve impacts and contact changes at time t."""
-        ...
-
-
-@dataclass(frozen=True)
-class NoContactEnvironment:
-    """No surfaces."""
-
-    plant: Plant
-
-    def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
-        phase = FreePhase(self.plant, initial_friction_state(self.plant, t, q, qd))
+        phase = Phase(self.plant, initial_friction_state(self.plant, t, q, qd))
         return InstantResult(*phase.project_to_constraints(q, qd), phase, ())
-
-
-@dataclass(frozen=True)
-class FreePhase:
-    """Motion without contact, with certain joints sticking and the others slipping in one direction."""
-
-    plant: Plant
-    joints: JointFrictionState
-
-    @property
-    def contacts(self) -> tuple[tuple[str, int], ...]:
-        return ()
-
-    def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
-        return self.plant.derivative(t, q, qd, self.joints)
-
-    def first_event(self, step: IntegratorStep) -> float | None:
-        if not self.plant.friction.any():
-            return None
-        return first_stick_slip_event(self.plant, self.joints, step, self.sticking_forces)
-
-    def sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Friction that keeps the sticking joints at rest. [N m, N]"""
-        return self.plant.sticking_forces(t, q, qd, self.joints)
-
-    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q, qd = self.plant.model.project_to_constraints(q, qd)
-        return q, np.where(self.joints.sticking, 0.0, qd)
-
-    def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
-        return self.plant.model.constraint_error(q, qd)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from appell.deprecation import renamed_attributes
-from appell.robot.limits import LimitViolation
-from appell.robot.simulation_model import SimulationModel
+from appell.robot.simulation_model import LimitViolation, SimulationModel
 
 if TYPE_CHECKING:
     from appell.simulation.phase import IntegratorStep, Phase, Plant

@@ -19,10 +19,9 @@ from appell.simulation.actuation import ControllerProtocol, TauFunction, actuati
 from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import ContactOptions, contact_pairs
 from appell.simulation.contact.surfaces import Surface
-from appell.simulation.events import EventDetector, EventFunction
 from appell.simulation.integrators import Integration
-from appell.simulation.loop import CONSTRAINT_TOL, SimulationLoop
-from appell.simulation.phase import Environment, NoContactEnvironment, Plant
+from appell.simulation.loop import CONSTRAINT_TOL, EventDetector, EventFunction, SimulationLoop
+from appell.simulation.phase import Environment, Plant
 from appell.simulation.records import Recorder, Work
 from appell.simulation.trajectory import Trajectory
 
@@ -102,7 +101,7 @@ def simulate(
     tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
     plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)
-    environment: Environment = NoContactEnvironment(plant)
+    environment = Environment(plant)
     if all_surfaces:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         environment = ContactEnvironment(plant, contact_pairs(model, q, all_surfaces, contact), gap)

@@ -12,7 +12,7 @@ import numpy as np
 from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError, unknown_name_message
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
-from appell.robot.limits import LimitViolation
+from appell.robot.simulation_model import LimitViolation
 from appell.simulation import files
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 

@@ -17,12 +17,11 @@ from appell.algebra import ZERO, Inertia, Scalar, Sym3, Vec3, is_zero
 from appell.algorithms.registry import find
 from appell.errors import AppellError, ArgumentError
 from appell.model.tree import Link, Tree, require_tree
+from appell.robot.robot import Robot
 from appell.symbolic.harmonic import HarmonicRing, to_sympy, variable_names
 
 if TYPE_CHECKING:
     import sympy
-
-    from appell.robot.robot import Robot
 
 AXES = ("x", "y", "z")
 PRODUCTS = ("xx", "xy", "xz", "yy", "yz", "zz")

@@ -35,12 +35,9 @@ PLATFORM: Rgb = (0.0, 0.62, 0.45)
 PIECES = 16
 """Straight pieces of an arc."""
 FORMER_NAMES = {
-    "actuator_names": "drives",
-    "configuration": "coordinates",
-    "slider_values": "values",
-    "interpolate": "between",
+    "actuator_names": "drives", "configuration": "coordinates", "slider_values": "values", "interpolate": "between",
     "quantities": "readings",
-}
+}  # fmt: skip
 """Attributes of `Subject` by their names in version 0.1."""
 SAME_NAMES = ("name", "size", "sliders", "start", "shapes", "notes", "poses")
 

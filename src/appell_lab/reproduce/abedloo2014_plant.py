@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.closed_loop.spherical import Leg, SphericalRobot
-from appell.closed_loop.spherical.spanning_tree import BASE, leg_joints, on_platform
+from appell.closed_loop.spherical.leg import BASE, leg_joints, on_platform
 from appell.model.body import Body
 from appell.robot.compiled import CompiledRobot, compile
 from appell.robot.robot import Robot

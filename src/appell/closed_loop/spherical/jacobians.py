@@ -45,19 +45,13 @@ MIN_SINE = 1e-6
 
 
 class BodyJacobian(NamedTuple):
-    """Jacobian of a body's angular velocity along its own axes, and gravity along them.
-
-    Attributes:
-        Jd: its rate, or the paper's matrix with the same product with q̇; empty if not needed.
-        omega: angular velocity.
-        sigma: acceleration of free fall.
-    """
+    """Jacobian of a body's angular velocity along its own axes, and gravity along them."""
 
     inertia: Inertia
     J: Columns
-    Jd: Columns
-    omega: Vec3
-    sigma: Vec3
+    Jd: Columns  # its rate, or the paper's matrix with the same product with q̇; empty if not needed
+    omega: Vec3  # angular velocity
+    sigma: Vec3  # acceleration of free fall
 
 
 RateTerm = Callable[[Vec3, Scalar, Vec3, Scalar], Vec3]

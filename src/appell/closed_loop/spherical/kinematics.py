@@ -30,35 +30,21 @@ MIN_H = 1e-4
 
 
 class LegPlacements(NamedTuple):
-    """A leg in the world.
+    """A leg in the world."""
 
-    Attributes:
-        axes: directions of its joints, in the world; the last three are u, w, v of the paper.
-        turns: rotations of the joints that carry the leg's bodies.
-        steps: rotation of each body in the frame before it, the first in the world.
-        discriminant: a² + b² - c², negative where the leg does not reach; the square of h.
-        h: (v x w) · u of eq. (39).
-    """
-
-    axes: tuple[Vec3, ...]
-    turns: tuple[AxisRotation, ...]
-    steps: tuple[Rotation, ...]
-    discriminant: Scalar
-    h: Scalar
+    axes: tuple[Vec3, ...]  # directions of its joints, in the world; the last three are u, w, v of the paper
+    turns: tuple[AxisRotation, ...]  # rotations of the joints that carry the leg's bodies
+    steps: tuple[Rotation, ...]  # rotation of each body in the frame before it, the first in the world
+    discriminant: Scalar  # a² + b² - c², negative where the leg does not reach; the square of h
+    h: Scalar  # (v x w) · u of eq. (39)
 
 
 class Placements(NamedTuple):
-    """Orientations of all bodies.
+    """Orientations of all bodies."""
 
-    Attributes:
-        R: orientation of the platform, R_ee.
-        axes: rotation axes of the platform's coordinates, in the world: the columns of E in (26).
-        legs: in order.
-    """
-
-    R: Rotation
-    axes: tuple[Vec3, ...]
-    legs: tuple[LegPlacements, ...]
+    R: Rotation  # orientation of the platform, R_ee
+    axes: tuple[Vec3, ...]  # rotation axes of the platform's coordinates, in the world: the columns of E in (26)
+    legs: tuple[LegPlacements, ...]  # in order
 
 
 def placements(system: SphericalSystem, q: Sequence[Scalar]) -> Placements:
@@ -136,17 +122,11 @@ def joint_rotation(angle: Scalar) -> AxisRotation:
 
 
 class VelocityBasis(NamedTuple):
-    """The velocities of the columns of the Jacobians.
+    """The velocities of the columns of the Jacobians."""
 
-    Attributes:
-        E: angular velocity of the platform per unit of each velocity, in the world; (26).
-        Ed: its rate.
-        free: for each leg, the indices of the velocities of its free joints.
-    """
-
-    E: tuple[Vec3, ...]
-    Ed: tuple[Vec3, ...]
-    free: tuple[tuple[int, ...], ...]
+    E: tuple[Vec3, ...]  # angular velocity of the platform per unit of each velocity, in the world; (26)
+    Ed: tuple[Vec3, ...]  # its rate
+    free: tuple[tuple[int, ...], ...]  # for each leg, the indices of the velocities of its free joints
 
 
 class PlatformRates(NamedTuple):

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
-from appell.closed_loop.spherical.leg import WORKING_MODES, Leg
-from appell.closed_loop.spherical.singularities import random_configurations, singularity, workspace_map
-from appell.closed_loop.spherical.spanning_tree import (
+from appell.closed_loop.spherical.leg import (
+    WORKING_MODES,
+    Leg,
     as_closed_loop,
     closed_loop_configuration,
     leg_joints,
     spanning_tree,
 )
+from appell.closed_loop.spherical.singularities import random_configurations, singularity, workspace_map
 from appell.closed_loop.spherical.system import SphericalSystem
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ModelError, unknown_name_message

@@ -11,11 +11,11 @@ import numpy as np
 
 from appell.algebra import IDENTITY, AxisRotation, Inertia, Rotation, Scalar, Sym3, Vec3
 from appell.algorithms.function_spec import FunctionSpec
-from appell.algorithms.registry import Quantity
 from appell.algorithms.system import MAIN, System
 from appell.closed_loop.spherical import dynamics, jacobians, kinematics
 from appell.closed_loop.spherical.kinematics import DEPENDENT_JOINTS
 from appell.closed_loop.spherical.leg import Leg, axis_rotation
+from appell.closed_loop.system import quantity_of
 from appell.model.body import Body
 from appell.model.parameters import PER_LINK, inertia_of
 
@@ -49,45 +49,36 @@ class LegModel:
         return cls(leg.base.rotation, arcs, leg.tip.rotation, inertias, leg.sign, leg.actuated)
 
 
-def _quantity(name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods) -> Quantity:
-    """A function and its methods, the first of which is the default."""
-    algorithms = {key: value for key, value in methods.items() if callable(value)}
-    return Quantity(
-        name, tuple(inputs.split()), shape, next(iter(algorithms)), uses_external_forces=forces, uses_gravity=gravity,
-        needs_frame=name in ("pose", "jacobian"), methods=algorithms,
-    )  # fmt: skip
-
-
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
-        _quantity(
+        quantity_of(
             "inverse_dynamics", "q qd qdd", ("a",), True, True,
             gibbs=dynamics.inverse_dynamics, abedloo2014=dynamics.paper_inverse_dynamics,
         ),
-        _quantity("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
-        _quantity("forward_dynamics", "q qd tau", ("v",), True, True, gibbs=dynamics.forward_dynamics),
-        _quantity("accelerations", "q qd forces", ("v",), True, True, gibbs=dynamics.accelerations),
-        _quantity("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
-        _quantity("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
-        _quantity("gravity", "q", ("v",), gravity=True, abedloo2014=jacobians.gravity),
-        _quantity(
+        quantity_of("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
+        quantity_of("forward_dynamics", "q qd tau", ("v",), True, True, gibbs=dynamics.forward_dynamics),
+        quantity_of("accelerations", "q qd forces", ("v",), True, True, gibbs=dynamics.accelerations),
+        quantity_of("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
+        quantity_of("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
+        quantity_of("gravity", "q", ("v",), gravity=True, abedloo2014=jacobians.gravity),
+        quantity_of(
             "coriolis_matrix", "q qd", ("v", "v"),
             christoffel=jacobians.coriolis_matrix, abedloo2014=jacobians.paper_coriolis_matrix,
         ),
-        _quantity("regressor", "q qd qdd", ("a", "p"), gravity=True, gibbs=dynamics.regressor),
-        _quantity("generalized_regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=dynamics.generalized_regressor),
-        _quantity("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
-        _quantity("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
-        _quantity("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
-        _quantity("center_of_mass", "q", (3,), gibbs=dynamics.center_of_mass),
-        _quantity("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
-        _quantity("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
-        _quantity("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
-        _quantity("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
-        _quantity("pose", "q", (4, 4), abedloo2014=kinematics.pose),
-        _quantity("jacobian", "q", (6, "v"), abedloo2014=jacobians.jacobian),
-        _quantity("margins", "q", ("m",), abedloo2014=jacobians.margins),
+        quantity_of("regressor", "q qd qdd", ("a", "p"), gravity=True, gibbs=dynamics.regressor),
+        quantity_of("generalized_regressor", "q qd qdd", ("v", "p"), gravity=True, gibbs=dynamics.generalized_regressor),
+        quantity_of("actuator_jacobian", "q", ("a", "v"), abedloo2014=jacobians.actuator_jacobian),
+        quantity_of("kinetic_energy", "q qd", (), gibbs=dynamics.kinetic_energy),
+        quantity_of("potential_energy", "q", (), gravity=True, gibbs=dynamics.potential_energy),
+        quantity_of("center_of_mass", "q", (3,), gibbs=dynamics.center_of_mass),
+        quantity_of("gibbs_function", "q qd qdd", (), gravity=True, gibbs=dynamics.gibbs_function),
+        quantity_of("joint_angles", "q", ("j",), abedloo2014=kinematics.joint_angles),
+        quantity_of("joint_velocities", "q qd", ("j",), abedloo2014=kinematics.joint_velocities),
+        quantity_of("joint_accelerations", "q qd qdd", ("j",), abedloo2014=kinematics.joint_accelerations),
+        quantity_of("pose", "q", (4, 4), abedloo2014=kinematics.pose),
+        quantity_of("jacobian", "q", (6, "v"), abedloo2014=jacobians.jacobian),
+        quantity_of("margins", "q", ("m",), abedloo2014=jacobians.margins),
     )
 }  # fmt: skip
 """All functions. Letters in shapes: v coordinates, a actuators, j joints of all legs, p parameters, m margins."""
@@ -97,20 +88,16 @@ QUANTITIES = {
 class SphericalSystem(System):
     """Numerical model of a spherical parallel robot.
 
-    Attributes:
-        gravity: acceleration of free fall in the world.
-        guide: index of the leg with fewer than three joints, whose joints are the platform's coordinates; None if these are
-            Euler angles.
-        external: external moments on bodies, along their axes.
+    The joints of the leg `guide`, which has fewer than three, are the platform's coordinates; None if these are Euler angles.
     """
 
     legs: tuple[LegModel, ...]
     platform: Inertia
-    gravity: Vec3
+    gravity: Vec3  # acceleration of free fall in the world
     guide: int | None
     names: tuple[tuple[str, BodyIndex], ...]
     leg_names: tuple[str, ...]
-    external: Mapping[BodyIndex, Vec3] = field(default_factory=dict)
+    external: Mapping[BodyIndex, Vec3] = field(default_factory=dict)  # moments on bodies, along their axes
     platform_place = PLATFORM
     quantities = QUANTITIES
     kind = "spherical"

@@ -19,6 +19,7 @@ Names, with n = w1 x w2:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -56,6 +57,7 @@ class SphericalWristArm:
     tool: np.ndarray
 
 
+@lru_cache(maxsize=64)
 def spherical_wrist_arm(robot: Robot, frame: str) -> SphericalWristArm | str:
     """The arm that carries a frame, or the reason why it is not of this type."""
     joints = moving_joints_to(robot, frame)

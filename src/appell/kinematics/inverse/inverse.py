@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -105,7 +104,7 @@ def inverse_kinematics(
     """
     motion, target, batch_shape = _targets(robot, pose, frame)
     starts = _starts(robot, q0, batch_shape)
-    arm = _arm(motion) if joints is None else "`joints` is given"
+    arm = spherical_wrist_arm(robot, motion.frame) if joints is None else "`joints` is given"
     if motion.dimension == 3:
         arm = "only a position is given"
     bounds = coordinate_bounds(robot)
@@ -130,13 +129,8 @@ def why_not_closed_form(robot: Robot, frame: str | None = None) -> str | None:
         >>> appell.ik.why_not_closed_form(appell.load("planar2r"))
         "2 joints move 'link2', expected 6"
     """
-    arm = _arm(FrameMotion(robot, resolve_frame(robot, frame)))
+    arm = spherical_wrist_arm(robot, resolve_frame(robot, frame))
     return None if isinstance(arm, SphericalWristArm) else arm
-
-
-@lru_cache(maxsize=64)
-def _arm(motion: FrameMotion) -> SphericalWristArm | str:
-    return spherical_wrist_arm(motion.robot, motion.frame)
 
 
 def _targets(robot: Robot, pose: ArrayLike, frame: str | None) -> tuple[FrameMotion, np.ndarray, tuple[int, ...]]:

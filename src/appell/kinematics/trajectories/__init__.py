@@ -14,7 +14,7 @@ from appell.kinematics.trajectories.follow import PathReference, follow
 from appell.kinematics.trajectories.limits import limit_violations, require_within_limits
 from appell.kinematics.trajectories.papers import mata2002_line, mata2002_path, valera2003_line, valera2003_path
 from appell.kinematics.trajectories.reference import JointReference, Reference, joint_line, joint_via_points, tabulated
-from appell.robot.limits import LimitViolation
+from appell.robot.simulation_model import LimitViolation
 
 __all__ = [
     "JointReference", "LimitViolation", "PathReference", "PosePath", "Reference", "euler_zyz", "follow", "joint_line",
@@ -22,12 +22,7 @@ __all__ = [
     "valera2003_line", "valera2003_path", "via_points",
 ]  # fmt: skip
 
-__getattr__ = renamed_names(
-    __name__,
-    {
-        "via": f"{__name__}:via_points",
-        "joint_via": f"{__name__}:joint_via_points",
-        "check_limits": f"{__name__}:require_within_limits",
-        "Violation": f"{__name__}:LimitViolation",
-    },
-)
+FORMER_NAMES = {
+    "via": "via_points", "joint_via": "joint_via_points", "check_limits": "require_within_limits", "Violation": "LimitViolation",
+}  # fmt: skip
+__getattr__ = renamed_names(__name__, {old: f"{__name__}:{new}" for old, new in FORMER_NAMES.items()})

@@ -11,8 +11,8 @@ from appell.errors import TrajectoryError
 from appell.kinematics.inverse.frame_motion import coordinate_bounds, velocity_coordinates
 from appell.kinematics.trajectories.reference import Reference
 from appell.model.joints import KINDS
-from appell.robot.limits import LimitViolation
 from appell.robot.robot import Robot
+from appell.robot.simulation_model import LimitViolation
 
 LIMIT_TOL = 1e-9
 """Relative rounding allowed at a limit, for references made to use it fully."""

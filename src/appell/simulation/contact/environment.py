@@ -32,7 +32,7 @@ from appell.simulation.contact.friction import minimum_norm
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import PROJECTION_TOL, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import JointFrictionState, corrected_friction_state, initial_friction_state
-from appell.simulation.phase import InstantResult, Plant
+from appell.simulation.phase import Environment, InstantResult, Plant
 from appell.simulation.records import Impact
 
 CLOSED_GAP_TOL = 1e-9
@@ -52,7 +52,7 @@ MAX_FRICTION_CORRECTIONS = 50
 """Most corrections of the sticking joints while points are in contact."""
 
 
-class ContactEnvironment:
+class ContactEnvironment(Environment):
     """All surfaces and all points that may touch them.
 
     Attributes:
@@ -60,7 +60,8 @@ class ContactEnvironment:
     """
 
     def __init__(self, plant: Plant, pairs: ContactPairs, simultaneity_gap: float) -> None:
-        self.plant, self.pairs, self.simultaneity_gap = plant, pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
+        super().__init__(plant)
+        self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
 

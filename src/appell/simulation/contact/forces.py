@@ -98,23 +98,14 @@ def _largest_dissipative_part(M: np.ndarray, qd: np.ndarray, smooth: np.ndarray,
 
 @dataclass(frozen=True)
 class ContactMode:
-    """Contacts that stay closed.
+    """Contacts that stay closed."""
 
-    Attributes:
-        index: their numbers, (m,).
-        sticking: mask of those that do not slip, (m,).
-        starts_at_rest: mask of those that do not slip at the start of the mode, (m,).
-        slip_direction: at the start; for contacts at rest the direction of their acceleration, (m, 3).
-        mu: coefficients of friction, (m,).
-        obeys_coulomb: whether Coulomb's law has a solution; for slipping points it may have none (Painlevé's paradox).
-    """
-
-    index: np.ndarray
-    sticking: np.ndarray
-    starts_at_rest: np.ndarray
-    slip_direction: np.ndarray
-    mu: np.ndarray
-    obeys_coulomb: bool = True
+    index: np.ndarray  # their numbers, (m,)
+    sticking: np.ndarray  # mask of those that do not slip, (m,)
+    starts_at_rest: np.ndarray  # mask of those that do not slip at the start of the mode, (m,)
+    slip_direction: np.ndarray  # at the start; for contacts at rest the direction of their acceleration, (m, 3)
+    mu: np.ndarray  # coefficients of friction, (m,)
+    obeys_coulomb: bool = True  # whether Coulomb's law has a solution; it may have none for slipping points (Painlevé)
 
 
 _EMPTY = np.zeros(0, dtype=bool)
@@ -122,21 +113,14 @@ NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _EMPTY, _EMPTY, np.zeros((0, 3)
 
 
 class ContactForces(NamedTuple):
-    """Contact forces and the motion under them.
+    """Contact forces and the motion under them."""
 
-    Attributes:
-        qdd: accelerations, (nv,).
-        normal, friction: forces on the points, (m,) and (m, 3). [N]
-        gap_acceleration, slip_acceleration: g̈ (m,), and tangential accelerations of the points (m, 3). [m/s²]
-        obeys_coulomb: whether the forces obey Coulomb's law.
-    """
-
-    qdd: np.ndarray
-    normal: np.ndarray
-    friction: np.ndarray
-    gap_acceleration: np.ndarray
-    slip_acceleration: np.ndarray
-    obeys_coulomb: bool
+    qdd: np.ndarray  # accelerations, (nv,)
+    normal: np.ndarray  # forces on the points, (m,) [N]
+    friction: np.ndarray  # (m, 3) [N]
+    gap_acceleration: np.ndarray  # g̈, (m,) [m/s²]
+    slip_acceleration: np.ndarray  # tangential accelerations of the points, (m, 3) [m/s²]
+    obeys_coulomb: bool  # whether the forces obey Coulomb's law
 
 
 def unilateral_forces(M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mu: np.ndarray) -> ContactForces:

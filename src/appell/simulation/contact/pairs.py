@@ -201,25 +201,15 @@ def default_contact_points(robot: Robot) -> tuple[str, ...]:
 
 
 class ContactState(NamedTuple):
-    """Some contacts in one state of the robot.
+    """Some contacts in one state of the robot."""
 
-    Attributes:
-        index: their numbers, (c,).
-        gap: g, negative behind the surface, (c,). [m]
-        normal: n, (c, 3).
-        velocity: of the point, (c, 3). [m/s]
-        J: Jacobian of the point, (c, 3, nv).
-        acceleration_bias: acceleration of the point at qdd = 0, (c, 3). [m/s²]
-        curvature_acceleration: (c,); g̈ = n · (J qdd + acceleration_bias) + curvature_acceleration. [m/s²]
-    """
-
-    index: np.ndarray  # type: ignore[assignment]
-    gap: np.ndarray
-    normal: np.ndarray
-    velocity: np.ndarray
-    J: np.ndarray
-    acceleration_bias: np.ndarray
-    curvature_acceleration: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # their numbers, (c,)
+    gap: np.ndarray  # g, negative behind the surface, (c,). [m]
+    normal: np.ndarray  # n, (c, 3)
+    velocity: np.ndarray  # of the point, (c, 3). [m/s]
+    J: np.ndarray  # Jacobian of the point, (c, 3, nv)
+    acceleration_bias: np.ndarray  # acceleration of the point at qdd = 0, (c, 3). [m/s²]
+    curvature_acceleration: np.ndarray  # (c,); g̈ = n · (J qdd + acceleration_bias) + curvature_acceleration. [m/s²]
 
     @property
     def J_n(self) -> np.ndarray:
@@ -252,15 +242,11 @@ class ContactState(NamedTuple):
 
 @dataclass(frozen=True)
 class ContactPairs:
-    """All pairs of points and surfaces.
-
-    Attributes:
-        restitution: e of each surface.
-    """
+    """All pairs of points and surfaces."""
 
     points: ContactPoints
     surfaces: tuple[Surface, ...]
-    restitution: tuple[float, ...]
+    restitution: tuple[float, ...]  # e of each surface
 
     def __len__(self) -> int:
         return len(self.surfaces) * len(self.points.names)

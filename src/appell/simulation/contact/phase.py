@@ -19,7 +19,7 @@ from appell.simulation.contact.forces import (
 )
 from appell.simulation.contact.friction import minimum_norm
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.phase import FreePhase, IntegratorStep, MotionDerivative, Plant
+from appell.simulation.phase import IntegratorStep, MotionDerivative, Phase, Plant
 from appell.simulation.roots import TIME_TOL, first_crossing
 
 CHECKS_PER_STEP = 4
@@ -30,7 +30,7 @@ PROJECTION_TOL = 1e-10
 
 
 @dataclass(frozen=True)
-class ContactPhase(FreePhase):
+class ContactPhase(Phase):
     """Motion in which the contacts of a mode, possibly none, stay closed and all others open."""
 
     pairs: ContactPairs
