@@ -7,7 +7,7 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.identification import pseudo_inertia as pseudo
+from appell.identification import physical as pseudo
 from appell.identification.physical import PriorParameters, nearest_parameters, physical_fit
 
 numbers = st.floats(-2.0, 2.0)

@@ -8,7 +8,7 @@ from helpers.recorded_motion import PUBLISHED, PUBLISHED_COUPLING, TX40_TERMS, T
 
 import appell
 from appell.identification import Estimator, Filtering, Holdout
-from appell.identification.pseudo_inertia import pseudo_inertia
+from appell.identification.physical import pseudo_inertia
 from appell.identification.recording import Recording
 from appell.identification.result import Identification, RelativeError
 from appell.robot.regressor_terms import Coulomb, Coupling

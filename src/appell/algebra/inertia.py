@@ -44,6 +44,9 @@ class Inertia(NamedTuple):
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.mass + other.mass, self.gamma + other.gamma, self.J + other.J)
 
+    def __sub__(self, other: Inertia) -> Inertia:
+        return Inertia(self.mass - other.mass, self.gamma - other.gamma, self.J - other.J)
+
     def momentum(self, twist: Twist) -> Wrench:
         """Momentum m v + ω x γ and moment of momentum γ x v + H ω about the origin, of a body with this twist."""
         return Wrench(

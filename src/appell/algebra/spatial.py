@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from appell.algebra.rotation import Rotation
 from appell.algebra.scalar import Scalar
-from appell.algebra.vec3 import Vec3
+from appell.algebra.vec3 import Mat3, Vec3
 
 
 class Twist(NamedTuple):
@@ -13,6 +14,10 @@ class Twist(NamedTuple):
 
     angular: Vec3
     linear: Vec3
+
+    def rotated(self, R: Rotation | Mat3) -> Twist:
+        """The same along other axes."""
+        return Twist(R @ self.angular, R @ self.linear)
 
 
 class Wrench(NamedTuple):

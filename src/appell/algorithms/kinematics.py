@@ -26,7 +26,7 @@ class WorldMotion(NamedTuple):
 
     def units(self, subspace: tuple[Twist, ...]) -> tuple[Twist, ...]:
         """Unit twists of the link's joint along the world axes."""
-        return tuple(Twist(self.R @ unit.angular, self.R @ unit.linear) for unit in subspace)
+        return tuple(unit.rotated(self.R) for unit in subspace)
 
 
 def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
@@ -96,7 +96,7 @@ def _world(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
 
 
 def _local(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
-    return _turned(end.R.T, _aligned(end, link, unit))
+    return _aligned(end, link, unit).rotated(end.R.T)
 
 
 def _aligned_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
@@ -114,16 +114,12 @@ def _world_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
 def _local_rate(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:
     twist, rate = _aligned(end, link, unit), _aligned_rate(end, link, unit)
     seen = Twist(rate.angular - end.omega.cross(twist.angular), rate.linear - end.omega.cross(twist.linear))
-    return _turned(end.R.T, seen)
+    return seen.rotated(end.R.T)
 
 
 def _turning(link: WorldMotion, unit: Twist) -> Twist:
     """Rate of the unit twist's directions, which are fixed in the link."""
     return Twist(link.omega.cross(unit.angular), link.omega.cross(unit.linear))
-
-
-def _turned(R: Mat3, twist: Twist) -> Twist:
-    return Twist(R @ twist.angular, R @ twist.linear)
 
 
 _COLUMN: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned, "WORLD": _world, "LOCAL": _local}

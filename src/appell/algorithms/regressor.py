@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from appell.algebra import Scalar, Scalars, Wrench
-from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion, step_inward
+from appell.algorithms.inverse_dynamics.mata2002 import body_force, propagate_motion, step_inward
 from appell.algorithms.registry import algorithm
 from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
-from appell.model.tree import Link, Placement, Tree
+from appell.model.tree import Placement, Tree
 
 
 @algorithm("regressor", "mata2002")
@@ -29,19 +29,14 @@ def regressor(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Sc
     motions = propagate_motion(tree, placements, qd, qdd)
     K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
-        for k, unit in enumerate(unit_wrenches(tree, link, motion)):
-            for row, force in joint_forces_to_base(tree, placements, i, unit):
+        for k, unit in enumerate(UNITS):
+            wrench = body_force(replace(link, inertia=inertia_of(unit, tree.frames[link.body].R)), motion)  # (9), (10)
+            for row, force in joint_forces_to_base(tree, placements, i, wrench):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
     for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):
         for row, acceleration in enumerate(link.velocities(qdd), link.idx_v):
             K[row][k] = acceleration * link.multiplier
     return K
-
-
-def unit_wrenches(tree: Tree, link: Link, motion: LinkMotion) -> list[Wrench]:
-    """Inertia force and moment of a body for one unit of each of its ten parameters, (9) and (10)."""
-    R = tree.frames[link.body].R
-    return [body_force(replace(link, inertia=inertia_of(unit, R)), motion) for unit in UNITS]
 
 
 def joint_forces_to_base(

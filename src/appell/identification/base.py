@@ -141,7 +141,9 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
     count = 40 + 4 * len(names) // robot.nv
     draw = random_regressors(robot, terms, np.random.default_rng([seed, robot.nv]))
     choice = choose_columns(draw(count), preferred_order(robot, len(names)))
-    mismatch = _mismatch(draw(20), choice)
+    K = draw(20)
+    difference = np.abs(K[:, :, list(choice.independent)] @ choice.B - K).max(initial=0.0)
+    mismatch = float(difference / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
     certificate = Certificate(len(choice.independent), choice.kept, choice.dropped, mismatch, count)
     if certificate.gap < MIN_GAP or mismatch > 1e-6:
         raise IdentificationError(
@@ -260,11 +262,6 @@ def _first_independent(A: np.ndarray, tolerance: float, rank: int) -> list[int]:
             chosen.append(k)
             Q = np.column_stack([Q, rest / length])
     return chosen
-
-
-def _mismatch(K: np.ndarray, choice: ColumnChoice) -> float:
-    product = K[:, :, list(choice.independent)] @ choice.B
-    return float(np.abs(product - K).max(initial=0.0) / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
 
 
 def _combination(row: np.ndarray, names: Sequence[str], first: int) -> str:

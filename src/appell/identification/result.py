@@ -17,7 +17,7 @@ from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.observations import Observations, default_decimation, filtered_motion
 from appell.identification.options import Holdout
-from appell.identification.pseudo_inertia import is_consistent
+from appell.identification.physical import is_consistent
 from appell.identification.recording import require_recording, require_usable
 from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint

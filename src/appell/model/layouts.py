@@ -111,10 +111,6 @@ def _swapped(e: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.hstack([quaternion.rotate(e, v[:, 3:]), quaternion.rotate(e, v[:, :3])])
 
 
-def _drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
-    return quaternion.roll_pitch_yaw(q), quaternion.rotate(q, v)
-
-
 def _of_drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
     e = quaternion.of_roll_pitch_yaw(q)
     return e, quaternion.rotate(quaternion.conjugate(e), v)
@@ -122,7 +118,9 @@ def _of_drake_spherical(q: np.ndarray, v: np.ndarray) -> State:
 
 DRAKE: Layout = {
     "floating": JointLayout(7, _drake_floating, _of_drake_floating),
-    "spherical": JointLayout(3, _drake_spherical, _of_drake_spherical),
+    "spherical": JointLayout(
+        3, lambda q, v: (quaternion.roll_pitch_yaw(q), quaternion.rotate(q, v)), _of_drake_spherical
+    ),
     "planar": PLANAR,
 }
 

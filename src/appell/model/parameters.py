@@ -76,17 +76,8 @@ def lumped(tree: Tree) -> Tree:
     for i in reversed(range(len(links))):
         link = links[i]
         part = link.kind.lumpable_inertia(link.inertia)
-        links[i] = replace(link, inertia=_difference(link.inertia, part))
+        links[i] = replace(link, inertia=link.inertia - part)
         if link.parent != BASE:
-            parent = links[link.parent]
-            links[link.parent] = replace(parent, inertia=parent.inertia + _in_parent(link, part))
+            parent, R = links[link.parent], link.before_joint * Rotation(AxisRotation.by(2, link.offset))  # at q = 0
+            links[link.parent] = replace(parent, inertia=parent.inertia + part.transformed(R, link.origin))
     return replace(tree, links=tuple(links))
-
-
-def _in_parent(link: Link, part: Inertia) -> Inertia:
-    """The lumped part in the parent's frame, at q = 0."""
-    return part.transformed(link.before_joint * Rotation(AxisRotation.by(2, link.offset)), link.origin)
-
-
-def _difference(a: Inertia, b: Inertia) -> Inertia:
-    return Inertia(a.mass - b.mass, a.gamma - b.gamma, a.J - b.J)

@@ -54,9 +54,7 @@ def partial_velocities(tree: Tree, placements: list[Placement]) -> list[list[Anc
         if link.parent != BASE:
             parent = Ancestor(link.parent, tree.links[link.parent].kind.motion_subspace(), ZERO)
             before = [parent, *seen[link.parent]]
-        seen.append([Ancestor(k, rotated(R.T, units), R.T @ (far + s)) for k, units, far in before])
+        seen.append(
+            [Ancestor(k, tuple(unit.rotated(R.T) for unit in units), R.T @ (far + s)) for k, units, far in before]
+        )
     return seen
-
-
-def rotated(R, units: tuple[Twist, ...]) -> tuple[Twist, ...]:
-    return tuple(Twist(R @ unit.angular, R @ unit.linear) for unit in units)

@@ -64,7 +64,8 @@ def _random_robot(name: str, n: int, seed: int, kinds: Sequence[str], branching:
     for i in range(1, n + 1):
         parent = int(rng.integers(0, i)) if rng.random() < branching else i - 1
         kind = str(rng.choice(list(kinds)))
-        axis = triple(_unit(rng))
+        direction = rng.normal(size=3)
+        axis = triple(direction / np.linalg.norm(direction))
         moves = kind != "fixed"
         joints.append(
             Joint(
@@ -90,8 +91,3 @@ def _random_body(rng: np.random.Generator, name: str) -> Body:
     second = (points - com).T @ ((points - com) * masses[:, None])
     inertia = np.trace(second) * np.eye(3) - second
     return Body(name, float(mass), triple(com), inertia_entries(inertia))
-
-
-def _unit(rng: np.random.Generator) -> np.ndarray:
-    v = rng.normal(size=3)
-    return v / np.linalg.norm(v)

@@ -133,22 +133,15 @@ def check_moving_links(robot: Description) -> Iterator[Problem]:
             value = sum(factor**2 * pivot.value for pivot, (_, factor) in zip(group, joints, strict=True))
             rounding = sum(factor**2 * pivot.rounding for pivot, (_, factor) in zip(group, joints, strict=True))
             if value <= rounding:
-                yield _singular(leader, value, rounding)
+                inertia = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
+                what = f"link {leader.child!r} moves with {inertia}: the mass matrix is not positive definite"
+                fix = "Give the link mass and inertia, or the joint a rotor inertia, or make the joint fixed."
+                yield Problem.of(leader, "singular", what, fix)
                 break
         else:
-            yield from (_massless(joint) for joint, _ in joints if not own[joint.child] and not joint.armature)
-
-
-def _singular(joint: Joint, value: float, rounding: float) -> Problem:
-    inertia = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
-    what = f"link {joint.child!r} moves with {inertia}: the mass matrix is not positive definite"
-    fix = "Give the link mass and inertia, or the joint a rotor inertia, or make the joint fixed."
-    return Problem.of(joint, "singular", what, fix)
-
-
-def _massless(joint: Joint) -> Problem:
-    what = f"the link moves with joint {joint.name!r} but has no mass"
-    return Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
+            for joint in (joint for joint, _ in joints if not own[joint.child] and not joint.armature):
+                what = f"the link moves with joint {joint.name!r} but has no mass"
+                yield Problem("massless", f"link {joint.child!r}", what, "Give it mass and inertia.", joint.line)
 
 
 def _groups(robot: Description) -> dict[Joint, list[tuple[Joint, float]]]:

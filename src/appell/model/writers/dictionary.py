@@ -63,22 +63,11 @@ def _encode(value: Any) -> Any:
 Decoder = Callable[[Any, str], Any]
 
 
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise ModelError(f"{where} is {value!r}, expected text.")
-    return value
-
-
-def _flag(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise ModelError(f"{where} is {value!r}, expected true or false.")
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ModelError(f"{where} is {value!r}, expected a number.")
-    return float(value)
+def _plain(kinds: tuple[type, ...], expected: str, value: Any, where: str) -> Any:
+    """A value of one of these types, as the last of them."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise ModelError(f"{where} is {value!r}, expected {expected}.")
+    return kinds[-1](value)
 
 
 def _tuple(decode: Decoder, size: int | None, value: Any, where: str) -> tuple:
@@ -100,9 +89,10 @@ def _record(kind: type, value: Any, where: str) -> Any:
     return kind(**{name: _DECODERS[str(known[name].type)](value[name], f"{where}.{name}") for name in value})
 
 
+_number = partial(_plain, (int, float), "a number")
 _DECODERS: dict[str, Decoder] = {
-    "str": _text,
-    "bool": _flag,
+    "str": partial(_plain, (str,), "text"),
+    "bool": partial(_plain, (bool,), "true or false"),
     "float": _number,
     "Triple": partial(_tuple, _number, 3),
     "Six": partial(_tuple, _number, 6),
