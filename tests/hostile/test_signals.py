@@ -23,9 +23,9 @@ class Alarm(Exception):
 
 
 def interrupt_latency(call) -> float:
-    """Seconds from a signal to the end of a call; the best of three, since other programs take time, too."""
+    """Seconds from a signal to the end of a call; the best of five, since other programs take time, too."""
     latencies = []
-    for _ in range(3):
+    for _ in range(5):
         rung = []
 
         def ring(number, frame, rung=rung):

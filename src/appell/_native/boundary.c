@@ -21,8 +21,8 @@ enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
 enum { MOST_ENTRIES = 1 << 30 }; /* of a result of one state */
 enum { FIRST_GRAINS = 256 }; /* of a batch before the first look at signals: some milliseconds */
-#define SHORT_PORTION 0.02 /* seconds between looks at signals, at least and at most */
-#define LONG_PORTION 0.08
+#define SHORT_PORTION 0.01 /* seconds between looks at signals, at least and at most */
+#define LONG_PORTION 0.04
 #define UNIT 2e-6 /* how far the square of a quaternion's length may be from 1: twice UNIT of appell/compiler/arrays.py */
 
 typedef int (*one_function)(const void *const *in, void *out, void *work);

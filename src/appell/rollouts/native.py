@@ -32,8 +32,10 @@ from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal
 
 LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""
-OPERATIONS_PER_CALL = 500_000_000
-"""Operations of the longest call, some hundredths of a second: signals are handled between calls."""
+OPERATIONS_PER_CALL = 200_000_000
+"""Operations of the longest call, about a hundredth of a second: signals are handled between calls."""
+SETTINGS_BYTES = 48
+"""Size of the struct `settings` of `rollout.h`."""
 MIN_LANES, MAX_LANES = 8, 64
 """Robots that take as long as one does, and robots that one thread computes at a time."""
 
@@ -150,30 +152,28 @@ def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
 
 def _compiled(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[np.ndarray, np.ndarray]:
     """A rollout in as few calls as signals allow; one that starts where another ended gives the same bits."""
-    dtype, stages, robots = (
-        np.dtype(dyn.options.dtype),
-        INTEGRATORS[plan.integrator].stages,
-        math.prod(plan.batch_shape),
-    )
+    dtype, stages = np.dtype(dyn.options.dtype), INTEGRATORS[plan.integrator].stages
     result, seen = empty_states(np, plan, dtype)
     signals = join_columns(np, [signal_rows(np, x, plan) for x in plan.signals.values()], 3, dtype)
     constants = join_columns(np, [state_rows(np, x, plan) for x in plan.constants], 2, dtype)
     q, qd = (state_rows(np, x, plan) for x in plan.start)
-    longest = max(OPERATIONS_PER_CALL // max(library.cost * stages * min(max(robots, MIN_LANES), MAX_LANES), 1), 1)
+    lanes = min(max(len(seen), MIN_LANES), MAX_LANES)
+    longest = max(OPERATIONS_PER_CALL // max(library.cost * stages * lanes, 1), 1)
     steps, every, hold = plan.saved * plan.save_every, plan.save_every, plan.control_every or plan.steps
-    cut = step_portions(steps, longest, every, hold) if plan.memory == 0 else [(0, steps)]
-    for first, last in cut:
+    sizes = (plan.nq, plan.nv, signals.shape[-1], constants.shape[-1], SETTINGS_BYTES // dtype.itemsize)
+    signature = Signature(tuple((str(k), size) for k, size in enumerate(sizes)), (plan.nq + plan.nv,))
+    kernel = library.kernel(signature, dtype.name, dyn.options.threads, min(steps, longest) * stages)
+    portions = [(0, steps)] if plan.memory else step_portions(steps, longest, every, hold)
+    for first, last in portions:
         settings = _settings(plan, last - first, signals.strides[1], seen.strides[1], dtype)
         given = (q, qd, signals[:, first // hold], constants, settings)
         inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
-        named = tuple((str(k), array.shape[1]) for k, array in enumerate(inputs))
-        signature = Signature(named, (seen.shape[-1],))
-        kernel = library.kernel(signature, dtype.name, dyn.options.threads, (last - first) * stages)
         if last - first > longest:
             run_interruptible(kernel, inputs, seen[:, 0])
         else:
             kernel.run(inputs, seen[:, first // every])
-        q, qd = np.split(seen[:, (last - 1) // every], [plan.nq], axis=1)
+        end = seen[:, (last - 1) // every]
+        q, qd = end[:, : plan.nq], end[:, plan.nq :]
     return split_states(result, plan)
 
 
