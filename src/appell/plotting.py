@@ -34,7 +34,8 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, path: str | PathLike | None) -> None:
-    """Write a figure to a file; its extension selects the format. Nothing without a path."""
+    """Write a figure to a file; its extension selects the format. Without a path only its names are made plain text."""
+    plain_names(figure)
     if path is None:
         return
     stream = BytesIO()
@@ -43,6 +44,16 @@ def save_figure(figure: Any, path: str | PathLike | None) -> None:
     except ValueError as error:
         raise ArgumentError(f"{path}: {error}. Name a .png, .svg or .pdf file.") from None
     write_bytes(path, stream.getvalue())
+
+
+def plain_names(figure: Any) -> None:
+    """Show all texts as they are, since a $ in a name begins no formula; powers of ten at ticks are formulas."""
+    from matplotlib.text import Text
+
+    axes = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis) if axis.get_scale() == "log"]
+    powers = {label for axis in axes for label in axis.get_ticklabels(which="both")}
+    for text in figure.findobj(Text):
+        text.set_parse_math(text in powers)
 
 
 def lines(panel: Any, t: np.ndarray, values: dict[str, np.ndarray], label: str) -> None:

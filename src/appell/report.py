@@ -28,6 +28,7 @@ from typing import Any
 from appell.compiler.targets.c.toolchain import find_compiler
 from appell.errors import ArgumentError
 from appell.files import write_text
+from appell.plotting import plain_names
 from appell.table import Table, html_table
 from appell.version import __version__
 
@@ -122,6 +123,7 @@ class Picture:
     def from_figure(cls, figure: Any, caption: str) -> Picture:
         """A `matplotlib.figure.Figure`."""
         stream = BytesIO()
+        plain_names(figure)
         figure.savefig(stream, format="png", dpi=RESOLUTION)
         return cls(caption, stream.getvalue())
 

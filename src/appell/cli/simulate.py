@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.common import LAWS, Command, add_renamed_options, load_robot, parse_vector, print_result, write_files
@@ -108,13 +109,13 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
     from appell.control.controller import CONTROLLERS
     from appell.kinematics.trajectories import joint_line
 
-    reference: Any = q0
-    if arguments.target is not None:
-        target = parse_vector(arguments.target, robot.joint_names, q0, "--target")
-        reference = joint_line(robot, q0, target, duration=arguments.duration)
     kind = CONTROLLERS[arguments.law]
     gains = {name: getattr(arguments, name) for name in kind.law.gains}
-    return kind(robot, reference, period=arguments.period, **gains)
+    stay = kind(robot, q0, period=arguments.period, **gains)
+    if arguments.target is None:
+        return stay
+    target = parse_vector(arguments.target, robot.joint_names, q0, "--target")
+    return replace(stay, reference=joint_line(robot, q0, target, duration=arguments.duration))
 
 
 COMMAND = Command(

@@ -29,7 +29,7 @@ from appell.errors import ArgumentError
 from appell.exporters import DTYPES, write_generated
 from appell.exporters.code import DTYPE_BYTES, braced, cpp_only, definition, stack_bytes
 from appell.exporters.comments import LINE_WIDTH, MARK, block_comment, executed_operations, joint_lines, safe_text
-from appell.exporters.functions import ExportedFunction, identifier, valid_identifier
+from appell.exporters.functions import ExportedFunction, default_prefix, valid_identifier
 from appell.version import __version__
 
 PROMISE = (
@@ -73,7 +73,7 @@ def export(
     require_choice("dtype", dtype, DTYPES)
     if controller.period is None:
         raise ArgumentError("period of the controller is None; a sampled controller is needed.")
-    default = identifier(f"{controller.robot.name}_{controller.law.name}")
+    default = f"{default_prefix(controller.robot.name)}_{controller.law.name}"
     name = default if prefix is None else valid_identifier(prefix, "prefix")
     code = ControllerCode(controller, name, dtype)
     return write_generated(folder, {f"{name}.h": header(code), f"{name}.c": source(code)}, force)

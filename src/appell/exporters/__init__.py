@@ -10,7 +10,7 @@ from appell.checks import require_choice
 from appell.errors import ArgumentError
 from appell.exporters.code import c_files, cuda_files
 from appell.exporters.comments import MARK
-from appell.exporters.functions import ExportedRobot, Selection, identifier, valid_identifier
+from appell.exporters.functions import ExportedRobot, Selection, default_prefix, valid_identifier
 from appell.files import write_texts
 from appell.robot.robot import Robot
 
@@ -58,7 +58,7 @@ def export(
     """
     require_choice("language", language, LANGUAGES)
     require_choice("dtype", dtype, DTYPES)
-    name = identifier(robot.name) if prefix is None else valid_identifier(prefix, "prefix")
+    name = default_prefix(robot.name) if prefix is None else valid_identifier(prefix, "prefix")
     texts = LANGUAGES[language](ExportedRobot.build(robot, functions, name, dtype))
     return write_generated(folder, texts, force)
 

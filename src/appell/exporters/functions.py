@@ -15,6 +15,8 @@ from appell.robot.robot import Robot
 
 Selection = str | FunctionSpec | Iterable[str | FunctionSpec] | Mapping[str, str | FunctionSpec]
 """One function, several, or several under names chosen by the user."""
+MAX_PREFIX = 60
+"""Letters of a robot's name that are used in names of files."""
 
 
 class ResultText(NamedTuple):
@@ -130,6 +132,11 @@ def default_name(spec: FunctionSpec) -> str:
     return identifier("_".join(part for part in parts if part))
 
 
+def default_prefix(robot_name: str) -> str:
+    """The beginning of a robot's name as a C identifier that leaves room in the name of a file."""
+    return identifier(robot_name[:MAX_PREFIX])
+
+
 def identifier(text: str) -> str:
     """The text with everything that C does not allow in a name replaced by underscores.
 
@@ -142,9 +149,9 @@ def identifier(text: str) -> str:
 
 
 def valid_identifier(name: str, argument: str) -> str:
-    """The name itself; raises ArgumentError unless C allows it."""
-    if not re.fullmatch(r"[a-zA-Z][0-9a-zA-Z_]*", name):
+    """The name itself; raises ArgumentError unless C and file systems allow it."""
+    if not re.fullmatch(r"[a-zA-Z][0-9a-zA-Z_]{0,199}", name):
         raise ArgumentError(
-            f"{argument} {name!r} is not a C identifier. Use letters, digits and underscores, a letter first."
+            f"{argument} {name!r} is not a C identifier. Use up to 200 letters, digits and underscores, a letter first."
         )
     return name

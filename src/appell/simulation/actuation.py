@@ -41,9 +41,10 @@ class Actuation:
     Attributes:
         desired_tau: forces before any effort limit, (nu,). [N m, N]
         next_sample: time of the next sample, infinite if there is none. [s]
+        period: time between samples, None without them. [s]
     """
 
-    next_sample = math.inf
+    next_sample, period = math.inf, None
 
     def __init__(self, desired_tau: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
         self.desired_tau = desired_tau

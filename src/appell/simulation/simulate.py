@@ -27,6 +27,8 @@ from appell.simulation.trajectory import Trajectory
 
 INITIAL_CONSTRAINT_TOL = 1e-6
 """Largest distance of an initial state to the constraints; it is projected to them."""
+MAX_STEPS, MAX_SAMPLES = 10**10, 10**8
+"""Largest numbers of steps and controller periods, and of samples, within a simulation."""
 
 
 @renamed_arguments(walls="surfaces", control="controller", limits="effort_limits", sample="t_eval")
@@ -105,6 +107,9 @@ def simulate(
     if all_surfaces:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         environment = ContactEnvironment(plant, contact_pairs(model, q, all_surfaces, contact), gap)
+    periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
+    for name, step in periods.items():
+        _require_long_enough(name, step, end, MAX_STEPS)
     recorder, detector = Recorder(plant, _sample_times(t_eval, end)), EventDetector(plant, events)
     progress = Progress(model.name, end, integration.progress)
     try:
@@ -114,6 +119,14 @@ def simulate(
     finally:
         progress.finish()
     return _trajectory(model, recorder, detector, status)
+
+
+def _require_long_enough(name: str, step: float | None, end: float, limit: int) -> None:
+    """Raise for a step that would not reach the end within a day."""
+    if step is not None and end > step * limit:
+        raise ArgumentError(
+            f"{name} is {step:g} s, expected at least {end / limit:g} s: a simulation of {end:g} s would not end."
+        )
 
 
 def _initial_state(model: SimulationModel, q0: ArrayLike, qd0: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -168,6 +181,7 @@ def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | 
         period = require_positive("t_eval", t_eval)
         if period > end * (1.0 + 1e-12):
             raise ArgumentError(f"t_eval is {period:g} s, expected at most the duration of {end:g} s.")
+        _require_long_enough("t_eval", period, end, MAX_SAMPLES)
         count = math.floor(end / period * (1.0 + 1e-12))
         return np.minimum(period * np.arange(count + 1), end)
     times = require_real_array("t_eval", t_eval)

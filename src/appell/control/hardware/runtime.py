@@ -42,6 +42,8 @@ MAX_VELOCITY = 0.5
 """Maximum joint velocity of index search and approach. [rad/s]"""
 LONG_RUN_BLOCK = 100
 """Periods of a reference that are sampled at a time where there are more than `MAX_TABLE_SIZE`."""
+MAX_PERIODS = 10**11
+"""Largest number of periods of a run: a day at 1 MHz."""
 FOLLOW = "follow"
 """The stage in which the reference is tracked."""
 
@@ -332,4 +334,8 @@ def checked_duration(controller: Controller, axes: Axes, duration: float | None)
     length = getattr(controller.reference, "duration", math.inf) if duration is None else duration
     if not (math.isfinite(length) and length > 0.0):
         raise ArgumentError(f"duration is {length!r}, expected a positive number of seconds. Give `duration`.")
+    if length + INDEX_SEARCH_TIME > MAX_PERIODS * controller.period:
+        raise ArgumentError(
+            f"period of the controller is {controller.period:g} s, too short for a run of {length:g} s."
+        )
     return length

@@ -235,6 +235,8 @@ def velocity_limits(robot: Robot) -> np.ndarray:
 
 def require_vector_space(robot: Robot) -> None:
     """Raise for robots whose configurations are not added like numbers."""
+    if robot.system.recursion is None:
+        raise ArgumentError(f"{robot.name!r} has closed loops, which would open on the way between two configurations.")
     motion = FrameMotion(robot, robot.body_names[0])
     if not motion.is_vector_space or robot.nq != len(robot.joint_names):
         curved = [
