@@ -1,19 +1,27 @@
-"""Writing of files: whatever ends a write, the path holds the earlier file or the new one.
+"""Reading and writing of files.
 
-The content goes to a new file in the same folder, is flushed to the disk, and then renamed. A process that is killed
-meanwhile leaves a file `.<name>.<32 hexadecimal digits>.partial` behind.
+Reading: files that are no text or no arrays raise an error of this library.
+Writing: whatever ends it, the path holds the earlier file or the new one. The content goes to a new file in the same folder,
+is flushed to the disk, and then renamed. A process that is killed meanwhile leaves a file
+`.<name>.<32 hexadecimal digits>.partial` behind.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from appell.errors import AppellError, ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @contextlib.contextmanager
@@ -91,3 +99,44 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
+
+
+def read_text(path: str | os.PathLike, error_class: type[AppellError] = ArgumentError) -> str:
+    """The content of a text file in UTF-8, with or without a byte order mark."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise error_class(
+            f"{path} is not UTF-8 text: {error.reason} at byte {error.start}. Save it as UTF-8."
+        ) from None
+
+
+def read_npz(path: str | os.PathLike, error_class: type[AppellError] = ArgumentError) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name, each as large as the file says twice: in the archive and in its own header."""
+    import zipfile
+
+    import numpy as np
+
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                for info in archive.infolist():
+                    with archive.open(info) as member:
+                        _require_array_size(member, info.file_size)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except Exception as error:  # a damaged file makes the parsers raise whatever they meet
+            raise error_class(
+                f"{path} is not an archive of NumPy arrays: {error or type(error).__name__}. Write one with np.savez."
+            ) from None
+
+
+def _require_array_size(member: Any, size: int) -> None:
+    """Raise ValueError unless an array of a plain type fills a member of an archive."""
+    from numpy.lib import format as npy
+
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    shape, _, dtype = readers[npy.read_magic(member)](member)
+    if dtype.hasobject or not dtype.itemsize or math.prod(shape) * dtype.itemsize != size - member.tell():
+        raise ValueError("an array does not fit its place")

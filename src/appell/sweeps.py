@@ -13,10 +13,10 @@ import numpy as np
 
 from appell.algorithms.function_spec import as_function_spec
 from appell.algorithms.registry import QUANTITIES
-from appell.checks import require_choice
+from appell.checks import require_choice, require_real_array
 from appell.deprecation import renamed_arguments, renamed_fields
 from appell.errors import ArgumentError
-from appell.files import write_csv, write_npz
+from appell.files import read_npz, read_text, write_csv, write_npz
 from appell.model.joints import KINDS
 from appell.model.tree import require_tree
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
@@ -111,8 +111,10 @@ def read_states(robot: Robot, path: str | PathLike) -> States:
 
 
 def _from_arrays(robot: Robot, path: Path) -> States:
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: np.atleast_2d(np.asarray(file[name], dtype=float)) for name in file.files if name in _ARRAYS}
+    stored = read_npz(path)
+    arrays = {
+        name: np.atleast_2d(require_real_array(f"{path}: {name}", stored[name])) for name in _ARRAYS if name in stored
+    }
     if "q" not in arrays:
         raise ArgumentError(f"{path} has no array q. Expected q (N, {robot.nq}), and qd, qdd or tau (N, {robot.nv}).")
     zero = np.zeros((len(arrays["q"]), robot.nv))
@@ -130,7 +132,7 @@ _ARRAYS = ("q", "qd", *_THIRD)
 
 
 def _from_text(robot: Robot, path: Path) -> States:
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [line for line in read_text(path).splitlines() if line.strip()]
     rows = lines if not lines or _is_numbers(lines[0]) else lines[1:]
     if not rows:
         raise ArgumentError(f"{path} is not a table of numbers: it has no rows. Give comma separated values.")

@@ -146,12 +146,13 @@ def test_archives_that_are_none(tmp_path, capsys, monkeypatch):
     (tmp_path / "bad.npz").write_text("t,q1,q2\n")
     assert main(["identify", "planar2r", "bad.npz"]) == 1
     told = capsys.readouterr().err
-    assert "bad.npz: not an archive of NumPy arrays. Write one with np.savez('bad.npz', t=t, q=q, tau=tau)" in told
+    assert "bad.npz is not an archive of NumPy arrays" in told
+    assert "Write one with np.savez" in told
     (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04 cut off")
     with (tmp_path / "one.npz").open("wb") as file:
         np.save(file, np.zeros(3))
     for name in ("cut.npz", "one.npz"):
-        with pytest.raises(appell.IdentificationError, match=f"{name}: not an archive"):
+        with pytest.raises(appell.IdentificationError, match=f"{name} is not an archive"):
             read_recording(name, appell.load("planar2r"))
 
 

@@ -122,7 +122,7 @@ def test_foreign_files_are_refused(tmp_path):
     with pytest.raises(appell.ArgumentError, match="is not a trajectory that appell wrote"):
         appell.Trajectory.load(path)
     path.write_text("nothing")
-    with pytest.raises(appell.ArgumentError, match="is not a trajectory that appell wrote"):
+    with pytest.raises(appell.ArgumentError, match="is not an archive of NumPy arrays"):
         appell.Trajectory.load(path)
 
 

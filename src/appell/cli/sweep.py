@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     robot = load_robot(arguments)
     if arguments.states:
         states = read_states(robot, arguments.states)
-    elif arguments.grid:
+    elif arguments.grid is not None:
         states = grid_states(robot, arguments.grid)
     else:
         states = random_states(robot, 10_000 if arguments.random is None else arguments.random, arguments.seed)

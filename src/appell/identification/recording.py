@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import gzip
 import warnings
-import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from appell.errors import ArgumentError, IdentificationError
+from appell.files import read_npz
 from appell.robot.robot import Robot
 
 JITTER_TOL = 0.01
@@ -68,31 +71,31 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
 
 
 def _from_npz(path: Path) -> Recording:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError):  # the last two for a .npy file
-        raise IdentificationError(
-            f"{path.name}: not an archive of NumPy arrays. Write one with np.savez({path.name!r}, t=t, q=q, tau=tau), or rename "
-            "a table with commas to .csv."
-        ) from None
+    arrays = read_npz(path, IdentificationError)
     for name in Recording._fields:
         if name not in arrays:
             raise IdentificationError(f"{path.name}: no array {name!r}, it has {', '.join(arrays) or 'none'}.")
     return Recording(*(arrays[name] for name in Recording._fields))
 
 
-def _opened(path: Path):
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """A text file, also compressed."""
+    with (
+        gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig") as file
+    ):
+        try:
+            yield file
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error):
+            raise IdentificationError(
+                f"{path.name}: not a text file in UTF-8. Expected CSV, or NumPy's .npz."
+            ) from None
 
 
 def _header(path: Path) -> list[str]:
     """Names of the columns."""
-    try:
-        with _opened(path) as file:
-            first = file.readline()
-    except UnicodeDecodeError:
-        raise IdentificationError(f"{path.name}: not a text file. Expected CSV, or NumPy's .npz.") from None
+    with _opened(path) as file:
+        first = file.readline()
     header = [name.strip().strip('"') for name in first.split(",")]
     if not first.strip():
         defect = "is empty" if not first else "begins with an empty line"
@@ -119,7 +122,8 @@ def _numbers(path: Path, header: list[str], used: set[int]) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # for a file without rows, an error below
         try:
-            table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+            with _opened(path) as file:
+                table = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
         except ValueError:
             table = _cell_by_cell(path, header, used)
     if not table.size:

@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import AppellError, ArgumentError, ModelError, unknown_name_message
+from appell.files import read_text
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
 
 SUFFIX = ".loops.yaml"
+MAX_LENGTH, MAX_DEPTH = 100_000, 20
+"""Characters and nested brackets of a YAML file. Aliases, which can expand without bound, are not allowed."""
 TOP = ("closures", "actuated", "independent_velocities", "configuration", "speeds")
 ENTRY = ("name", "kind", "first", "second", "axis")
 FRAME = ("body", "xyz", "rpy")
@@ -97,13 +101,20 @@ def from_file(path: Path) -> Loops:
             "as a mapping: appell.load(..., loops={...})."
         ) from None
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = read_text(path, ModelError)
+        if len(text) > MAX_LENGTH or max(accumulate((c in "[{") - (c in "]}") for c in text), default=0) > MAX_DEPTH:
+            raise ValueError(f"more than {MAX_LENGTH} characters or {MAX_DEPTH} nested brackets")
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise ValueError("aliases, which are not allowed")
+        content = yaml.safe_load(text)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}.", place=str(path)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: also of a date that does not exist
+        if isinstance(error, AppellError):
+            raise
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        what = getattr(error, "problem", None) or "it is not UTF-8"
+        what = getattr(error, "problem", None) or str(error)
         raise ModelError(f"{place}: invalid YAML: {what}. Correct the file.", place=place) from None
     return from_mapping(content, str(path))
 
@@ -165,7 +176,7 @@ def _text(data: Any, where: str) -> str:
 def _numbers(data: Any, where: str) -> tuple[float, ...]:
     try:
         values = np.atleast_1d(np.asarray(data, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{where} is {data!r}, expected numbers.") from None
     if values.ndim != 1 or not all(math.isfinite(value) for value in values):
         raise ModelError(f"{where} is {data!r}, expected finite numbers.")

@@ -33,12 +33,19 @@ ORIGIN = np.zeros(3)
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _CONNECT, _WELD = range(2)  # mjtEq
 _SITE = 6  # mjtObj
+FINITE = {
+    "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"), "jnt": ("pos", "axis"), "dof": ("armature", "damping"),
+    "geom": ("pos", "quat", "size"), "eq": ("data",),
+}  # fmt: skip
+"""Arrays of a compiled model that are read."""
 
 
 def read(source: Source) -> ParsedRobot:
     """The robot of the compiled model, with its root `world`."""
     notes = ProblemLog(source.label)
-    names = _Names(_compile(source), _lines(source))
+    lines = _lines(source)
+    names = _Names(_compile(source), lines)
+    _require_finite(names.model, source)
     bodies, joints, virtual = [], [], set()
     for i in range(names.model.nbody):
         row, body = _chain(names, i)
@@ -71,6 +78,14 @@ def _mujoco() -> ModuleType:
     return mujoco
 
 
+def _require_finite(model: Any, source: Source) -> None:
+    """Raise for numbers of bodies and joints that are not finite, such as those of included files."""
+    for kind, fields in FINITE.items():
+        for field in fields:
+            if not np.isfinite(getattr(model, f"{kind}_{field}")).all():
+                raise xml_error(source.label, 0, f"{field} of a {kind} is not finite", "Correct the description.")
+
+
 class _Names:
     """The compiled model with names for all bodies and joints, generated where the file has none."""
 
@@ -98,8 +113,13 @@ def _unique(names: list[str], kind: str) -> list[str]:
 
 
 def _lines(source: Source) -> dict[tuple[str, str], int]:
-    """Line numbers of named bodies and joints of this file, without included files."""
+    """Line numbers of named bodies and joints of this file, without included files; NaN raises an error."""
     root = parse(source.data, source.label, source.encoding)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if "nan" in value.lower().split():
+                what = f"{name}={value!r} of <{element.tag}> is not a number"
+                raise xml_error(source.label, int(element.sourceline or 0), what, "Correct the value.")
     return {
         (local_name(str(element.tag)).removeprefix("free"), element.get("name", "")): int(element.sourceline or 0)
         for element in root.iter("body", "joint", "freejoint")

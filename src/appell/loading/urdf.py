@@ -49,7 +49,7 @@ def read(source: Source) -> ParsedRobot:
         gravity_vector=triple(own.numbers("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
-    if own.text("q"):
+    if own.text("q") and all(joint.kind in KINDS for joint in robot.joints):
         state = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
         robot = replace(robot, initial_state=state)
     return ParsedRobot(robot, tuple(notes.problems))
@@ -128,7 +128,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
-        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
+        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0), required=True)),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
         friction=dynamics.number("friction"),

@@ -130,18 +130,22 @@ class XmlNode:
 
     def number(self, attribute: str, default: float = 0.0, infinite: bool = False, required: bool = False) -> float:
         """An attribute as a number; infinity only where it is allowed."""
-        if required and self and not self.text(attribute).strip():
-            self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
-        return self.numbers(attribute, (default,), infinite)[0]
+        return self.numbers(attribute, (default,), infinite, required)[0]
 
     def numbers(
-        self, attribute: str, default: tuple[float, ...] = (0.0, 0.0, 0.0), infinite: bool = False
+        self,
+        attribute: str,
+        default: tuple[float, ...] = (0.0, 0.0, 0.0),
+        infinite: bool = False,
+        required: bool = False,
     ) -> tuple[float, ...]:
         """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid."""
-        text, several = self.text(attribute), len(default) > 1
-        words = text.split()
-        if not words:
+        text, several = "" if self.element is None else self.element.get(attribute), len(default) > 1
+        if not self or text is None:
+            if required and self:
+                self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
             return default
+        words = text.split()
         try:  # only plain notation with a decimal point
             values = tuple(map(float, words)) if "".join(words).isascii() and "_" not in text else None
         except ValueError:

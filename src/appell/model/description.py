@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from appell.checks import require_vector
 from appell.errors import ArgumentError, unknown_name_message
 from appell.files import write_text
 from appell.model import configuration, dh, joint_friction, layouts
@@ -134,7 +135,7 @@ class Description:
 
     def with_gravity(self, gravity: Sequence[float]) -> Self:
         """The same robot under another gravity vector [m/s²]."""
-        return replace(self, gravity_vector=triple(gravity))
+        return replace(self, gravity_vector=triple(require_vector("gravity", gravity, 3)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}  # cached properties are recomputed

@@ -89,7 +89,7 @@ def from_dh(
         [0.5, 0.0, 0.3]
     """
     require_choice("convention", convention, CONVENTIONS)
-    n = np.size(alpha)
+    n = require_real_array("alpha", alpha).size
     rows = [_column(label, values, (n,)) for label, values in (("alpha", alpha), ("a", a), ("d", d), ("theta", theta))]
     letters = "R" * n if joints is None else str(joints).upper()
     if len(letters) != n or not set(letters) <= set(JOINTS):
@@ -123,7 +123,7 @@ def _column(label: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.
 
 def _tensors(inertia: ArrayLike | None, n: int) -> np.ndarray:
     """(n, 3, 3), from that or from (n, 6) with xx, xy, xz, yy, yz, zz."""
-    if inertia is not None and np.ndim(inertia) == 2:
+    if inertia is not None and require_real_array("inertia", inertia).ndim == 2:
         return _column("inertia", inertia, (n, 6))[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(n, 3, 3)
     tensors = _column("inertia", inertia, (n, 3, 3))
     skew = np.abs(tensors - np.swapaxes(tensors, 1, 2)).max(axis=(1, 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import asdict, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import AppellError, ArgumentError
-from appell.files import write_csv, write_npz
+from appell.files import read_npz, write_csv, write_npz
 from appell.robot.simulation_model import LimitViolation
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
@@ -66,16 +65,20 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
 
 def load_fields(path: str | PathLike) -> dict[str, Any]:
     """The fields of the trajectory in an .npz file; documented at `Trajectory.load`."""
+    data = read_npz(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            data = dict(file)
         rest = json.loads(str(data["rest"]), object_pairs_hook=_with_current_keys)
-    except (KeyError, ValueError, zipfile.BadZipFile):
-        raise ArgumentError(f"{path} is not a trajectory that appell wrote.") from None
-    if rest.get("format") != FORMAT or rest.get("version") != VERSION:
-        raise ArgumentError(
-            f"{path} is {rest.get('format')!r} version {rest.get('version')!r}, expected {FORMAT!r} {VERSION}."
-        )
+        found = rest["format"], rest["version"]
+        if found == (FORMAT, VERSION):
+            return _fields(data, rest)
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError):  # what else than a trajectory may lead to
+        raise ArgumentError(f"{path} is not a trajectory that appell wrote, or is damaged.") from None
+    raise ArgumentError(f"{path} is {found[0]!r} version {found[1]!r}, expected {FORMAT!r} {VERSION}.")
+
+
+def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a trajectory from its arrays and the rest."""
+    _require_shapes(data, rest)
     return {
         **{name: data[name] for name in ARRAYS},
         **{name: tuple(rest[name]) for name in NAMES},
@@ -89,6 +92,28 @@ def load_fields(path: str | PathLike) -> dict[str, Any]:
         "status": rest["status"],
         "robot_name": rest["robot_name"],
     }
+
+
+def _require_shapes(data: dict[str, np.ndarray], rest: dict[str, Any]) -> None:
+    """Raise ValueError unless the arrays fit each other and the names."""
+    names = [rest[name] for name in NAMES]
+    if not all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in names):
+        raise ValueError
+    _, nq, nv, actuators = map(len, names)
+    n = len(data["t"])
+    columns = {
+        "t": (),
+        "q": (nq,),
+        "qd": (nv,),
+        "qdd": (nv,),
+        "tau": (actuators,),
+        "saturated": (actuators,),
+        "energy": (),
+    }
+    shapes = {name: (n, *rest) for name, rest in columns.items()} | {"work": (3, n)}
+    kinds = {name: "b" if name == "saturated" else "iuf" for name in shapes}
+    if not n or any(data[name].shape != shapes[name] or data[name].dtype.kind not in kinds[name] for name in shapes):
+        raise ValueError
 
 
 def _with_current_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ inertia included). A zero pivot marks a joint that moves no inertia. Spatial vec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,12 +127,18 @@ def check_moving_links(robot: Description) -> Iterator[Problem]:
     """
     rng = np.random.default_rng(0)
     moving = [joint for joint in robot.joints if KINDS[joint.kind].nv]
-    joint_pivots = pivots(robot, {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving})
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        joint_pivots = pivots(robot, {joint.name: KINDS[joint.kind].random(rng, 0.3, 1.2) for joint in moving})
     own = _own_mass(robot)
     for leader, joints in _groups(robot).items():
         for group in zip(*(joint_pivots[joint.name] for joint, _ in joints), strict=True):
-            value = sum(factor**2 * pivot.value for pivot, (_, factor) in zip(group, joints, strict=True))
-            rounding = sum(factor**2 * pivot.rounding for pivot, (_, factor) in zip(group, joints, strict=True))
+            value = sum(factor * factor * pivot.value for pivot, (_, factor) in zip(group, joints, strict=True))
+            rounding = sum(factor * factor * pivot.rounding for pivot, (_, factor) in zip(group, joints, strict=True))
+            if not math.isfinite(value):
+                what = "the inertia that it moves is no finite number"
+                fix = "Correct masses, lengths and mimic ratios that are far too large."
+                yield Problem.of(leader, "non-finite", what, fix)
+                break
             if value <= rounding:
                 inertia = f"a negative inertia of {value:.3g}" if value < -rounding else "no inertia"
                 what = f"link {leader.child!r} moves with {inertia}: the mass matrix is not positive definite"

@@ -67,7 +67,10 @@ def _plain(kinds: tuple[type, ...], expected: str, value: Any, where: str) -> An
     """A value of one of these types, as the last of them."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise ModelError(f"{where} is {value!r}, expected {expected}.")
-    return kinds[-1](value)
+    try:
+        return kinds[-1](value)
+    except OverflowError:
+        raise ModelError(f"{where} is larger than any float.") from None
 
 
 def _tuple(decode: Decoder, size: int | None, value: Any, where: str) -> tuple:

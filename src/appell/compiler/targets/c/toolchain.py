@@ -105,7 +105,10 @@ def find_compiler() -> Compiler | None:
     """The first compiler there is, or None. `APPELL_NATIVE=0` hides them all; a `$CC` that does not exist is an error."""
     if not native_wanted():
         return None
-    chosen = shlex.split(os.environ.get("CC", ""))
+    try:
+        chosen = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        raise CompileError(f"CC is {os.environ['CC']!r}: {error}. Set it to a C compiler or unset it.") from None
     if chosen and shutil.which(chosen[0]) is None:
         raise CompileError(f"CC is {os.environ['CC']!r}, which is no command here. Set it to a C compiler or unset it.")
     for command in (chosen, ["cc"], ["clang"], zig_command()):
