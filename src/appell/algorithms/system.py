@@ -140,22 +140,10 @@ def tree_sizes(nq: int, nv: int, parameter_entries: int) -> dict[str, int]:
     return {"q": nq, **dict.fromkeys(("qd", "qdd", "tau", "v"), nv), "p": parameter_entries}
 
 
-@dataclass(frozen=True)
-class TreeSystem(System):
-    """A kinematic tree: the algorithms of `appell.algorithms` with their default methods by size."""
+class SystemOnTree(System):
+    """A system whose frames, coordinates and parameters are those of a tree."""
 
     tree: Tree
-    friction: JointFriction | None = None
-    quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
-    kind: ClassVar[str | None] = ""
-
-    @property
-    def recursion(self) -> Tree:
-        return self.tree
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        return tree_sizes(self.tree.nq, self.tree.nv, parameter_count(self.tree))
 
     @property
     def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
@@ -181,6 +169,24 @@ class TreeSystem(System):
     @property
     def free(self) -> tuple[QuasiVelocityJoint, ...]:
         return quasi_velocity_joints(self.tree)
+
+
+@dataclass(frozen=True)
+class TreeSystem(SystemOnTree):
+    """A kinematic tree: the algorithms of `appell.algorithms` with their default methods by size."""
+
+    tree: Tree
+    friction: JointFriction | None = None
+    quantities: ClassVar[Mapping[str, Quantity]] = QUANTITIES
+    kind: ClassVar[str | None] = ""
+
+    @property
+    def recursion(self) -> Tree:
+        return self.tree
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return tree_sizes(self.tree.nq, self.tree.nv, parameter_count(self.tree))
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         return find_for(self.tree, function, method)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from appell.checks import require_choice
 from appell.closed_loop.closures import LoopClosure
 from appell.closed_loop.position_closure import ClosureSolution, continuation, newton_closure
 from appell.closed_loop.singularity import Singularity, singularity_at
 from appell.closed_loop.system import LoopSystem, system_of
 from appell.deprecation import renamed_arguments, renamed_attributes
-from appell.errors import ArgumentError, LoopClosureError, unknown_name_message
+from appell.errors import ArgumentError, LoopClosureError
 from appell.model.description import indexed_names, velocity_indices
 from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
@@ -144,8 +145,7 @@ class ClosedLoopRobot(AnyRobot):
 
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():
-            if name not in self.joint_names:
-                raise ArgumentError(unknown_name_message("joint", name, self.joint_names))
+            require_choice("joint", name, self.joint_names)
             first, count = self.spanning_tree.first_coordinates[name][0], KINDS[self.spanning_tree.joint(name).kind].nq
             array = np.asarray(values, dtype=float)
             array = array[..., None] if count == 1 and array.shape[-1:] != (1,) else array

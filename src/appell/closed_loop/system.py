@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from appell.algebra import Scalar
-from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Algorithm, Quantity
-from appell.algorithms.system import MAIN, System, tree_with_inputs
+from appell.algorithms.system import MAIN, SystemOnTree, tree_with_inputs
 from appell.closed_loop import constraints, dynamics
 from appell.closed_loop.closures import KinematicLoop, loops_of
 from appell.closed_loop.singularity import elimination_order, require_nonsingular
 from appell.model.description import velocity_indices
-from appell.model.parameters import lumped, parameter_count, parameters
-from appell.model.tree import Frame, Tree
+from appell.model.parameters import lumped, parameter_count
+from appell.model.tree import Tree
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
@@ -71,7 +70,7 @@ QUANTITIES = {
 
 
 @dataclass(frozen=True)
-class LoopSystem(System):
+class LoopSystem(SystemOnTree):
     """A tree with loop closures and independent velocities."""
 
     tree: Tree  # with all joints free
@@ -98,39 +97,17 @@ class LoopSystem(System):
         return {**inputs, **letters, "p": parameter_count(self.tree)}
 
     @property
-    def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
-        return self.tree.parameter_bodies
-
-    @property
-    def frames(self) -> Mapping[str, Frame]:
-        return self.tree.frames
-
-    @property
-    def quaternions(self) -> tuple[tuple[str, int], ...]:
-        return self.tree.quaternions
-
-    @property
     def rows(self) -> int:
         """Equations of all closures."""
         return sum(loop.kind.count for loop in self.loops)
 
     @property
     def fingerprint_data(self) -> object:
-        tree = self.tree
-        numbers = (tree.links, tree.gravity, tree.base, tree.nq, tree.nv)
-        return numbers, self.loops, self.independent, self.dependent, self.actuated
-
-    @property
-    def free(self) -> tuple[QuasiVelocityJoint, ...]:
-        return quasi_velocity_joints(self.tree)
+        return super().fingerprint_data, self.loops, self.independent, self.dependent, self.actuated
 
     @property
     def parts(self) -> tuple[str, ...]:
         return tuple(loop.name for loop in self.loops)
-
-    @property
-    def parameters(self) -> Sequence[Scalar]:
-        return parameters(self.tree)
 
     @cached_property
     def lumped(self) -> Tree:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.algorithms.laws import LAWS, Law
+from appell.checks import require_choice
 from appell.compiler.archive import container
 from appell.compiler.archive.encode import lowered_data, operations_data, spec_data
 from appell.compiler.archive.store import FunctionStore
@@ -20,7 +21,7 @@ from appell.compiler.evaluate import Evaluator
 from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.provider import TracedProvider
-from appell.errors import ArgumentError, CompileError, unknown_name_message
+from appell.errors import ArgumentError, CompileError
 from appell.model.joint_friction import JointFriction
 from appell.robot.functions import Dynamics
 from appell.robot.protocol import AnyRobot, delegated
@@ -58,8 +59,7 @@ def robot_data(robot: AnyRobot) -> dict[str, Any]:
 
 def rate_data(dyn: CompiledRobot, law: str) -> dict[str, Any]:
     """The rate of the state under a law, with and without damping and friction of the joints."""
-    if law not in LAWS:
-        raise ArgumentError(unknown_name_message("control law", law, LAWS))
+    require_choice("control law", law, LAWS)
     runtime = dyn.options.parameters == "runtime"
     rates = {name: operations_data(dyn.state_rate(LAWS[law], with_, runtime)[1]()) for name, with_ in FRICTION.items()}
     return {"law": law, **rates}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from appell.checks import require_choice
 from appell.deprecation import renamed_attributes, warn_renamed
-from appell.errors import ArgumentError, unknown_name_message
+from appell.errors import ArgumentError
 from appell.model.joint_friction import joint_friction
 
 if TYPE_CHECKING:
@@ -185,8 +186,8 @@ def as_terms(terms: str | RegressorTerm | Sequence[str | RegressorTerm]) -> tupl
     if isinstance(terms, (str, RegressorTerm)):
         terms = (terms,)
     for term in terms:
-        if not isinstance(term, RegressorTerm) and term not in TERMS:
-            raise ArgumentError(unknown_name_message("term", term, TERMS))
+        if not isinstance(term, RegressorTerm):
+            require_choice("term", term, TERMS)
     return tuple(term if isinstance(term, RegressorTerm) else TERMS[term] for term in terms)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from appell.checks import require_choice
 from appell.deprecation import renamed_attributes
-from appell.errors import ArgumentError, unknown_name_message
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.simulation_model import LimitViolation
 from appell.simulation import files
@@ -115,8 +115,7 @@ class Trajectory:
             The `matplotlib.figure.Figure`.
         """
         for joint in joints or ():
-            if joint not in self.joint_names:
-                raise ArgumentError(unknown_name_message("joint", joint, self.joint_names))
+            require_choice("joint", joint, self.joint_names)
         q_names, qd_names = self.q_names, self.qd_names
         curves = [("q [rad, m]", q_names, self.q), ("qd [rad/s, m/s]", qd_names, self.qd)]
         if self.tau.any():

@@ -84,9 +84,7 @@ def _triangles(
     triangles, colours = [], []
     for number, q in enumerate(configurations):
         poses = subject.poses(q)
-        fade = (
-            MIN_OPACITY + (1.0 - MIN_OPACITY) * (number + 1) / len(configurations) if len(configurations) > 1 else 1.0
-        )
+        fade = MIN_OPACITY + (1.0 - MIN_OPACITY) * (number + 1) / len(configurations)
         fade = 1.0 if number == len(configurations) - 1 else 0.5 * fade
         for shape in subject.shapes:
             if shape.layer not in hidden:

@@ -141,11 +141,7 @@ def platform_motion(system: SphericalSystem, placed: Placements, rates: Platform
 
 
 def leg_moments(
-    system: SphericalSystem,
-    number: int,
-    model: LegModel,
-    leg: LegPlacements,
-    joints: Sequence[tuple[Scalar, Scalar]],
+    system: SphericalSystem, number: int, model: LegModel, leg: LegPlacements, joints: Sequence[tuple[Scalar, Scalar]]
 ) -> list[Scalar]:
     """Moments about the joints of a leg from the inertia of its bodies, by the two passes."""
     motions = leg_motions(system, leg, joints)

@@ -86,8 +86,7 @@ def time_scaling(
         raise ArgumentError("profile 'uniform' has no accelerations to limit. Use 'trapezoidal', 'cubic' or 'quintic'.")
     coefficients, max_speed, max_acceleration = POLYNOMIALS[profile]
     shortest = max(
-        max_speed / speed if speed else 0.0,
-        math.sqrt(max_acceleration / acceleration) if acceleration else 0.0,
+        max_speed / speed if speed else 0.0, math.sqrt(max_acceleration / acceleration) if acceleration else 0.0
     )
     T, degree = shortest if duration is None else duration, len(coefficients) - 1
     if shortest * (1.0 - 1e-12) > T:

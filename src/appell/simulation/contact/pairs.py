@@ -14,8 +14,8 @@ import numpy as np
 
 from appell.algebra import ZERO, Scalar, Vec3
 from appell.algorithms.kinematics import WorldMotion, world_motion
-from appell.checks import require_integer, require_positive
-from appell.errors import ArgumentError, unknown_name_message
+from appell.checks import require_choice, require_integer, require_positive
+from appell.errors import ArgumentError
 from appell.model.tree import BASE, Frame, Tree
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel
@@ -159,8 +159,7 @@ def contact_point_names(robot: Robot, names: Sequence[str] | None) -> tuple[str,
     if names is None:
         return default_contact_points(robot)
     for name in names:
-        if name not in robot.body_names:
-            raise ArgumentError(unknown_name_message("frame", name, robot.body_names))
+        require_choice("frame", name, robot.body_names)
     return tuple(dict.fromkeys(names))
 
 
