@@ -19,8 +19,6 @@ FUNCTIONS = {
     "gravity": ("q",),
     "kinetic_energy": ("q", "v"),
 }
-BALL = """<mujoco><worldbody><body><joint type="ball"/><geom size="0.1" pos="0.2 0 0"/>
-    <body pos="0.4 0 0"><joint axis="0 0 1"/><geom size="0.1"/></body></body></worldbody></mujoco>"""
 GUARD = 16
 GUARD_VALUE = 12345.0
 
@@ -40,8 +38,17 @@ def main(seed: int, calls: int) -> None:
     assert min(counts.values()) > calls // 10
 
 
+def ball_and_hinge():
+    """A robot with a quaternion."""
+    builder = appell.RobotBuilder("ball and hinge")
+    builder.body("upper", 1.0, (0.2, 0.0, 0.0), (0.01, 0.02, 0.03)).body(
+        "lower", 0.5, (0.1, 0.0, 0.0), (0.01, 0.01, 0.01)
+    )
+    return builder.spherical("ball", "base", "upper").revolute("hinge", "upper", "lower", xyz=(0.4, 0.0, 0.0)).build()
+
+
 def compiled_robots() -> list:
-    planar, puma, ball = appell.load("planar2r"), appell.load("puma560"), appell.load(BALL)
+    planar, puma, ball = appell.load("planar2r"), appell.load("puma560"), ball_and_hinge()
     return [
         appell.compile(planar),
         appell.compile(planar, layout="columns", threads=2),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hostile.fuzz_calls import main, misaligned
+from hostile.fuzz_calls import ball_and_hinge, main, misaligned
 
 import appell
 from appell.errors import ArgumentError
@@ -10,8 +10,7 @@ from appell.errors import ArgumentError
 
 @pytest.fixture(scope="module")
 def robots():
-    ball = '<mujoco><worldbody><body><joint type="ball"/><geom size="0.1" pos="0.2 0 0"/></body></worldbody></mujoco>'
-    return [appell.compile(appell.load("planar2r")), appell.compile(appell.load(ball))]
+    return [appell.compile(appell.load("planar2r")), appell.compile(ball_and_hinge())]
 
 
 @pytest.mark.parametrize("check", [np.array([1, 2]), np.zeros(0), None, "no", 1])

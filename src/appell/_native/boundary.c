@@ -5,7 +5,7 @@
              a kernel, plain arrays that need no conversion go straight there; everything else goes to the method, which
              also raises the error when a number is not finite or a quaternion not of unit length.
 
-   A call holds references to all that it uses: while it computes without the interpreter's lock, another thread may bind the
+   A batch holds references to all that it uses: while it runs without the interpreter's lock, another thread may bind the
    Function again. Long batches are computed in portions, with a look at signals in between. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -282,7 +282,7 @@ static PyTypeObject KernelType = {
 
 /* ---- Function --------------------------------------------------------------------------------------------------- */
 
-/* What a Function is bound to. A call holds its references. */
+/* What a Function is bound to. A call that lets other threads run holds its references. */
 typedef struct {
     Kernel *kernel;       /* NULL until there is one */
     PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
@@ -402,7 +402,13 @@ static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const 
     else
         return NULL;
     job.out = PyArray_BYTES((PyArrayObject *)out);
-    const int status = dimensions == 1 ? run_one(&job) : run_batch(&job, n);
+    int status;
+    if (dimensions == 1) status = run_one(&job); /* under the interpreter's lock */
+    else {
+        hold(self);
+        status = run_batch(&job, n);
+        let_go(self);
+    }
     if ((status & ~NOT_FINITE) || (status && check)) {
         Py_DECREF(out);
         return NULL;
@@ -417,9 +423,7 @@ static PyObject *function_call(PyObject *object, PyObject *const *arguments, siz
     const Py_ssize_t state = binding.kernel ? binding.kernel->inputs - (binding.parameters != Py_None) : 0;
     Options options = {Py_None, Py_None, Py_True};
     if (PyVectorcall_NARGS(count) == state && state && (!keywords || read_options(keywords, arguments + state, &options))) {
-        hold(&binding);
         PyObject *result = quick_call(&binding, arguments, &options);
-        let_go(&binding);
         if (result || PyErr_Occurred()) return result;
     }
     return PyObject_Vectorcall(self->general, arguments, count, keywords);
