@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from appell.cli import bench, check, completion, control, demo, export, identify, info, reproduce, simulate, sweep, view
-from appell.cli.common import FAILED, OK, add_json, add_robot
+from appell.cli.common import FAILED, OK, add_commands
 from appell.errors import AppellError
 from appell.version import __version__
 
@@ -44,15 +44,8 @@ def parser() -> argparse.ArgumentParser:
     """All commands and their arguments."""
     top = argparse.ArgumentParser("appell", description="Robot dynamics by the Gibbs-Appell equations.")
     top.add_argument("--version", action="version", version=f"appell {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        own = commands.add_parser(command.name, help=command.help, description=command.help)
-        if command.robot:
-            add_robot(own)
-        command.add_arguments(own)
-        if command.json:
-            add_json(own)
-        own.set_defaults(run=command.run, parser=top)
+    top.set_defaults(parser=top)
+    add_commands(top, "commands", COMMANDS)
     return top
 
 

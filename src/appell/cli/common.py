@@ -34,14 +34,32 @@ class Command:
         run: does the work and returns the exit code, None for success. Heavy imports belong inside it, so that
             `appell --help` is fast.
         robot, json: whether it has the options of `add_robot` (before its own), and of `add_json`.
+        actions: its own commands, instead of arguments and `run`.
     """
 
     name: str
     help: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int | None]
+    add_arguments: Callable[[argparse.ArgumentParser], None] | None = None
+    run: Callable[[argparse.Namespace], int | None] | None = None
     robot: bool = False
     json: bool = True
+    actions: tuple[Command, ...] = ()
+
+
+def add_commands(parser: argparse.ArgumentParser, title: str, commands: Sequence[Command]) -> None:
+    """A parser for each command; the parsed arguments have the function of the chosen one as `run`."""
+    parsers = parser.add_subparsers(title=title, metavar=title.upper().removesuffix("S"), required=True)
+    for command in commands:
+        own = parsers.add_parser(command.name, help=command.help, description=command.help)
+        if command.actions:
+            add_commands(own, "actions", command.actions)
+        if command.robot:
+            add_robot(own)
+        if command.add_arguments:
+            command.add_arguments(own)
+            own.set_defaults(run=command.run)
+            if command.json:
+                add_json(own)
 
 
 # --- options --------------------------------------------------------------------------------------------------------------

@@ -13,9 +13,7 @@ from appell.cli.common import (
     LAWS,
     Command,
     add_dtype,
-    add_json,
     add_renamed_options,
-    add_robot,
     load_robot,
     print_result,
     write_files,
@@ -35,15 +33,6 @@ REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
 """Joint angles of the simulated PUMA at power-on. [rad]"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    add_run(actions.add_parser("run", help="run the open controller on Valera's line"))
-    plant = "start the simulated robot as a process, for `run` or your own controller"
-    add_plant(actions.add_parser("plant", help=plant))
-    add_export(actions.add_parser("export", help="write a controller as a C step function"))
-    add_show(actions.add_parser("show", help="tables and figure of a recorded run, also of one that was killed"))
-
-
 def add_run(parser: argparse.ArgumentParser) -> None:
     add_law(parser)
     add = parser.add_argument
@@ -56,10 +45,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add_fault(parser)
     add("--record", metavar="FILE", help="append every period to a new file as it comes")
     add("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
-    add_json(parser)
     former = {"--virtual": "--virtual-time", "--masses": "--mass-scale", "--late": "--max-lateness"}
     add_renamed_options(parser, former)
-    parser.set_defaults(act=run_controller)
 
 
 def add_plant(parser: argparse.ArgumentParser) -> None:
@@ -71,11 +58,9 @@ def add_plant(parser: argparse.ArgumentParser) -> None:
     add_fault(parser)
     add("--ground-truth", metavar="FILE", help="write the true motion (.npz)")
     add_renamed_options(parser, {"--virtual": "--virtual-time", "--truth": "--ground-truth"})
-    parser.set_defaults(act=run_plant)
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
     add_law(parser)
     units = "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
     parser.epilog = units
@@ -84,16 +69,12 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
     parser.add_argument("--prefix", help="prefix of all names and files (default: names of the robot and the law)")
     parser.add_argument("--force", action="store_true", help="replace files that were not generated")
-    add_json(parser)
     add_renamed_options(parser, {"--limit": "--effort-limit"})
-    parser.set_defaults(act=run_export)
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="record of `appell control run --record`")
     parser.add_argument("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
-    add_json(parser)
-    parser.set_defaults(act=show_record)
 
 
 def add_law(parser: argparse.ArgumentParser) -> None:
@@ -106,10 +87,6 @@ def add_law(parser: argparse.ArgumentParser) -> None:
 def add_fault(parser: argparse.ArgumentParser) -> None:
     faults = "fault to inject: overheat:2@1.5, encoder:3@4, die@2, hang@2"
     parser.add_argument("--fault", action="append", default=[], help=faults)
-
-
-def run(arguments: argparse.Namespace) -> int | None:
-    return arguments.act(arguments)
 
 
 def run_controller(arguments: argparse.Namespace) -> int | None:
@@ -214,6 +191,16 @@ class Display:
         self.drawn = len(lines)
 
 
-COMMAND = Command(
-    "control", "run controllers against a simulated robot, or export them as C", add_arguments, run, json=False
+ACTIONS = (
+    Command("run", "run the open controller on Valera's line", add_run, run_controller),
+    Command(
+        "plant",
+        "start the simulated robot as a process, for `run` or your own controller",
+        add_plant,
+        run_plant,
+        json=False,
+    ),
+    Command("export", "write a controller as a C step function", add_export, run_export, robot=True),
+    Command("show", "tables and figure of a recorded run, also of one that was killed", add_show, show_record),
 )
+COMMAND = Command("control", "run controllers against a simulated robot, or export them as C", actions=ACTIONS)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from appell.arrays import as_batch, require_unit_quaternions
 from appell.checks import require_vector
 from appell.errors import ArgumentError, unknown_name_message
 from appell.files import write_text
-from appell.model import configuration, dh, joint_friction, layouts
+from appell.model import dh, joint_friction, layouts
 from appell.model.body import Body
 from appell.model.check import require_tree
 from appell.model.joint import Joint
-from appell.model.joints import KINDS
+from appell.model.joints import KINDS, JointModel
 from appell.model.parameters import rotors
 from appell.model.pose import Triple, triple
 from appell.model.tree import Tree
@@ -33,7 +37,7 @@ State = tuple[tuple[float, ...], tuple[float, ...]]
 class Description:
     """A tree of bodies and joints as frozen data; `appell.Robot` adds the functions of the equations of motion.
 
-    Methods that need only the description are written, and documented, in modules of their own.
+    Conversions from and to other formats are written, and documented, in modules of their own.
 
     Attributes:
         bodies, joints: in the order of the description file.
@@ -147,10 +151,61 @@ class Description:
 
     # --- configurations and states ------------------------------------------------------------------------------------
 
-    neutral_configuration = configuration.neutral_configuration
-    random_configuration = configuration.random_configuration
-    integrate = configuration.integrate
-    difference = configuration.difference
+    def neutral_configuration(self) -> np.ndarray:
+        """The configuration of the description: zeros, and identity quaternions. (nq,)"""
+        return _joined([KINDS[joint.kind].neutral() for joint in self.moving_joints])
+
+    def random_configuration(self, seed: int | np.random.Generator = 0) -> np.ndarray:
+        """A configuration drawn uniformly within the joint limits (unlimited angles from [-π, π]). (nq,)
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").random_configuration(seed=1).shape
+            (6,)
+        """
+        rng = np.random.default_rng(seed)
+        return _joined([
+            KINDS[joint.kind].random(rng, joint.limits.lower, joint.limits.upper) for joint in self.moving_joints
+        ])  # fmt: skip
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> np.ndarray:
+        """The configuration q ⊕ dv, reached from q with the constant velocity dv after one second. (..., nq)
+
+        For floating, planar and spherical joints this is not a sum: dv are quasi-velocities (`docs/conventions.md`), and
+        quaternions stay of unit length.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.integrate([0.0] * 6, [0.1] * 6).tolist()
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        """
+        (start, velocity), batch_shape = as_batch((("q", self.nq), ("dv", self.nv)), (q, dv))
+        require_unit_quaternions("q", start, batch_shape, self.tree.quaternions)
+        ends = [kind.integrate(start[:, i], velocity[:, k]) for kind, i, k in self._slices()]
+        return _joined(ends, len(start)).reshape(*batch_shape, self.nq)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
+        """The constant velocity from q0 to q1 in one second: integrate(q0, difference(q0, q1)) = q1. (..., nv)
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.difference([0.0] * 6, [0.1] * 6).tolist()
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+        """
+        (start, end), batch_shape = as_batch((("q0", self.nq), ("q1", self.nq)), (q0, q1))
+        for name, array in (("q0", start), ("q1", end)):
+            require_unit_quaternions(name, array, batch_shape, self.tree.quaternions)
+        steps = [kind.difference(start[:, i], end[:, i]) for kind, i, _ in self._slices()]
+        return _joined(steps, len(start)).reshape(*batch_shape, self.nv)
+
+    def _slices(self) -> Iterator[tuple[JointModel, slice, slice]]:
+        """Each moving joint's model, and its entries in q and in qd."""
+        for joint in self.moving_joints:
+            kind, (q, v) = KINDS[joint.kind], self.first_coordinates[joint.name]
+            yield kind, slice(q, q + kind.nq), slice(v, v + kind.nv)
+
     to_mujoco, from_mujoco = layouts.to_mujoco, layouts.from_mujoco
     to_drake, from_drake = layouts.to_drake, layouts.from_drake
     passive_forces = joint_friction.passive_forces
@@ -187,3 +242,7 @@ def velocity_indices(robot: Description, joints: Sequence[str]) -> list[int]:
             raise ArgumentError(unknown_name_message("joint", name, robot.joint_names))
         indices += own
     return indices
+
+
+def _joined(parts: list[np.ndarray], count: int | None = None) -> np.ndarray:
+    return np.concatenate(parts, axis=-1) if parts else np.zeros(0 if count is None else (count, 0))
