@@ -26,6 +26,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ import appell
 from appell.compiler.archive import container
 from appell.errors import AppellError
 from appell.identification.recording import read_recording
+from appell.loading.loops import from_file
 from appell.sweeps import read_states
 
 MOST_SECONDS, MOST_BYTES = 5, 2**30
@@ -309,6 +311,18 @@ def read_description(path: Path) -> object:
     return checked(robot) if isinstance(robot, appell.Robot) else robot.nv
 
 
+@lru_cache(maxsize=1)
+def four_bar() -> str:
+    """A four-bar linkage as an open tree."""
+    return appell.load("four_bar").spanning_tree.to_urdf()
+
+
+def read_loops(path: Path) -> object:
+    """Closures, and of every tenth file the robot."""
+    found = from_file(path)
+    return appell.load(four_bar(), loops=path) if len(path.read_bytes()) % 10 == 0 else found
+
+
 def read_saved(path: Path) -> object:
     """A saved robot, and every function of it once, interpreted."""
     loaded = appell.load_compiled(path)
@@ -326,11 +340,11 @@ def read_motion(path: Path) -> object:
     return motion.balance
 
 
+@lru_cache(maxsize=1)
 def readers() -> dict[str, Reader]:
     """All of them."""
     folder = Path(tempfile.mkdtemp())
     robot = appell.load("planar2r")
-    four_bar = appell.load("four_bar").spanning_tree
     contents = []
     for each, functions in ((robot, ["mass_matrix", "gravity"]), (appell.load("four_bar"), ["mass_matrix"])):
         appell.compile(each).save(folder / "robot.appell", functions=functions)
@@ -350,13 +364,11 @@ def readers() -> dict[str, Reader]:
     table = (header + "\n".join(",".join(f"{x:.3g}" for x in row) for row in rows[:8])).encode()
     numbers = "\n".join(",".join(f"{x:.3g}" for x in row) for row in np.column_stack(list(states.values()))).encode()
     dictionary = robot.to_dict()
-    urdf = [URDF, URDF, four_bar.to_urdf().encode()]
+    urdf = [URDF, URDF, four_bar().encode()]
     return {
         "urdf": Reader(".urdf", lambda r: mutated(r, r.choice(urdf)), read_description),
         "mjcf": Reader(".xml", lambda r: mutated(r, MJCF), read_description),
-        "loops": Reader(
-            ".yaml", lambda r: mutated(r, LOOPS), lambda path: appell.load(four_bar_file(folder), loops=path)
-        ),
+        "loops": Reader(".yaml", lambda r: mutated(r, LOOPS), read_loops),
         "dh": Reader(".json", table_of, read_table),
         "dictionary": Reader(".json", lambda r: mutated_json(r, dictionary), read_dictionary),
         "states csv": Reader(".csv", lambda r: mutated(r, numbers), lambda path: read_states(robot, path)),
@@ -369,14 +381,6 @@ def readers() -> dict[str, Reader]:
         "trajectory npz": Reader(".npz", archive(motion), read_motion),
         "saved robot": Reader(".appell", saved_robot(contents), read_saved),
     }
-
-
-def four_bar_file(folder: Path) -> Path:
-    """A four-bar linkage as an open tree."""
-    path = folder / "four_bar.urdf"
-    if not path.exists():
-        appell.load("four_bar").spanning_tree.to_urdf(path)
-    return path
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------------
@@ -392,7 +396,10 @@ def failure_of(error: BaseException) -> str:
 def work(first: int, count: int, chosen: str | None, folder: Path) -> None:
     """Read inputs one after the other, writing the number of each before it is read; print what failed."""
     warnings.simplefilter("ignore")
+    sys.path[:] = map(os.path.abspath, sys.path)
+    os.chdir(folder)  # where MuJoCo writes a log
     known = {name: reader for name, reader in readers().items() if chosen in (None, name)}
+    appell.load(MJCF.decode())  # what is imported when it is needed
     size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (size + MOST_BYTES, -1))
     position = os.open(folder / "position", os.O_WRONLY | os.O_CREAT)

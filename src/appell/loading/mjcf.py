@@ -79,11 +79,12 @@ def _mujoco() -> ModuleType:
 
 
 def _require_finite(model: Any, source: Source) -> None:
-    """Raise for numbers of bodies and joints that are not finite, such as those of included files."""
+    """Raise for numbers of bodies and joints that are not finite, as included files may have them, and for overflow."""
     for kind, fields in FINITE.items():
         for field in fields:
-            if not np.isfinite(getattr(model, f"{kind}_{field}")).all():
-                raise xml_error(source.label, 0, f"{field} of a {kind} is not finite", "Correct the description.")
+            array = getattr(model, f"{kind}_{field}")
+            if not np.isfinite(array).all() or (field.endswith("quat") and not array.any(axis=-1).all()):
+                raise xml_error(source.label, 0, f"{field} of a {kind} is not finite, or 0", "Correct the description.")
 
 
 class _Names:
