@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import appell
+from appell import _native
 from appell.algorithms.function_spec import FunctionSpec
 from appell.rollouts import native
 from appell.rollouts.native import step_portions
@@ -48,8 +49,11 @@ def interrupt_latency(call) -> float:
 
 
 @needs_alarm
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_batch_is_interrupted(compiler, threads):
+@pytest.mark.filterwarnings("ignore:appell was installed without its C extension")
+@pytest.mark.parametrize(("threads", "extension"), [(1, True), (2, True), (1, False)])
+def test_a_batch_is_interrupted(compiler, monkeypatch, threads, extension):
+    if not extension:
+        monkeypatch.setattr(_native, "Kernel", None)
     dyn = appell.compile(appell.load("planar2r"), threads=threads)
     kernel, states = dyn.functions.kernel(FunctionSpec("inverse_dynamics")).kernel, 2_000_000_000
     inputs = tuple(np.broadcast_to(np.full(2, 0.1), (states, 2)) for _ in range(3))

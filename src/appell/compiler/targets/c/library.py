@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PORTION = 500_000
 """Operations times states that are worth waking a thread for, about 20 microseconds of work."""
+MOST_STATES = 1 << 15
+"""States of one call through ctypes: signals are handled between calls."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,10 @@ class CtypesKernel:
         self.work, self.item = work, np.dtype(dtype).itemsize
 
     def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> bool:
+        if out.ndim == 2 and len(out) > MOST_STATES:
+            parts = (slice(k, k + MOST_STATES) for k in range(0, len(out), MOST_STATES))
+            finite = [self.run(tuple(array[part] for array in inputs), out[part]) for part in parts]
+            return all(finite)
         scratch = ctypes.create_string_buffer(self.work + 64)
         work = ctypes.c_void_p(-(-ctypes.addressof(scratch) // 64) * 64)
         pointers = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
