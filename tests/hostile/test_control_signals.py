@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,20 @@ def test_the_end_of_the_program_ends_a_run_in_a_daemon_thread(runs):
     assert len(codes) > 3
     assert codes[-1] == [2048] * 6
     assert others == [["end", 0]]
+
+
+def test_ctrl_c_in_a_terminal_stops_the_controller_and_leaves_the_plant_to_it(tmp_path):
+    """A terminal sends SIGINT to all processes of a group; the plant then reports to its controller that it is at zero."""
+    record = tmp_path / "run.record"
+    command = [sys.executable, "-m", "appell", "control", "run", "--rate", "50", "--max-lateness", "1e5", "--json"]
+    with subprocess.Popen(
+        [*command, "--record", record], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        end = time.monotonic() + 60.0
+        while (not record.exists() or record.stat().st_size < 3000) and time.monotonic() < end:
+            time.sleep(0.02)
+        os.killpg(run.pid, signal.SIGINT)
+        result = json.loads(run.communicate(timeout=60)[0])
+    assert result["stop"]["reason"] == "interrupted"
+    assert result["shutdown"] == {"zero": True, "attempts": 1, "detail": ""}
+    assert run.returncode == 1

@@ -129,7 +129,8 @@ class SimulatedCard:
             options += ["--start=" + ",".join(str(float(x)) for x in start)] if len(start) else []
             options += [f"--ground-truth={ground_truth}"] if ground_truth else []
             command = [sys.executable, "-m", "appell", "control", "plant", *options]
-            self.plant = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            # In a session of its own: Ctrl-C in a terminal is for the controller.
+            self.plant = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
         try:
             self.connection = socket.create_connection(
                 ("127.0.0.1", port or self.next_message()["port"]), timeout=START_TIMEOUT
