@@ -39,6 +39,17 @@ def as_integer(value: Any) -> int | None:
     return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else None
 
 
+def is_text(value: Any) -> bool:
+    """Whether a value is text that UTF-8 can hold: without halves of surrogate pairs.
+
+    Example:
+        >>> from appell.checks import is_text
+        >>> is_text("elbow"), is_text("\\ud800"), is_text(3)
+        (True, False, False)
+    """
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def require_positive(name: str, value: Any, unit: str = "", *, infinite: bool = False, note: str = "") -> float:
     """A number above zero; infinity only where it is allowed.
 

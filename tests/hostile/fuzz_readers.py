@@ -3,8 +3,8 @@
     python tests/hostile/fuzz_readers.py --count 10000 [--first 0] [--reader urdf] [--corpus DIR]
 
 Input number i is the same in every run. Readers may succeed or raise an `AppellError`; other exceptions, crashes, more than
-5 s and more than 1 GB are failures. Prints a line of JSON; inputs that failed are kept in the corpus folder, one for each kind
-of failure.
+5 s of the processor and more than 1 GB are failures. Prints the counts as JSON; inputs that failed are kept in the corpus
+folder, one for each kind of failure.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -409,8 +410,9 @@ def work(first: int, count: int, chosen: str | None, folder: Path) -> None:
         reader = known[name]
         path = folder / f"input{reader.suffix}"
         path.write_bytes(reader.make(Random(f"{name} {number}")))
-        os.pwrite(position, f"{number} {path.name}".ljust(60).encode(), 0)
-        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
+        os.pwrite(position, f"{number} {name}".ljust(60).encode(), 0)
+        faulthandler.dump_traceback_later(20 * MOST_SECONDS, exit=True)  # the machine may be busy
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)  # of the processor: ends the process
         try:
             reader.read(path)
             outcomes[name, "accepted"] += 1
@@ -423,6 +425,7 @@ def work(first: int, count: int, chosen: str | None, folder: Path) -> None:
             )
             sys.stdout.flush()
     faulthandler.cancel_dump_traceback_later()
+    signal.setitimer(signal.ITIMER_PROF, 0)
     print(json.dumps({"outcomes": {f"{name}, {what}": n for (name, what), n in outcomes.items()}}))
 
 
@@ -437,10 +440,10 @@ def run(first: int, count: int, chosen: str | None, corpus: Path | None) -> dict
             found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
             first += portion
             if done.returncode:
-                number, name = Path(folder, "position").read_text().split()
+                number, name = Path(folder, "position").read_text().strip().split(maxsplit=1)
                 last_lines = " | ".join(done.stderr.strip().splitlines()[-3:])[-300:]
-                found.append({"failure": f"process ended with {done.returncode}: {last_lines}", "number": int(number)})
-                found[-1]["input"] = Path(folder, name)
+                failure = f"process ended with {done.returncode}: {last_lines}"
+                found.append({"failure": failure, "number": int(number), "reader": name})
                 first = int(number) + 1
             for each in found:
                 if "outcomes" in each:
@@ -458,10 +461,6 @@ def run(first: int, count: int, chosen: str | None, corpus: Path | None) -> dict
 def keep(failure: dict, corpus: Path) -> None:
     """The input of a failure as a file of the corpus: its reader and number say how it is made again."""
     corpus.mkdir(parents=True, exist_ok=True)
-    if "input" in failure:
-        data = failure["input"].read_bytes()
-        (corpus / f"{failure['number']}{''.join(failure['input'].suffixes)}").write_bytes(data)
-        return
     reader = readers()[failure["reader"]]
     data = reader.make(Random(f"{failure['reader']} {failure['number']}"))
     (corpus / f"{failure['reader'].replace(' ', '_')}_{failure['number']}{reader.suffix}").write_bytes(data)

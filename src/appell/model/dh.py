@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.algebra import Angle
-from appell.checks import require_choice, require_finite, require_real_array
+from appell.checks import is_text, require_choice, require_finite, require_real_array
 from appell.errors import ArgumentError
 from appell.model.body import Body, inertia_entries
 from appell.model.check import inspect, raise_or_warn
@@ -94,9 +94,13 @@ def from_dh(
     letters = "R" * n if joints is None else str(joints).upper()
     if len(letters) != n or not set(letters) <= set(JOINTS):
         raise ArgumentError(f"joints is {joints!r}, expected {n} letters R (revolute) or P (prismatic).")
-    joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else [str(label) for label in names]
-    if len(joint_names) != n:
-        raise ArgumentError(f"names has {len(joint_names)} entries, expected {n}, one per row of the table.")
+    joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else names
+    if (
+        not isinstance(joint_names, (list, tuple))
+        or len(joint_names) != n
+        or not all(map(is_text, (*joint_names, name)))
+    ):
+        raise ArgumentError(f"name is {name!r} and names is {names!r}, expected text, and {n} names of joints.")
     masses, centers = _column("mass", mass, (n,)), _column("com", com, (n, 3))
     tensors = _tensors(inertia, n)
     bodies, links = [Body("base")], []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.checks import is_text
 from appell.errors import AppellError, ArgumentError
 from appell.files import read_npz, write_csv, write_npz
 from appell.robot.simulation_model import LimitViolation
@@ -97,7 +98,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
 def _require_shapes(data: dict[str, np.ndarray], rest: dict[str, Any]) -> None:
     """Raise ValueError unless the arrays fit each other and the names."""
     names = [rest[name] for name in NAMES]
-    if not all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in names):
+    if not all(isinstance(each, list) and all(map(is_text, each)) for each in names):
         raise ValueError
     _, nq, nv, actuators = map(len, names)
     n = len(data["t"])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from appell.checks import is_text
 from appell.compiler.emit import hoisted_angles
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, Operation, OperationList
@@ -58,7 +59,7 @@ def number(value: Any, what: str) -> float:
 
 
 def text(value: Any, what: str) -> str:
-    require(isinstance(value, str) and len(value) <= 10_000, f"{what} is no text of sensible length")
+    require(is_text(value) and len(value) <= 10_000, f"{what} is no text of sensible length")
     return value
 
 

@@ -11,6 +11,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from appell.checks import is_text
 from appell.errors import ModelError, unknown_name_message
 from appell.model.body import Body, Visual
 from appell.model.joint import Joint, Limits, Mimic
@@ -65,7 +66,11 @@ Decoder = Callable[[Any, str], Any]
 
 def _plain(kinds: tuple[type, ...], expected: str, value: Any, where: str) -> Any:
     """A value of one of these types, as the last of them."""
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+    if (
+        not isinstance(value, kinds)
+        or (isinstance(value, bool) and bool not in kinds)
+        or (str in kinds and not is_text(value))
+    ):
         raise ModelError(f"{where} is {value!r}, expected {expected}.")
     try:
         return kinds[-1](value)
