@@ -21,8 +21,8 @@ enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
 enum { MOST_ENTRIES = 1 << 30 }; /* of a result of one state */
 enum { FIRST_GRAINS = 256 }; /* of a batch before the first look at signals: some milliseconds */
-#define SHORT_PORTION 0.01 /* seconds between looks at signals, at least and at most */
-#define LONG_PORTION 0.04
+#define SHORT_PORTION 0.02 /* seconds between looks at signals, at least and at most */
+#define LONG_PORTION 0.05
 #define UNIT 2e-6 /* how far the square of a quaternion's length may be from 1: twice UNIT of appell/compiler/arrays.py */
 
 typedef int (*one_function)(const void *const *in, void *out, void *work);
@@ -134,6 +134,8 @@ static double seconds(void)
     return timespec_get(&now, TIME_UTC) ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec : 0.0;
 }
 
+static unsigned long main_thread; /* the one that handles signals */
+
 /* Small batches run at once; others let Python go on and are split over threads. An error is set where INTERRUPTED. */
 static int run_batch(const Job *job, ptrdiff_t n)
 {
@@ -141,6 +143,7 @@ static int run_batch(const Job *job, ptrdiff_t n)
     if (n <= kernel->grain) return run_states(job, 0, n, kernel->scratch);
     const int threads = kernel->threads > 0 ? kernel->threads : appell_cores();
     ptrdiff_t portion = (kernel->grain * FIRST_GRAINS / 64 + 1) * 64 * threads, done = 0;
+    if (PyThread_get_thread_ident() != main_thread) portion = n;
     int status = 0;
     for (;;) {
         const ptrdiff_t count = n - done < portion ? n - done : portion;
@@ -150,7 +153,7 @@ static int run_batch(const Job *job, ptrdiff_t n)
         status |= run_portion(&rest, count, threads);
         const double taken = seconds() - start;
         if (taken < SHORT_PORTION && portion < n) portion *= 2;
-        if (taken > LONG_PORTION && portion > 64) portion = portion / 128 * 64;
+        if (taken > LONG_PORTION && portion > 64 && portion < n) portion = portion / 128 * 64;
         Py_END_ALLOW_THREADS
         done += count;
         if (done == n) return status;
@@ -539,6 +542,18 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int find_main_thread(void)
+{
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *thread = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+    PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;
+    if (ident) main_thread = PyLong_AsUnsignedLong(ident);
+    Py_XDECREF(ident);
+    Py_XDECREF(thread);
+    Py_XDECREF(threading);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static int prepare(PyObject *module)
 {
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -546,7 +561,7 @@ static int prepare(PyObject *module)
             "appell runs in the main interpreter alone, as NumPy does. Use processes (multiprocessing) or threads.");
         return -1;
     }
-    if (PyArray_ImportNumPyAPI() < 0) return -1;
+    if (PyArray_ImportNumPyAPI() < 0 || find_main_thread() < 0) return -1;
     name_of_parameters = PyUnicode_InternFromString("parameters");
     name_of_out = PyUnicode_InternFromString("out");
     name_of_check = PyUnicode_InternFromString("check");

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PORTION = 500_000
 """Operations times states that are worth waking a thread for, about 20 microseconds of work."""
+MOST_THREADS = 1024
+"""Threads that a batch is split over at most, whatever the caller allows."""
 MOST_STATES = 1 << 15
 """States of one call through ctypes: signals are handled between calls."""
 
@@ -54,8 +56,9 @@ class Library:
             warn_ctypes_fallback()
             return CtypesKernel(self.handle, self.work, dtype)
         sizes, grain = tuple(size for _, size in signature.inputs), PORTION // max(self.cost * times, 1)
+        most = min(threads or 0, MOST_THREADS)
         return native.Kernel(
-            self.handle, self.one, self.batch, self.work, sizes, signature.shape, dtype == "float32", threads or 0, grain
+            self.handle, self.one, self.batch, self.work, sizes, signature.shape, dtype == "float32", most, grain
         )  # fmt: skip
 
 
