@@ -95,12 +95,10 @@ def from_dh(
     if len(letters) != n or not set(letters) <= set(JOINTS):
         raise ArgumentError(f"joints is {joints!r}, expected {n} letters R (revolute) or P (prismatic).")
     joint_names = [f"joint{i}" for i in range(1, n + 1)] if names is None else names
-    if (
-        not isinstance(joint_names, (list, tuple))
-        or len(joint_names) != n
-        or not all(map(is_text, (*joint_names, name)))
-    ):
-        raise ArgumentError(f"name is {name!r} and names is {names!r}, expected text, and {n} names of joints.")
+    if not isinstance(joint_names, (list, tuple)) or not all(map(is_text, (*joint_names, name))):
+        raise ArgumentError(f"name is {name!r} and names is {names!r}, expected text and a list of text.")
+    if len(joint_names) != n:
+        raise ArgumentError(f"names has {len(joint_names)} entries, expected {n}, one per row of the table.")
     masses, centers = _column("mass", mass, (n,)), _column("com", com, (n, 3))
     tensors = _tensors(inertia, n)
     bodies, links = [Body("base")], []
