@@ -24,6 +24,14 @@ ERRORS = (
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Ctrl-C as at a terminal, also where the tests run in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def due(error):
     """A function that raises."""
 
@@ -128,8 +136,8 @@ FAULTS = {
     "late": clock_is(lambda: 0.1),
     "late by NaN": clock_is(lambda: float("nan")),
     "clock fails": clock_is(due(OSError)),
-    "SIGTERM handler": callback(lambda: os.kill(os.getpid(), signal.SIGTERM)),
-    "Ctrl-C": callback(lambda: os.kill(os.getpid(), signal.SIGINT)),
+    "SIGTERM handler": callback(lambda: signal.raise_signal(signal.SIGTERM)),
+    "Ctrl-C": callback(lambda: signal.raise_signal(signal.SIGINT)),
     "interrupt_main": callback(_thread.interrupt_main),
 }
 FOLLOW_FAULTS = {
@@ -264,7 +272,7 @@ def test_ctrl_c_during_the_last_calls_waits_for_them(call):
     def interrupt(*commands):
         if commands in ((), (Commands.zero(6),)):
             for _ in range(10):
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
                 time.sleep(0.001)
 
     setattr(card, call, interrupt)
@@ -285,13 +293,13 @@ def test_handlers_of_the_program_are_called_and_come_back():
 
     def send(cycle):
         if cycle.time > 0.0095:
-            os.kill(os.getpid(), signal.SIGTERM if cycle.time > 0.0195 else signal.SIGUSR1)
+            signal.raise_signal(signal.SIGTERM if cycle.time > 0.0195 else signal.SIGUSR1)
 
     try:
         run = driven(card, callback=send)
         assert run.stop == ("interrupted", "stopped by SIGTERM.", pytest.approx(0.02))
         assert seen == [(signal.SIGUSR1, False)] * 10 + [(signal.SIGTERM, True)]
-        os.kill(os.getpid(), signal.SIGUSR1)
+        signal.raise_signal(signal.SIGUSR1)
         assert seen[-1] == (signal.SIGUSR1, True)
     finally:
         for number, handler in before.items():
@@ -304,7 +312,7 @@ def test_a_callback_that_catches_everything_does_not_catch_the_stop():
     def greedy(cycle):
         try:
             if cycle.time > 0.0195:
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.raise_signal(signal.SIGINT)
                 time.sleep(0.1)
         except BaseException:
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -26,6 +27,10 @@ sys.path.insert(0, {tests!r})
 from helpers.control_rigs import StillCard, driven, short_task
 from appell.control import RealClock, SafetyLimits
 
+for number in {{*map(int, signal.valid_signals())}} - {{signal.SIGKILL, signal.SIGSTOP}}:
+    if signal.getsignal(number) == signal.SIG_IGN:  # where the tests run in the background
+        signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 controller = short_task(period={period})
 controller.native_step
 print("ready", flush=True)
@@ -128,9 +133,11 @@ def test_ctrl_c_in_a_terminal_stops_the_controller_and_leaves_the_plant_to_it(tm
     """A terminal sends SIGINT to all processes of a group; the plant then reports to its controller that it is at zero."""
     record = tmp_path / "run.record"
     command = [sys.executable, "-m", "appell", "control", "run", "--rate", "50", "--max-lateness", "1e5", "--json"]
-    with subprocess.Popen(
-        [*command, "--record", record], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as run:
+    options = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    heard = functools.partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # also where the tests run in the background
+    with subprocess.Popen([*command, "--record", record], preexec_fn=heard, **options) as run:
         end = time.monotonic() + 60.0
         while (not record.exists() or record.stat().st_size < 3000) and time.monotonic() < end:
             time.sleep(0.02)

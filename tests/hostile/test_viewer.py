@@ -163,6 +163,25 @@ def test_a_version_of_viser_that_cannot_be_guarded_is_not_used(monkeypatch):
     assert Unguarded.stopped
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7"])
+def test_a_host_with_many_names_needs_token_and_origin(host):
+    """Its names are not known; the page of a foreign name has a foreign origin, and no token."""
+    from websockets.datastructures import Headers
+
+    from appell.view.guard import allowed_path
+
+    def path(path: str, **headers: str) -> str | None:
+        return allowed_path(path, Headers(**headers), "secret", host, 8080)
+
+    assert path("/secret/a?b", Host="robot.lan:8080") == "/a?b"
+    assert path("/secret", Host="robot.lan:8080", Origin="http://robot.lan:8080", Upgrade="websocket") == "/"
+    assert path("/secret", Host="robot.lan:8080", Origin="http://evil.example", Upgrade="websocket") is None
+    assert path("/secret", Host="robot.lan:8080", Upgrade="websocket") is None
+    assert path("/secret") is None
+    assert path("/other", Host="robot.lan:8080") is None
+    assert path("secret", Host="robot.lan:8080") is None
+
+
 IMAGE = "<img src=x onerror=window.pwned=1>"
 MARKDOWN = "![x](http://127.0.0.1:9/leak.png) [y](javascript:window.pwned=1) <script>window.pwned=1</script>"
 
