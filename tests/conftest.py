@@ -1,9 +1,10 @@
 """Settings and fixtures of all tests."""
 
+import shutil
+
 import pytest
 from hypothesis import settings
 
-from appell.compiler.targets.c import toolchain
 
 settings.register_profile("library", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("library")
@@ -20,7 +21,8 @@ def own_cache(tmp_path_factory):
 
 @pytest.fixture
 def compiler():
-    found = toolchain.find_compiler()
+    """The command of a C compiler, for what is exported as C."""
+    found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
         pytest.skip("no C compiler on this machine")
     return found

@@ -14,7 +14,6 @@ import base64
 import datetime
 import platform
 import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from appell.compiler.targets.c.toolchain import find_compiler
 from appell.errors import ArgumentError
 from appell.files import write_text
 from appell.plotting import plain_names
@@ -37,23 +35,21 @@ PRINTED = "printed"
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 RESOLUTION = 150
 """Pixels per inch of figures on a page."""
-PACKAGES = ("numpy", "scipy", "casadi", "lxml", "matplotlib", "sympy", "mujoco", "pin", "viser")
+PACKAGES = ("numpy", "scipy", "casadi", "llvmlite", "lxml", "matplotlib", "sympy", "mujoco", "pin", "viser")
 
 
 def versions() -> dict[str, str]:
-    """Date, versions of this library, Python and the packages that are installed, compiler and processor.
+    """Date, versions of this library, Python and the packages that are installed, and the processor.
 
     Example:
         >>> sorted(versions())[:2]
         ['Python', 'appell']
     """
-    compiler = find_compiler()
     return {
         "appell": __version__,
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "Python": platform.python_version(),
         **{name: installed for name in PACKAGES if (installed := package_version(name))},
-        "compiler": compiler_version(compiler.command) if compiler else "none",
         "processor": processor(),
         "system": f"{platform.system()} {platform.machine()}",
     }
@@ -67,15 +63,6 @@ def processor() -> str:
         return platform.processor() or platform.machine()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
-
-
-def compiler_version(command: tuple[str, ...]) -> str:
-    """First line of the output of `--version`."""
-    try:
-        output = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=30).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return command[0]
-    return output.splitlines()[0] if output else command[0]
 
 
 def package_version(name: str) -> str | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 try:
-    from appell._native.boundary import Function, Kernel, bind, cpu_features
+    from appell._native.boundary import Function, Kernel, bind
 except ImportError:
-    Kernel = Function = bind = cpu_features = None
+    Kernel = Function = bind = None
 
-__all__ = ["Function", "Kernel", "bind", "cpu_features"]
+__all__ = ["Function", "Kernel", "bind"]

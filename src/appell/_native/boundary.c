@@ -1,6 +1,7 @@
 /* The call boundary: from NumPy arrays to compiled kernels and back, at little cost.
 
-   Kernel    the addresses of one compiled kernel (appell/compiler/simd.py says what they compute) with its sizes.
+   Kernel    the addresses of one compiled kernel (appell/compiler/targets/llvm/kernel.py says what they compute) with its
+             sizes. One of its two functions may be missing: then the general function answers.
    Function  stands before a Python method with the arguments (*state, parameters=, out=, check=, ...). Once it is bound to
              a kernel, plain arrays that need no conversion go straight there; everything else goes to the method, which
              also raises the error when a number is not finite or a quaternion not of unit length.
@@ -194,7 +195,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     if (!self) return NULL;
     self->one = (one_function)PyLong_AsVoidPtr(one);
     self->batch = PyErr_Occurred() ? NULL : (batch_function)PyLong_AsVoidPtr(batch);
-    if (!self->one || !self->batch) {
+    if (PyErr_Occurred() || (!self->one && !self->batch)) {
         Py_DECREF(self);
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a function of the kernel has no address");
     }
@@ -260,6 +261,7 @@ static PyObject *kernel_run(Kernel *self, PyObject *const *arguments, Py_ssize_t
         if (k < self->inputs) job.in[k] = PyArray_BYTES(array);
     }
     if (!good) return PyErr_Format(PyExc_ValueError, "arrays do not have the shapes and types of this kernel");
+    if (dimensions == 1 ? !self->one : !self->batch) return PyErr_Format(PyExc_ValueError, "this half was not compiled");
     const int status = dimensions == 1 ? run_one(&job) : run_batch(&job, n);
     if (status & INTERRUPTED) return NULL;
     if (status & NO_MEMORY) return PyErr_NoMemory();
@@ -374,6 +376,7 @@ static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const 
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     const int dimensions = PyArray_NDIM(first);
     if (dimensions != 1 && dimensions != 2) return NULL;
+    if (dimensions == 1 ? !kernel->one : !kernel->batch) return NULL;
     const int batch = dimensions == 2, columns = batch && !self->rows;
     const int entry = batch && !columns, state_axis = columns; /* the axes of a batch */
     const npy_intp n = batch ? PyArray_DIM(first, state_axis) : 1;
@@ -487,29 +490,6 @@ static PyTypeObject FunctionType = {
 
 /* ---- module ----------------------------------------------------------------------------------------------------- */
 
-static PyObject *cpu_features(PyObject *module, PyObject *nothing)
-{
-    (void)module;
-    (void)nothing;
-    PyObject *names = PySet_New(NULL);
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#define ADD(name) \
-    if (names && __builtin_cpu_supports(name)) { \
-        PyObject *text = PyUnicode_FromString(name); \
-        if (!text || PySet_Add(names, text)) Py_CLEAR(names); \
-        Py_XDECREF(text); \
-    }
-    ADD("avx2")
-    ADD("fma")
-    ADD("avx512f")
-    ADD("avx512dq")
-    ADD("avx512bw")
-    ADD("avx512vl")
-#endif
-    return names;
-}
-
 static PyObject *bind(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -538,7 +518,6 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, 
         "bind(function, kernel, parameters, rows, quaternions=()): let plain calls go to a kernel from now on."},
-    {"cpu_features", cpu_features, METH_NOARGS, "Instruction sets that processor and operating system support."},
     {NULL, NULL, 0, NULL},
 };
 

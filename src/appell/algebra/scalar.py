@@ -47,7 +47,10 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     """The angle of the point (x, y), from -π to π, for any scalars."""
     if isinstance(y, (float, int)) and isinstance(x, (float, int)):
         return math.atan2(y, x)
-    module = next(type(each).__module__.partition(".")[0] for each in (y, x) if not isinstance(each, (float, int)))
+    symbolic = next(type(each) for each in (y, x) if not isinstance(each, (float, int)))
+    if hasattr(symbolic, "atan2"):
+        return symbolic.atan2(y, x)
+    module = symbolic.__module__.partition(".")[0]
     if module in ("casadi", "sympy"):
         return import_module(module).atan2(y, x)
     import numpy

@@ -1,10 +1,10 @@
-"""The classical Runge-Kutta method of order four, over NumPy arrays."""
+"""Fixed-step integrators: the classical Runge-Kutta method of order four over NumPy arrays, and tableaux for kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def rk4_step(
@@ -26,3 +26,21 @@ def rk4_step(
     k3 = rate(0.5, integrate(y, h / 2 * k2))
     k4 = rate(1.0, integrate(y, h * k3))
     return integrate(y, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+
+
+class Tableau(NamedTuple):
+    """A fixed-step integrator as numbers: x + dt Σ weight y, with the rates y at x + ahead dt y of the stage before.
+
+    Attributes:
+        weights: of the rates of each stage.
+        ahead: how far from the start the next stage is, for all stages but the last.
+        new_speeds: whether coordinates move with the speeds at the end of the step, so that dt² N(q) v̇ is added to them.
+    """
+
+    weights: tuple[float, ...]
+    ahead: tuple[float, ...] = ()
+    new_speeds: bool = False
+
+
+RK4 = Tableau((1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.5, 0.5, 1.0))
+SEMI_IMPLICIT_EULER = Tableau((1.0,), new_speeds=True)

@@ -89,8 +89,12 @@ class Code:
     shared: int
 
 
-def plan_emission(listed: OperationList, part: int | None = None) -> EmissionPlan:
-    """Hoist the angles and cut the rest into parts, of a measured size unless one is given."""
+Cut = Callable[[OperationList, Sequence[int]], Sequence[Sequence[int]]]
+"""Cuts the operations of a body into parts."""
+
+
+def plan_emission(listed: OperationList, part: int | None = None, cut: Cut | None = None) -> EmissionPlan:
+    """Hoist the angles and cut the rest into parts, of a measured size unless a size or a way is given."""
     angles = hoisted_angles(listed)
     free = {
         k
@@ -99,7 +103,7 @@ def plan_emission(listed: OperationList, part: int | None = None) -> EmissionPla
     }
     body = _needed(listed, listed.outputs, free)
     part = part or (PART if len(body) > WHOLE else WHOLE)
-    pieces = [body[i : i + part] for i in range(0, len(body), part)] or [[]]
+    pieces = cut(listed, body) if cut else [body[i : i + part] for i in range(0, len(body), part)] or [[]]
     home = {k: i for i, piece in enumerate(pieces) for k in piece}
     shared: dict[int, int] = {}
     for k, i in home.items():

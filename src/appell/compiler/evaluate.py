@@ -74,25 +74,25 @@ class Evaluator(dict[tuple, "Function"]):
                 self.programs[name] = build()
         return self.programs[name]
 
-    def kernel(self, spec: FunctionSpec) -> ActiveKernel:
+    def kernel(self, spec: FunctionSpec, values: list[Any]) -> ActiveKernel:
         """What computes a spec: compiled code if it is in the cache or compiling pays, else the interpreter."""
-        place = (self.target.place, spec)
+        place = (self.target.place(values), spec)
         active = self.ready.get(place)
         if active is None or active.worth_compiling:
             with self.locks.setdefault(place, Lock()):
                 active = self.ready.get(place)
                 if active is None:
-                    active = self.ready[place] = self._first_kernel(spec)
+                    active = self.ready[place] = self._first_kernel(*place)
                 elif active.worth_compiling:
-                    kernel = self.target.build(self.provider, spec, active.signature) or active.kernel
+                    kernel = self.target.build(self.provider, spec, active.signature, place[0]) or active.kernel
                     active = self.ready[place] = ActiveKernel(active.signature, kernel)
         return active
 
-    def _first_kernel(self, spec: FunctionSpec) -> ActiveKernel:
+    def _first_kernel(self, place: Hashable, spec: FunctionSpec) -> ActiveKernel:
         signature = self.provider.signature(spec)
-        kernel = self.target.cached(self.provider, spec, signature)
+        kernel = self.target.cached(self.provider, spec, signature, place)
         if kernel is None and self.options.eager:
-            kernel = self.target.build(self.provider, spec, signature)
+            kernel = self.target.build(self.provider, spec, signature, place)
         if kernel is None:
             return ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
         return ActiveKernel(signature, kernel)
@@ -137,7 +137,7 @@ class Function:
             values.append(evaluator.target.stack_wrenches(external_forces, check))
         if spec.parameter_input:
             values.append(evaluator.parameters if parameters is None else parameters)
-        active = evaluator.kernel(spec)
+        active = evaluator.kernel(spec, values)
         result = evaluator.target.call(evaluator.provider, spec, active, values, out, check)
         if spec is self.spec and spec.method is None and spec.frame is None:
             own = evaluator.parameters if spec.parameter_input else None

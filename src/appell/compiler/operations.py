@@ -24,6 +24,7 @@ class OperationKind(NamedTuple):
         arity: number of arguments.
         numpy: how it is interpreted, on arrays of lanes.
         text: C with an operator; None where it is a function of libm, or written by each dialect.
+        llvm: LLVM IR of such an operator over the type `{T}`; other operations are intrinsic functions.
         counted_as: how the papers count it (`appell.compiler.count.Counts`), if at all.
         latency: cycles until a result can be used, of current processors.
         commutative: whether the order of arguments does not matter.
@@ -35,17 +36,18 @@ class OperationKind(NamedTuple):
     counted_as: str | None = None
     latency: int = 4
     commutative: bool = False
+    llvm: str | None = None
 
 
 OPERATIONS = {
-    "add": OperationKind(2, np.add, "{0} + {1}", "add", 3, commutative=True),
-    "sub": OperationKind(2, np.subtract, "{0} - {1}", "add", 3),
-    "mul": OperationKind(2, np.multiply, "{0} * {1}", "mul", commutative=True),
-    "div": OperationKind(2, np.divide, "{0} / {1}", "div", 13),
-    "neg": OperationKind(1, np.negative, "-{0}", latency=1),
-    "sq": OperationKind(1, np.square, "{0} * {0}", "mul"),
-    "twice": OperationKind(1, lambda a: a + a, "{0} + {0}", "add", 3),
-    "inv": OperationKind(1, np.reciprocal, "{one} / {0}", "div", 13),
+    "add": OperationKind(2, np.add, "{0} + {1}", "add", 3, commutative=True, llvm="fadd contract {T} {0}, {1}"),
+    "sub": OperationKind(2, np.subtract, "{0} - {1}", "add", 3, llvm="fsub contract {T} {0}, {1}"),
+    "mul": OperationKind(2, np.multiply, "{0} * {1}", "mul", commutative=True, llvm="fmul contract {T} {0}, {1}"),
+    "div": OperationKind(2, np.divide, "{0} / {1}", "div", 13, llvm="fdiv contract {T} {0}, {1}"),
+    "neg": OperationKind(1, np.negative, "-{0}", latency=1, llvm="fneg {T} {0}"),
+    "sq": OperationKind(1, np.square, "{0} * {0}", "mul", llvm="fmul contract {T} {0}, {0}"),
+    "twice": OperationKind(1, lambda a: a + a, "{0} + {0}", "add", 3, llvm="fadd contract {T} {0}, {0}"),
+    "inv": OperationKind(1, np.reciprocal, "{one} / {0}", "div", 13, llvm="fdiv contract {T} {one}, {0}"),
     "sqrt": OperationKind(1, np.sqrt, None, "div", 20),
     "sin": OperationKind(1, np.sin, None, "trig"),
     "cos": OperationKind(1, np.cos, None, "trig"),

@@ -22,7 +22,7 @@ class Options:
         threads: the most that a batch is split over; None for every core that the process may use.
         eager: compile a function when it is first called. Otherwise the first calls are interpreted, because compiling
             takes longer than they do.
-        isa: name of an instruction set in `appell.compiler.targets.c.isa`; None for the best one.
+        isa: name of an instruction set in `appell.compiler.targets.llvm.isa`; None for the best one.
     """
 
     target: str = "cpu"

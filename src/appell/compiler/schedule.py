@@ -1,4 +1,6 @@
-"""An order of operations that keeps a processor busy: for code that others compile, whose compiler keeps the order it gets.
+"""Orders of operations that keep a processor busy.
+
+`ordered` is for code that others compile, whose compiler keeps the order it gets.
 
 List scheduling. Of the operations whose operands are there, the one goes first that most others wait for; once more values
 are alive than there are registers, the one that ends most of them. Nothing but the order changes. Measured with gcc -O3 on
@@ -6,6 +8,9 @@ six- and seven-joint arms (docs/decisions/0009): inverse dynamics 0 to 16 % fast
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from appell.compiler.operations import OPERATIONS, OperationList
 
@@ -17,12 +22,59 @@ def ordered(listed: OperationList) -> OperationList:
     """The same function with its operations in another order."""
     if len(listed.operations) > LONGEST:
         return listed
-    order = _Scheduler(listed).order()
+    return _reordered(listed, _Scheduler(listed).order())
+
+
+def _reordered(listed: OperationList, order: list[int]) -> OperationList:
     place = {k: i for i, k in enumerate(order)}
     operations = tuple(
         listed.operations[k]._replace(arguments=tuple(place[a] for a in listed.operations[k].arguments)) for k in order
     )
     return OperationList(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
+
+
+WHOLE, PART = 2000, 1000
+"""Bodies of more operations than the first are cut into parts of about the second by `cut_into_parts` (docs/decisions/0018)."""
+
+
+def depth_first(listed: OperationList) -> OperationList:
+    """The same function with every value computed just before it is needed, results from the last to the first.
+
+    Of two operands the one with more operations behind it in sequence comes first. For compilers that schedule by
+    themselves: few values are alive at a time, and what one part of a body leaves for the next (docs/decisions/0018).
+    """
+    given, operations = _Scheduler(listed).given, listed.operations
+    depth = [0] * len(operations)
+    for k, operation in enumerate(operations):
+        depth[k] = 0 if k in given else 1 + max((depth[a] for a in operation.arguments), default=0)
+    order, done, waiting = sorted(given), set(given), list(listed.outputs)
+    while waiting:
+        k = waiting[-1]
+        missing = () if k in done else [a for a in operations[k].arguments if a not in done]
+        if missing:
+            waiting.append(max(missing, key=depth.__getitem__))
+            continue
+        waiting.pop()
+        if k not in done:
+            done.add(k)
+            order.append(k)
+    return _reordered(listed, order)
+
+
+def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Sequence[int]]:
+    """Long bodies in parts, cut where few values pass from one part to a later one."""
+    if len(body) <= WHOLE:
+        return [body]
+    place = {k: i for i, k in enumerate(body)}
+    change = [0] * (len(body) + 1)  # of the number of values that pass a cut before this operation
+    last = {place[a]: i for i, k in enumerate(body) for a in listed.operations[k].arguments if a in place}
+    for first, end in last.items():
+        change[first + 1] += 1
+        change[end + 1] -= 1
+    passing, cuts, least = list(accumulate(change)), [0], PART * 6 // 10
+    while len(body) - cuts[-1] > PART + least:
+        cuts.append(min(range(cuts[-1] + least, cuts[-1] + 2 * PART - least), key=passing.__getitem__))
+    return [body[a:b] for a, b in pairwise((*cuts, len(body)))]
 
 
 class _Scheduler:

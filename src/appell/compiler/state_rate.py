@@ -38,14 +38,15 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     """Operations of y from x; the inputs are q, qd, each vector of memory, signals and gains, and maybe the parameters."""
     import casadi
 
+    from appell.compiler import symbols
+
     tree = system.recursion
     if tree is None:
         raise TypeError("rates of states are traced from trees")
     sizes = {"q": tree.nq, "qd": tree.nv}
     sizes |= {f"{part} {name}": tree.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
     sizes |= {"parameters": parameter_count(tree)} if runtime else {}
-    symbols = {name: casadi.SX.sym(name, size) for name, size in sizes.items()}
-    parts = {name: [symbol[i] for i in range(sizes[name])] for name, symbol in symbols.items()}
+    vectors, parts = symbols.inputs(sizes.items())
     memory, signals, gains = (
         {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
     )
@@ -61,8 +62,8 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
         *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
         *coordinate_rates(free, q, qdd),
     ]  # fmt: skip
-    output = casadi.densify(casadi.cse(casadi.vertcat(*(casadi.SX(x) for x in result))))
-    return simplify(list_operations(casadi.Function("rate", list(symbols.values()), [output])))
+    output = casadi.densify(casadi.cse(symbols.column(result)))
+    return simplify(list_operations(casadi.Function("rate", vectors, [output])))
 
 
 def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:

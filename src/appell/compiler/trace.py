@@ -41,19 +41,20 @@ def trace(system: System, spec: FunctionSpec, *, plain: bool = False) -> Trace:
     """
     import casadi
 
+    from appell.compiler import symbols
+
     expected = system.signature(spec)
     quantity, method, algorithm = system.find(spec.function, spec.method)
-    symbols = {name: casadi.SX.sym(name, size) for name, size in expected.inputs}
-    entries = {name: [vector[i] for i in range(vector.numel())] for name, vector in symbols.items()}
+    vectors, entries = symbols.inputs(expected.inputs)
     system = system.with_inputs(spec, entries, lump=method in quantity.lumpable and not plain)
     arguments: list[Any] = [entries[name] for name in quantity.inputs]
     if quantity.needs_frame:
         arguments += [system.frames[spec.frame or ""], spec.reference]
     result = algorithm(system if system.recursion is None else system.recursion, *arguments)
-    output = casadi.vertcat(*(casadi.SX(entry) for entry in flat(result)))
+    output = symbols.column(flat(result))
     if not plain:
-        output = casadi.cse(output)
-    graph = casadi.Function(spec.function, list(symbols.values()), [casadi.densify(output)], list(symbols), ["result"])
+        output = casadi.densify(casadi.cse(output))
+    graph = casadi.Function(spec.function, vectors, [output], list(entries), ["result"])
     return Trace(spec, expected.inputs, expected.shape, graph)
 
 

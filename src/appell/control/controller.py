@@ -124,7 +124,7 @@ class Controller:
         It takes contiguous float64 arrays (others raise `ValueError`) and returns None where a number is not finite.
         """
         evaluator = evaluator_of(ControlledTree(self.law, self.robot.tree), Options(threads=1))
-        ready = evaluator.kernel(FunctionSpec("step"))
+        ready = evaluator.kernel(FunctionSpec("step"), [])
         run, empty, size = checked_call(ready), np.empty, ready.signature.entries
         gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.effort_limits, NO_EFFORT_LIMIT)
         period = np.array([self.period or 0.0])

@@ -1,6 +1,6 @@
-"""Fixed-step integrators of rollouts, over arrays and as text for kernels.
+"""Fixed-step integrators of rollouts, over arrays and for kernels.
 
-Each integrator is written twice: `step` over arrays defines it, `text` is what a kernel runs. Both integrate the configuration
+`step` over arrays defines an integrator; kernels run its `tableau` (LLVM) or its `text` (CUDA). All integrate the configuration
 by q̇ = N(q) v, and v by its own rate; v holds the generalized velocities and the memory of the control law.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from appell.algorithms.runge_kutta import rk4_step
+from appell.algorithms.runge_kutta import RK4, SEMI_IMPLICIT_EULER, Tableau, rk4_step
 
 
 class RolloutModel(Protocol):
@@ -28,15 +28,20 @@ StepFunction = Callable[[RolloutModel, np.ndarray, np.ndarray, float], tuple[np.
 class Integrator(NamedTuple):
     """A rule for one step.
 
-    Its text are statements in C and CUDA that advance x[0] .. x[STATE - 1] by dt, given `state_rate(x, y)` with
+    Its text are statements in CUDA that advance x[0] .. x[STATE - 1] by dt, given `state_rate(x, y)` with
     y = (q̇, v̇, N(q) v̇), the numbers NQ and STATE of coordinates and of all, and scratch arrays `start` and `sum`.
     """
 
     name: str
     order: int  # the global error decreases as dt to this power
-    stages: int  # rate evaluations per step
+    tableau: Tableau  # for LLVM
     step: StepFunction  # over arrays
     text: str
+
+    @property
+    def stages(self) -> int:
+        """Rate evaluations per step."""
+        return len(self.tableau.weights)
 
 
 def _semi_implicit_euler(model: RolloutModel, q: np.ndarray, v: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +88,7 @@ RK4_TEXT = """\
 INTEGRATORS = {
     rule.name: rule
     for rule in (
-        Integrator("semi_implicit_euler", 1, 1, _semi_implicit_euler, EULER_TEXT),
-        Integrator("rk4", 4, 4, _rk4, RK4_TEXT),
+        Integrator("semi_implicit_euler", 1, SEMI_IMPLICIT_EULER, _semi_implicit_euler, EULER_TEXT),
+        Integrator("rk4", 4, RK4, _rk4, RK4_TEXT),
     )
 }

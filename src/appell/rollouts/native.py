@@ -21,9 +21,10 @@ from appell.checks import require_finite
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.lowering import StraightLine
 from appell.compiler.provider import Kernel
-from appell.compiler.targets.c.library import Library
-from appell.compiler.targets.c.simd import rollout_source
-from appell.compiler.targets.c.target import CpuTarget
+from appell.compiler.targets.llvm.ir import Real
+from appell.compiler.targets.llvm.library import Library
+from appell.compiler.targets.llvm.rollout import Sizes, rollout_text
+from appell.compiler.targets.llvm.target import CpuTarget
 from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction
 from appell.robot.compiled import CompiledRobot
@@ -119,22 +120,19 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray,
     return run_steps(dyn, plan) if library is None else _compiled(dyn, plan, library)
 
 
-def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, lanes: int) -> str | None:
-    """C source of a rollout, or None where straight-line code would be too long."""
+def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, real: Real) -> str | None:
+    """LLVM IR of a rollout, or None where straight-line code would be too long."""
     listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1]()
     if len(listed.operations) > LONGEST:
         return None
-    sizes = {
-        "NQ": plan.nq, "NV": plan.nv, "STATE": plan.nq + plan.nv + plan.memory,
-        "SIGNALS": plan.nv * len(plan.law.signals), "CONSTANTS": plan.constant_count,
-    }  # fmt: skip
+    state, signals = plan.nq + plan.nv + plan.memory, plan.nv * len(plan.law.signals)
+    sizes = Sizes(plan.nq, plan.nv, state, signals, plan.constant_count)
     places = [begin for _, begin in quaternions(plan.quasi_velocity_joints)]
-    title = f"rollout, {rule.name}"
-    return rollout_source(StraightLine(listed), dyn.options.dtype, lanes, title, rule.text, sizes, places)
+    return rollout_text(StraightLine(listed), real, rule.tableau, sizes, places)
 
 
 def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
-    """The compiled loop, or None where there is no compiler, the robot is too long, or its file does not have the law."""
+    """The compiled loop, or None where LLVM does not run, the robot is too long, or its file does not have the law."""
     builder = cast(CpuTarget, dyn.functions.target).builder
     if builder is None or not dyn.functions.provider.has_rate(plan.law, plan.runtime_parameters):
         return None
@@ -143,9 +141,9 @@ def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
     name = builder.name("rollout", rate, rule.name, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
 
     def build() -> Library | None:
-        found = builder.cached(name)
-        text = None if found else source(dyn, plan, rule, builder.target.lanes(dyn.options.dtype))
-        return builder.compiled(name, text) if text else found
+        found = builder.cached(name, "batch")
+        text = None if found else source(dyn, plan, rule, builder.real)
+        return builder.compiled(name, "batch", text) if text else found
 
     return dyn.functions.program(name, build)
 
@@ -214,7 +212,7 @@ def run_interruptible(kernel: Kernel, inputs: tuple[np.ndarray, ...], out: np.nd
 
 
 def _settings(plan: RolloutPlan, steps: int, signal_stride: int, result_stride: int, dtype: np.dtype) -> np.ndarray:
-    """The struct `settings` of `rollout.h`, bit for bit, as numbers of the kernel's type."""
+    """The settings of a rollout (`targets.llvm.rollout`), bit for bit, as numbers of the kernel's type."""
     times = (stride // dtype.itemsize for stride in (signal_stride, result_stride))
     whole = np.array([steps, min(plan.save_every, steps), plan.control_every or plan.steps, *times], np.int64)
     return np.frombuffer(whole.tobytes() + np.float64(plan.dt).tobytes(), dtype)[None]

@@ -7,17 +7,15 @@ import os
 import platform
 
 import appell
-from appell.compiler.targets.c.isa import instruction_set
-from appell.compiler.targets.c.toolchain import find_compiler
-from appell.report import compiler_version, package_version, processor
+from appell.compiler.targets.llvm.isa import instruction_set
+from appell.report import package_version, processor
 from appell_lab.bench.timing import cores
 
-PACKAGES = ("numpy", "casadi", "pin", "mujoco")
+PACKAGES = ("numpy", "casadi", "llvmlite", "pin", "mujoco")
 
 
 def environment() -> dict[str, str]:
-    """Date, processor, its load over 1, 5 and 15 minutes, system, versions, compiler and its options."""
-    compiler = find_compiler()
+    """Date, processor, its load over 1, 5 and 15 minutes, system, versions, instruction set."""
     settings = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "appell": appell.__version__,
@@ -25,7 +23,6 @@ def environment() -> dict[str, str]:
         "cores": str(cores()),
         "load": " ".join(f"{load:.2f}" for load in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "compiler": compiler_version(compiler.command) if compiler else "none",
-        "options": " ".join((*compiler.flags, *instruction_set().flags)) if compiler else "none",
+        "instructions": f"{instruction_set().name}, {instruction_set().cpu}",
     }
     return settings | {name: installed for name in PACKAGES if (installed := package_version(name))}

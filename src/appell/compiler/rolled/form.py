@@ -123,13 +123,12 @@ class Rolled:
         names = {operation.name for step in self.steps for operation in step.listed.operations}
         return frozenset(names - {"sin", "cos"})
 
-    def data(self, dialect: Dialect) -> str:
-        """The constants that the functions read."""
-        text = self.functions(dialect, "any")
-        branches = self.branches
+    @property
+    def integers(self) -> dict[str, list[int]]:
+        """Whole numbers of the links that the loops read."""
         first = [sum(len(climb.begin) for climb in self.climb[:g]) for g in range(len(self.sweeps[0].steps))]
-        rows = ",\n".join("    {" + ", ".join(map(dialect.literal, link.numbers)) + "}" for link in self.links)
-        integers = {
+        branches = self.branches
+        return {
             "group_of": [link.group for link in self.links],
             "begin_of": [first[link.group] for link in self.links],
             "degrees_of": [link.degrees for link in self.links],
@@ -138,12 +137,17 @@ class Rolled:
             "v_of": [link.v for link in self.links],
             "slot_of": [branches.get(i, -1) for i in range(len(self.links))],
         }
+
+    def data(self, dialect: Dialect) -> str:
+        """The constants that the functions read."""
+        text = self.functions(dialect, "any")
+        rows = ",\n".join("    {" + ", ".join(map(dialect.literal, link.numbers)) + "}" for link in self.links)
         return "\n".join((
             f"enum {{ LINKS = {len(self.links)}, ROW = {self.row} }};",
             f"static const real table[LINKS][{len(self.links[0].numbers)}] = {{\n{rows}\n}};",
             *(
                 f"static const int {name}[LINKS] = {{{', '.join(map(str, values))}}};"
-                for name, values in integers.items()
+                for name, values in self.integers.items()
                 if name in text
             ),
             "",

@@ -98,24 +98,23 @@ def mass_matrix(tree: Tree) -> Program:
 class RolledCandidate(NamedTuple):
     """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
 
-    Measured on general chains and on floating humanoids, docs/decisions/0005.
+    Measured on general chains and on floating humanoids, docs/decisions/0005 and 0018. Robots of fewer links than `shortest`
+    do not reach it.
     """
 
     make: Callable[[Tree], Program]
     limit: int
+    shortest: int
 
 
 PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
-    ("inverse_dynamics", "mata2002"): RolledCandidate(inverse_dynamics, 2400),
-    ("bias", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q", "qd")), 2400),
-    ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 2400),
-    ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000),
-    ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000),
+    ("inverse_dynamics", "mata2002"): RolledCandidate(inverse_dynamics, 5000, 20),
+    ("bias", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q", "qd")), 5000, 20),
+    ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 5000, 20),
+    ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000, 25),
+    ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000, 12),
 }
 """Function and method of every rolled form."""
-
-ALWAYS_SHORT = 8
-"""Robots of so few links are not worth a look at the rolled form."""
 
 
 def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | None:
@@ -127,7 +126,7 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     choice = PROGRAMS.get((quantity.name, method))
     if (
         choice is None
-        or len(tree.links) <= ALWAYS_SHORT
+        or len(tree.links) < choice.shortest
         or spec.gravity_input
         or spec.force_frames
         or spec.parameter_input

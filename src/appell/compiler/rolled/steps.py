@@ -13,7 +13,7 @@ from appell.compiler.simplify import simplify
 from appell.model.tree import Link, Tree
 
 if TYPE_CHECKING:
-    import casadi
+    from appell.compiler.symbols import Symbol
 
 
 CONSTANTS = ("azimuth", "tilt", "offset", "origin", "inertia", "armature", "multiplier", "mimic_offset")
@@ -196,21 +196,25 @@ class Tracer:
 class _Inputs:
     """Symbols of one step, made when they are first used."""
 
-    symbols: dict[StepSource, casadi.SX] = field(default_factory=dict)
+    symbols: dict[StepSource, Symbol] = field(default_factory=dict)
 
-    def symbol(self, origin: str, index: int) -> casadi.SX:
+    def symbol(self, origin: str, index: int) -> Symbol:
         import casadi
+
+        from appell.compiler.symbols import Symbol
 
         source = StepSource(origin, index)
         if source not in self.symbols:
-            self.symbols[source] = casadi.SX.sym(f"{origin}{index}")
+            self.symbols[source] = Symbol(casadi.SX.sym(f"{origin}{index}"))
         return self.symbols[source]
 
     def trace(self, outputs: list[tuple[str, int, Any]]) -> TracedStep:
         import casadi
 
-        results = casadi.cse(casadi.vertcat(*(casadi.SX(x) for _, _, x in outputs)))
-        graph = casadi.Function("step", [casadi.vertcat(*self.symbols.values())], [casadi.densify(results)])
+        from appell.compiler.symbols import column
+
+        results = casadi.densify(casadi.cse(column(x for _, _, x in outputs)))
+        graph = casadi.Function("step", [casadi.vertcat(*(x.sx for x in self.symbols.values()))], [results])
         return TracedStep(
             tuple(self.symbols), simplify(list_operations(graph)), tuple((kind, k) for kind, k, _ in outputs)
         )

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
 class Target(Protocol):
     """Compiles functions for one kind of processor and calls them with the arrays that belong there."""
 
-    @property
-    def place(self) -> Hashable:
-        """Where code runs now, such as the number of a GPU: kernels are kept for each place."""
+    def place(self, values: list[Any]) -> Hashable:
+        """Where code for these values runs now, such as the number of a GPU: kernels are kept for each place."""
         ...
 
-    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
         """A kernel that was compiled before."""
         ...
 
-    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
         """A kernel compiled now; None where it has to be interpreted."""
         ...
 
@@ -45,7 +44,7 @@ class Target(Protocol):
 
 
 TARGETS = {
-    "cpu": "appell.compiler.targets.c.target:CpuTarget",
+    "cpu": "appell.compiler.targets.llvm.target:CpuTarget",
     "cuda": "appell.compiler.targets.cuda.target:CudaTarget",
 }
 """Module and class of each target, imported when it is used."""

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,10 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.algorithms.function_spec import FunctionSpec
-from appell.compiler.lowering import lower_function
-from appell.compiler.targets.c.isa import instruction_set
-from appell.compiler.targets.c.simd import kernel_source
-from appell.compiler.targets.c.toolchain import Compiler
+from appell.compiler.options import Options
+from appell.compiler.provider import TracedProvider
+from appell.compiler.targets.llvm.build import Builder
 from appell_lab.bench.timing import Contender
 
 if TYPE_CHECKING:
@@ -84,18 +84,19 @@ def traced_pinocchio(peer: Pinocchio, function: str, states: Sequence[np.ndarray
 
 def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
     """The scalar half of the kernel that `appell.compile` makes; the second value is where its results go."""
-    form = lower_function(robot.system, FunctionSpec(function))
-    target = instruction_set()
+    builder = Builder(Options())
+    library = builder.kernel_library(TracedProvider(robot.system), FunctionSpec(function))
     nq, nv = robot.nq, robot.nv
     call = (
         f"const double *in[] = {{q + {nq} * i, qd + {nv} * i, third + {nv} * i}};\n"
-        f"        appell_one(in, out + {nv} * i, scratch);"
+        f"        ((void (*)(const double *const *, double *, void *)){library.one}L)(in, out + {nv} * i, scratch);"
     )
-    work = "static double scratch[1 << 20] __attribute__((aligned(64)));"
-    text = kernel_source(form, "float64", target.lanes("float64"), function) + work + LOOP.format(call=call)
+    work = f"static char scratch[{library.work}] __attribute__((aligned(64)));"
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
-        flags = (*Compiler(("gcc",), "gcc").flags_of("ONE_ONLY"), *target.flags)
-        return _contender(folder, text, "appell, scalar C of its kernel", states, flags)
+        contender, out = _contender(folder, work + LOOP.format(call=call), "appell, scalar half of its kernel", states)
+    return replace(
+        contender, call=lambda: (contender.call(), library)
+    ), out  # the library stays in memory with the call
 
 
 def exported(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:

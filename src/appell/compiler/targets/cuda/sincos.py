@@ -1,30 +1,12 @@
 """Sine and cosine of one angle in CUDA.
 
-The same polynomials as the vector code (`appell.compiler.targets.c.sincos`); the reduction subtracts k π/2 in three pieces
+The same polynomials as the vector code (`appell.compiler.sincos`); the reduction subtracts k π/2 in three pieces
 of full precision by fused multiply-add. Far angles and NaN go to the library's own function.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from appell.compiler.targets.c.sincos import PRECISIONS, horner
-
-
-class Reduction(NamedTuple):
-    """2/π, π/2 in pieces, and the largest angle for which k times the last of them is small enough."""
-
-    inverse: str
-    pieces: tuple[str, str, str]
-    limit: str
-
-
-REDUCTIONS = {
-    "float64": Reduction(
-        "0x1.45f306dc9c883p-1", ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"), "1e6"
-    ),
-    "float32": Reduction("0x1.45f306p-1", ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"), "1e5"),
-}
+from appell.compiler.sincos import PRECISIONS, REDUCTIONS, horner
 
 TEMPLATE = """\
 /* Angles that are too large for sincos_one, or not a number. */
@@ -65,6 +47,6 @@ def sincos_text(dtype: str) -> str:
     f = numbers.suffix
     A, B, C = (piece + f for piece in reduction.pieces)
     return TEMPLATE.format(
-        real=numbers.real, f=f, limit=f"{reduction.limit}{f}", two_over_pi=reduction.inverse + f, A=A, B=B, C=C,
+        real=numbers.real, f=f, limit=f"{reduction.limit!r}{f}", two_over_pi=reduction.inverse + f, A=A, B=B, C=C,
         half=f"0.5{f}", one=f"1.0{f}", sine=f"({horner(numbers.sine, f)})", cosine=f"({horner(numbers.cosine, f)})",
     )  # fmt: skip

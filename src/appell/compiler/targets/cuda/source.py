@@ -15,7 +15,7 @@ from __future__ import annotations
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM
-from appell.compiler.targets.c.sincos import PRECISIONS
+from appell.compiler.sincos import PRECISIONS
 from appell.compiler.targets.cuda.sincos import sincos_text
 
 BLOCK = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,15 +41,14 @@ class CudaTarget:
         cupy()  # raises at once on a machine without a GPU
         self.options, self.columns = options, options.layout == "columns"
 
-    @property
-    def place(self) -> int:
+    def place(self, values: list[Any]) -> int:
         """Number of the current device."""
         return cupy().cuda.Device().id
 
-    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> None:
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> None:
         """`build` looks into the cache itself."""
 
-    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> CudaKernel:
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> CudaKernel:
         dtype = self.options.dtype
         form = lambda: provider.lowered(spec, "cuda", dtype)  # noqa: E731
         return build(provider.key(spec), form, signature, dtype, spec.function)

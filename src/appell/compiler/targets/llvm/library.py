@@ -1,21 +1,17 @@
-"""Compiled code in memory: kernels out of shared libraries."""
+"""Compiled code in memory, as kernels."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
-import tempfile
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import appell._native as native
-from appell.errors import CompileError
+from appell.compiler.targets.llvm.jit import link
 
 if TYPE_CHECKING:
     from appell.algorithms.function_spec import Signature
@@ -31,19 +27,24 @@ MOST_STATES = 1 << 15
 
 @dataclass(frozen=True)
 class Library:
-    """A loaded shared library with one kernel.
+    """Object code of a kernel, or of half of it, in memory.
 
     Attributes:
-        handle: keeps the code in memory.
-        one, batch: addresses of its two functions (`appell.compiler.targets.c.simd` says what they compute).
+        handles: keep the code in memory.
+        one, batch: addresses of its functions (`appell.compiler.targets.llvm.kernel` says what they compute), or 0.
         work, cost: bytes of scratch memory, and operations of one state.
     """
 
-    handle: ctypes.CDLL
+    handles: tuple[Any, ...]
     one: int
     batch: int
     work: int
     cost: int
+
+    def joined(self, other: Library) -> Library:
+        """Both halves of a kernel."""
+        one, batch, work = self.one or other.one, self.batch or other.batch, max(self.work, other.work)
+        return Library((*self.handles, *other.handles), one, batch, work, self.cost)
 
     def kernel(self, signature: Signature, dtype: str, threads: int | None, times: int = 1) -> Kernel:
         """The kernel for calls of this signature.
@@ -54,34 +55,20 @@ class Library:
         """
         if native.Kernel is None:
             warn_ctypes_fallback()
-            return CtypesKernel(self.handle, self.work, dtype)
+            return CtypesKernel(self, dtype)
         sizes, grain = tuple(size for _, size in signature.inputs), PORTION // max(self.cost * times, 1)
         most = min(threads or 0, MOST_THREADS)
         return native.Kernel(
-            self.handle, self.one, self.batch, self.work, sizes, signature.shape, dtype == "float32", most, grain
+            self.handles, self.one, self.batch, self.work, sizes, signature.shape, dtype == "float32", most, grain
         )  # fmt: skip
 
 
-def open_library(path: Path) -> Library:
-    """The library in a file."""
-    try:
-        handle = ctypes.CDLL(os.fspath(path))
-        one, batch = (ctypes.cast(handle[name], ctypes.c_void_p).value or 0 for name in ("appell_one", "appell_batch"))
-        work, cost = (ctypes.c_ssize_t.in_dll(handle, name).value for name in ("appell_work", "appell_cost"))
-    except (OSError, AttributeError, ValueError) as error:
-        raise CompileError(f"the compiled kernel {path.name} cannot be loaded: {error}") from error
-    return Library(handle, one, batch, work, cost)
-
-
-def open_code(code: bytes) -> Library:
-    """The library with this content, for when there is no cache to keep it in."""
-    folder = tempfile.mkdtemp(prefix="appell-")
-    try:
-        path = Path(folder, "kernel.so")
-        path.write_bytes(code)
-        return open_library(path)
-    finally:  # what is loaded stays in memory
-        shutil.rmtree(folder, ignore_errors=True)
+def open_library(code: bytes, half: str) -> Library:
+    """The half of a kernel that object code holds."""
+    handle = link(code, (f"appell_{half}", "appell_work", "appell_cost"))
+    work, cost = (ctypes.c_int64.from_address(handle[name]).value for name in ("appell_work", "appell_cost"))
+    address = handle[f"appell_{half}"]
+    return Library((handle,), *((address, 0) if half == "one" else (0, address)), work, cost)
 
 
 @lru_cache(maxsize=1)
@@ -98,16 +85,18 @@ def warn_ctypes_fallback() -> None:
 class CtypesKernel:
     """A compiled kernel called through ctypes: what the C extension does, with more ceremony and on one thread."""
 
-    def __init__(self, library: ctypes.CDLL, work: int, dtype: str) -> None:
-        self.one, self.batch = library.appell_one, library.appell_batch
-        self.work, self.item = work, np.dtype(dtype).itemsize
+    def __init__(self, library: Library, dtype: str) -> None:
+        self.library, self.item = library, np.dtype(dtype).itemsize
+        pointer, size = ctypes.c_void_p, ctypes.c_ssize_t
+        self.one = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 3)(library.one)
+        self.batch = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4, size, pointer)(library.batch)
 
     def run(self, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> bool:
         if out.ndim == 2 and len(out) > MOST_STATES:
             parts = (slice(k, k + MOST_STATES) for k in range(0, len(out), MOST_STATES))
             finite = [self.run(tuple(array[part] for array in inputs), out[part]) for part in parts]
             return all(finite)
-        scratch = ctypes.create_string_buffer(self.work + 64)
+        scratch = ctypes.create_string_buffer(self.library.work + 64)
         work = ctypes.c_void_p(-(-ctypes.addressof(scratch) // 64) * 64)
         pointers = (ctypes.c_void_p * len(inputs))(*(array.ctypes.data for array in inputs))
         if out.ndim == 1:

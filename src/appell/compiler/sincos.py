@@ -1,7 +1,7 @@
-"""Sine and cosine of a vector of angles, as C text over the vector extension types of gcc and clang.
+"""Constants of the sine and cosine of a vector of angles.
 
 The angle is brought to |r| <= π/4 by subtracting k π/2 in pieces that leave room for exact products with k (Cody and
-Waite), and what rounding loses on the way is carried along; fused multiply-add is welcome but not needed. Then
+Waite), and what rounding loses on the way is carried along; with fused multiply-add, in three pieces of full precision. Then
 
     sin r = r + r³ S(r²)        cos r = 1 - r²/2 + r⁴ C(r²)
 
@@ -12,6 +12,7 @@ it, and for NaN and infinity, the caller asks libm lane by lane.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Constants:
     real: str
     integer: str
     suffix: str
-    limit: str
+    limit: float
     magic: str
     pieces: tuple[str, str, str, str]
     sine: tuple[str, ...]
@@ -39,7 +40,7 @@ class Constants:
 
 PRECISIONS = {
     "float64": Constants(
-        real="double", integer="long long", suffix="", limit="1e6", magic="0x1.8p+52",
+        real="double", integer="long long", suffix="", limit=1e6, magic="0x1.8p+52",
         pieces=("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104"),
         sine=(
             "-0x1.5555555555548p-3", "0x1.111111110f7d0p-7", "-0x1.a01a019bfdeb7p-13",
@@ -51,50 +52,28 @@ PRECISIONS = {
         ), sign_shift=62,
     ),
     "float32": Constants(
-        real="float", integer="int", suffix="f", limit="3000.0f", magic="0x1.8p+23",
+        real="float", integer="int", suffix="f", limit=3e3, magic="0x1.8p+23",
         pieces=("0x1.921p+0", "0x1.f6ap-13", "0x1.11p-26", "0x1.68c234p-39"),
         sine=("-0x1.555544p-3", "0x1.1107p-7", "-0x1.992f58p-13"),
         cosine=("0x1.55554ap-5", "-0x1.6c0bf2p-10", "0x1.99d8d6p-16"), sign_shift=30,
     ),
 }  # fmt: skip
 
-TEMPLATE = """\
-/* Lanes whose angle is too large for sincos_lanes, or not a number. */
-static inline bits far_lanes(lanes x)
-{{
-    return ~((lanes)((words)x & ~SIGN) <= {limit});
-}}
 
-static inline void sincos_lanes(lanes x, lanes *s, lanes *c)
-{{
-    const lanes t = x * {two_over_pi} + {magic};
-    const lanes k = t - {magic};
-    const words quarter = (words)t;
-    const words swap = -(quarter & 1);
-    const lanes r1 = x - k * {A};
-    const lanes r2 = r1 - k * {B};
-    const lanes r3 = r2 - k * {C};
-    const lanes lost = (k * {B} - (r1 - r2)) + (k * {C} - (r2 - r3)) + k * {D};
-    const lanes r = r3 - lost;
-    const lanes z = r * r;
-    const words sine = (words)(r + r * z * ({sine})) | ((words)r & SIGN);
-    const words cosine = (words)({one} + z * (z * ({cosine}) - {half}));
-    *s = (lanes)(((sine & ~swap) | (cosine & swap)) ^ ((quarter << {shift}) & SIGN));
-    *c = (lanes)(((cosine & ~swap) | (sine & swap)) ^ (((quarter + 1) << {shift}) & SIGN));
-}}
-"""
+class Reduction(NamedTuple):
+    """For fused multiply-add: 2/π, π/2 in pieces, and the largest angle for which k times the last of them is small enough."""
+
+    inverse: str
+    pieces: tuple[str, str, str]
+    limit: float
 
 
-def sincos_text(dtype: str) -> str:
-    """`far_lanes` and `sincos_lanes` over the types and masks of `runtime/lanes.h`."""
-    numbers = PRECISIONS[dtype]
-    f = numbers.suffix
-    A, B, C, D = (piece + f for piece in numbers.pieces)
-    return TEMPLATE.format(
-        limit=numbers.limit, magic=numbers.magic + f, shift=numbers.sign_shift, one=f"1.0{f}", half=f"0.5{f}",
-        two_over_pi=f"0x1.45f306dc9c883p-1{f}", A=A, B=B, C=C, D=D,
-        sine=horner(numbers.sine, f), cosine=horner(numbers.cosine, f),
-    )  # fmt: skip
+REDUCTIONS = {
+    "float64": Reduction(
+        "0x1.45f306dc9c883p-1", ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"), 1e6
+    ),
+    "float32": Reduction("0x1.45f306p-1", ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"), 1e5),
+}
 
 
 def horner(coefficients: tuple[str, ...], f: str) -> str:

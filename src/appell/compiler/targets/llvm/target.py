@@ -1,9 +1,10 @@
-"""The processor of this machine: native code where there is a C compiler, NumPy arrays in and out."""
+"""The processor of this machine: native code by LLVM, NumPy arrays in and out."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
 from appell.checks import require_finite
-from appell.compiler.targets.c.build import Builder
-from appell.compiler.targets.c.toolchain import find_compiler, native_wanted
+from appell.compiler.targets.llvm.build import Builder
+from appell.compiler.targets.llvm.kernel import kernel_text
+from appell.compiler.targets.llvm.library import Library
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
@@ -30,32 +32,41 @@ MIN_STATES_PER_CALL = 32
 class CpuTarget:
     """One SIMD lane is one state, batches are split over threads."""
 
-    place = ()
-
     def __init__(self, options: Options) -> None:
         self.options, self.columns = options, options.layout == "columns"
+        self.libraries: dict[FunctionSpec, Library] = {}
 
-    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
-        library = self.builder and self.builder.cached(self.builder.name(provider.key(spec)))
-        return library and library.kernel(signature, self.options.dtype, self.options.threads)
+    def place(self, values: list[Any]) -> str:
+        return "batch" if any(np.ndim(value) > 1 for value in values) else "one"
 
-    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> Kernel | None:
-        builder = self.builder
-        library = builder and self._or_warn(lambda: builder.kernel_library(provider, spec))
-        return library and library.kernel(signature, self.options.dtype, self.options.threads)
+    def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
+        half = str(place)
+        library = self.builder and self.builder.cached(self.builder.name(provider.key(spec), half), half)
+        return library and self._kernel(spec, signature, library)
+
+    def build(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
+        builder, half = self.builder, str(place)
+
+        def compiled() -> Library | None:
+            if builder is None:
+                return None
+            text = kernel_text(provider.lowered(spec, "cpu", self.options.dtype), builder.real, half)
+            return builder.compiled(builder.name(provider.key(spec), half), half, text)
+
+        library = self._or_warn(compiled)
+        return library and self._kernel(spec, signature, library)
+
+    def _kernel(self, spec: FunctionSpec, signature: Signature, library: Library) -> Kernel:
+        """A kernel of all halves that are there by now."""
+        if spec in self.libraries:
+            library = library.joined(self.libraries[spec])
+        self.libraries[spec] = library
+        return library.kernel(signature, self.options.dtype, self.options.threads)
 
     @cached_property
     def builder(self) -> Builder | None:
-        """Makes native code, or None where there is no compiler."""
-        compiler = self._or_warn(find_compiler)
-        if compiler is not None:
-            return Builder(self.options, compiler)
-        if native_wanted():
-            warn_once(
-                "no C compiler was found (looked for $CC, cc, clang and the package ziglang): results are right but "
-                "slow. Install one, for instance with: pip install appell[compiler]"
-            )
-        return None
+        """Makes native code, or None where that is not wanted or LLVM does not run here."""
+        return self._or_warn(lambda: Builder(self.options)) if native_wanted() else None
 
     def _or_warn(self, make: Callable[[], Result]) -> Result | None:
         """The result; where compiled code was not asked for, a compiler that fails gives a warning and None."""
@@ -109,6 +120,11 @@ class CpuTarget:
         if active.interpreted is not None:
             active.interpreted += max(count, MIN_STATES_PER_CALL)
         return active.kernel.run(inputs, flat)
+
+
+def native_wanted() -> bool:
+    """Whether the environment allows native code: `APPELL_NATIVE=0` does not."""
+    return os.environ.get("APPELL_NATIVE", "1") != "0"
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,93 @@
+"""Scalars that record what is done to them as a CasADi graph.
+
+A `Symbol` holds a `casadi.SX` and calls CasADi's operations by number. The operators of SX itself try matrices and numbers
+first: 13 µs for a product, 2 µs here, for the same graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import casadi
+
+from appell.algebra import Scalar
+
+binary, unary = casadi.SX.binary, casadi.SX.unary
+ADD, SUB, MUL, DIV = casadi.OP_ADD, casadi.OP_SUB, casadi.OP_MUL, casadi.OP_DIV
+
+
+@lru_cache(maxsize=4096)
+def constant(number: float) -> casadi.SX:
+    return casadi.SX(number)
+
+
+class Symbol:
+    """A scalar of a graph."""
+
+    __slots__ = ("sx",)
+
+    def __init__(self, sx: casadi.SX) -> None:
+        self.sx = sx
+
+    def __add__(self, other: Scalar) -> Symbol:
+        return Symbol(binary(ADD, self.sx, as_sx(other)))
+
+    def __radd__(self, other: float) -> Symbol:
+        return Symbol(binary(ADD, constant(other), self.sx))
+
+    def __sub__(self, other: Scalar) -> Symbol:
+        return Symbol(binary(SUB, self.sx, as_sx(other)))
+
+    def __rsub__(self, other: float) -> Symbol:
+        return Symbol(binary(SUB, constant(other), self.sx))
+
+    def __mul__(self, other: Scalar) -> Symbol:
+        return Symbol(binary(MUL, self.sx, as_sx(other)))
+
+    def __rmul__(self, other: float) -> Symbol:
+        return Symbol(binary(MUL, constant(other), self.sx))
+
+    def __truediv__(self, other: Scalar) -> Symbol:
+        return Symbol(binary(DIV, self.sx, as_sx(other)))
+
+    def __rtruediv__(self, other: float) -> Symbol:
+        return Symbol(binary(DIV, constant(other), self.sx))
+
+    def __neg__(self) -> Symbol:
+        return Symbol(unary(casadi.OP_NEG, self.sx))
+
+    def sin(self) -> Symbol:
+        return Symbol(unary(casadi.OP_SIN, self.sx))
+
+    def cos(self) -> Symbol:
+        return Symbol(unary(casadi.OP_COS, self.sx))
+
+    def sqrt(self) -> Symbol:
+        return Symbol(unary(casadi.OP_SQRT, self.sx))
+
+    def sign(self) -> Symbol:
+        return Symbol(unary(casadi.OP_SIGN, self.sx))
+
+    @staticmethod
+    def atan2(y: Scalar, x: Scalar) -> Symbol:
+        return Symbol(binary(casadi.OP_ATAN2, as_sx(y), as_sx(x)))
+
+    def is_zero(self) -> bool:
+        """Whether it is the constant zero."""
+        return self.sx.is_zero()
+
+
+def as_sx(value: Scalar) -> casadi.SX:
+    return value.sx if isinstance(value, Symbol) else constant(value)
+
+
+def inputs(sizes: Iterable[tuple[str, int]]) -> tuple[list[casadi.SX], dict[str, list[Symbol]]]:
+    """Vectors of symbols, and their entries by name."""
+    vectors = {name: casadi.SX.sym(name, size) for name, size in sizes}
+    return list(vectors.values()), {name: [Symbol(x[i]) for i in range(x.numel())] for name, x in vectors.items()}
+
+
+def column(values: Iterable[Scalar]) -> casadi.SX:
+    """A dense column of scalars."""
+    return casadi.densify(casadi.vertcat(*map(as_sx, values)))

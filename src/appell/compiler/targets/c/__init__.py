@@ -1,1 +1,0 @@
-"""SIMD C: one lane is one state."""

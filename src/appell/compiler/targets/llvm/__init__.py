@@ -1,0 +1,1 @@
+"""Native code for the processor of this machine, compiled in process by LLVM."""

@@ -1,0 +1,75 @@
+"""LLVM in this process: IR to object code, object code to addresses. llvmlite is loaded when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from appell.errors import CompileError
+
+NUMBERS = count()
+
+
+@lru_cache(maxsize=1)
+def binding() -> Any:
+    """llvmlite, ready for this processor."""
+    try:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    except (ImportError, OSError, RuntimeError) as error:
+        raise CompileError(f"LLVM is not usable here ({error}). Install it with: pip install llvmlite") from error
+    return llvm
+
+
+@lru_cache(maxsize=8)
+def machine(cpu: str, features: str) -> Any:
+    """Generates code for a processor."""
+    llvm = binding()
+    try:
+        return llvm.Target.from_default_triple().create_target_machine(
+            cpu, features, opt=2, reloc="pic", codemodel="jitdefault"
+        )
+    except RuntimeError as error:
+        raise CompileError(f"LLVM has no code generator for this processor: {error}") from error
+
+
+def compile_text(text: str, cpu: str, features: str) -> bytes:
+    """Object code of a module."""
+    llvm, generator = binding(), machine(cpu, features)
+    with llvm.create_context() as context, parsed(text, context) as module:
+        module.triple, module.data_layout = generator.triple, str(generator.target_data)
+        builder = llvm.create_pass_builder(generator, llvm.create_pipeline_tuning_options(speed_level=2))
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.run(module, builder)
+        return generator.emit_object(module)
+
+
+def parsed(text: str, context: Any) -> Any:
+    """The module of a text."""
+    try:
+        return binding().parse_assembly(text, context)
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept a kernel: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def linker() -> Any:
+    return binding().create_lljit_compiler()
+
+
+def link(code: bytes, symbols: Sequence[str]) -> Any:
+    """Object code in memory: addresses by symbol. It stays there as long as what is returned."""
+    library = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
+    for symbol in symbols:
+        library.export_symbol(symbol)
+    try:
+        return library.link(linker(), f"appell{next(NUMBERS)}")
+    except RuntimeError as error:
+        raise CompileError(f"a compiled kernel cannot be linked: {error}") from error

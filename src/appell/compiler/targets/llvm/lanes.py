@@ -1,0 +1,142 @@
+"""States between arrays and vectors of lanes, as LLVM IR.
+
+Entry j of state l is `p[l * step + j * pitch]`; in vectors it is lane l of `x[j]`. Columns (step 1) are vectors already. Rows
+(pitch 1) are transposed in registers, some entries of all states at a time: their parts of the rows are loaded side by
+side, and entries are exchanged between vectors. Everything else, and the tail of a batch, is moved number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from appell.compiler.targets.llvm.ir import Real, Writer
+
+BLOCK = 4
+"""Entries of rows that are transposed at a time."""
+
+
+def load_text(real: Real) -> str:
+    """`@load(p, step, pitch, size, count, x)`: entries of some states; lanes beyond count repeat the last state."""
+    write = Writer("internal void @load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
+    T = real.type
+
+    def column(j: str) -> None:
+        place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
+        write.store(T, write.load(T, place, 0, real.item), "%x", j)
+
+    def block(first: str, width: int) -> None:
+        rows = [write.load(real.of(real.scalar, width), row, 0, real.item) for row in _rows(write, real, first)]
+        vectors = [_join(write, real, rows[k::width], width) for k in range(width)]
+        for j, vector in enumerate(_exchange(write, real, vectors)):
+            write.store(T, vector, "%x", write.integer("add", first, j))
+
+    def single() -> None:
+        last = write.integer("sub", "%count", 1)
+        with write.loop("%size") as j, write.loop(real.lanes) as lane:
+            state = write.value(f"call i64 @llvm.smin.i64(i64 {lane}, i64 {last})")
+            number = write.load(real.scalar, "%p", _place(write, state, j))
+            write.store(real.scalar, number, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
+
+    return _text(write, real, column, block, single)
+
+
+def store_text(real: Real) -> str:
+    """`@store(x, step, pitch, size, count, p)`: entries of the first `count` states."""
+    write = Writer(
+        "internal void @store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
+    )
+    T = real.type
+
+    def column(j: str) -> None:
+        place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
+        write.store(T, write.load(T, "%x", j), place, 0, real.item)
+
+    def block(first: str, width: int) -> None:
+        columns = [write.load(T, "%x", write.integer("add", first, j)) for j in range(width)]
+        vectors = _exchange(write, real, columns)
+        for lane, row in enumerate(_rows(write, real, first)):
+            begin = lane // width * width
+            part = _part(write, real, vectors[lane % width], begin, width)
+            write.store(real.of(real.scalar, width), part, row, 0, real.item)
+
+    def single() -> None:
+        with write.loop("%count") as lane, write.loop("%size") as j:
+            number = write.load(real.scalar, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
+            write.store(real.scalar, number, "%p", _place(write, lane, j))
+
+    return _text(write, real, column, block, single)
+
+
+def _text(
+    write: Writer,
+    real: Real,
+    column: Callable[[str], None],
+    block: Callable[[str, int], None],
+    single: Callable[[], None],
+) -> str:
+    """The quickest way for these strides and this count. `block` moves entries of rows from the first on."""
+
+    def columns() -> None:
+        with write.loop("%size") as j:
+            column(j)
+
+    def rows(width: int) -> None:
+        last = write.integer("sub", "%size", width)
+        with write.loop("%size", width) as j:  # the last block ends with the last entry, and may repeat some
+            block(write.value(f"call i64 @llvm.smin.i64(i64 {j}, i64 {last})"), width)
+
+    width, way = min(BLOCK, real.lanes), "0"
+    full = write.integer("icmp eq", "%count", real.lanes)
+    wide = write.value(f"and i1 {full}, {write.integer('icmp sge', '%size', width)}")
+    for stride, possible, number in (("%pitch", full, 3), ("%pitch", wide, 2), ("%step", full, 1)):
+        fits = write.value(f"and i1 {possible}, {write.integer('icmp eq', stride, 1)}")
+        way = write.value(f"select i1 {fits}, i64 {number}, i64 {way}")
+    write.choose(way, [single, columns, partial(rows, width), partial(rows, 1)])
+    write.line("ret void")
+    return write.text()
+
+
+def _place(write: Writer, state: str, entry: str) -> str:
+    return write.integer("add", write.integer("mul", state, "%step"), write.integer("mul", entry, "%pitch"))
+
+
+def _rows(write: Writer, real: Real, first: str) -> list[str]:
+    """Where entry `first` of each state is, in rows."""
+    places = [write.integer("add", write.integer("mul", "%step", lane), first) for lane in range(real.lanes)]
+    return [write.at(real.scalar, "%p", place) for place in places]
+
+
+def _join(write: Writer, real: Real, parts: list[str], width: int) -> str:
+    """Vectors of one width side by side; a vector of width 1 is a number."""
+    if width == 1:
+        vector = "poison"
+        for lane, part in enumerate(parts):
+            vector = write.value(f"insertelement {real.type} {vector}, {real.scalar} {part}, i64 {lane}")
+        return vector
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts, width = [write.shuffle(real, a, b, width, range(2 * width)) for a, b in pairs], 2 * width
+    return parts[0]
+
+
+def _part(write: Writer, real: Real, vector: str, begin: int, width: int) -> str:
+    """Some lanes of a vector; one lane is a number."""
+    if width == 1:
+        return write.value(f"extractelement {real.type} {vector}, i64 {begin}")
+    return write.shuffle(real, vector, "poison", real.lanes, range(begin, begin + width))
+
+
+def _exchange(write: Writer, real: Real, vectors: list[str]) -> list[str]:
+    """Transpose the square blocks of vectors that lie side by side: lane l of vector k goes to lane k of vector l."""
+    vectors, lanes, half = list(vectors), range(real.lanes), len(vectors) // 2
+    while half:
+        for row, vector in enumerate(vectors):
+            if row & half == 0:
+                other = vectors[row + half]
+                low = [real.lanes + k - half if k & half else k for k in lanes]
+                high = [real.lanes + k if k & half else k + half for k in lanes]
+                vectors[row] = write.shuffle(real, vector, other, real.lanes, low)
+                vectors[row + half] = write.shuffle(real, vector, other, real.lanes, high)
+        half //= 2
+    return vectors

@@ -1,0 +1,119 @@
+"""Operation lists and loops over links as LLVM IR, over numbers or vectors of lanes.
+
+Every form defines `<prefix>_angles(x, a)`, the arguments of sine and cosine, and `<prefix>_body(x, s, c, w, y)`, everything
+else: inputs x, sines and cosines s and c, scratch memory w, results y, as in `appell.compiler.emit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+from appell.compiler.emit import EmissionPlan
+from appell.compiler.operations import OPERATIONS, OperationList
+from appell.compiler.targets.llvm.ir import Real, Writer
+
+INTRINSICS = {"fmin": "minnum", "fmax": "maxnum"}
+"""Operations whose intrinsic function has another name."""
+
+GIVEN = ", ".join((*(f"ptr noalias readonly %{name}" for name in "xsc"), *(f"ptr noalias %{name}" for name in "wy")))
+"""What is only read can be loaded again where it is needed, rather than kept: up to a third faster (docs/decisions/0018)."""
+PASSED = ", ".join(f"ptr %{name}" for name in "xscwy")
+
+
+def apply(write: Writer, real: Real, name: str, operands: list[str]) -> str:
+    """The value of one operation."""
+    T, template = real.type, OPERATIONS[name].llvm
+    if template:
+        return write.value(template.format(*operands, T=T, one=real.literal(1.0)))
+    if name == "sign":
+        positive, negative = (
+            write.value(f"fcmp {test} {T} {operands[0]}, {real.literal(0.0)}") for test in ("ogt", "olt")
+        )
+        below = write.value(f"select {real.mask} {negative}, {T} {real.literal(-1.0)}, {T} {real.literal(0.0)}")
+        return write.value(f"select {real.mask} {positive}, {T} {real.literal(1.0)}, {T} {below}")
+    given = ", ".join(f"{T} {operand}" for operand in operands)
+    return write.value(f"call {T} @llvm.{INTRINSICS.get(name, name)}.{real.suffix}({given})")
+
+
+class Values:
+    """Values of an operation list inside one function, written when they are first used."""
+
+    def __init__(self, write: Writer, real: Real, listed: OperationList, load: Callable[[int], str | None]) -> None:
+        self.write, self.real, self.listed, self.load = write, real, listed, load
+        self.known: dict[int, str] = {}
+
+    def __getitem__(self, k: int) -> str:
+        """The value of operation k: a constant, loaded, or computed before."""
+        if k not in self.known:
+            name, _, number = self.listed.operations[k]
+            loaded = self.real.literal(number) if name == "const" else self.load(k)
+            self.known[k] = self.compute(k) if loaded is None else loaded
+        return self.known[k]
+
+    def compute(self, k: int) -> str:
+        name, arguments, _ = self.listed.operations[k]
+        self.known[k] = apply(self.write, self.real, name, [self[a] for a in arguments])
+        return self.known[k]
+
+
+def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
+    """Every operation an instruction."""
+    listed, angles, T = planned.listed, planned.angles, real.type
+    write = Writer(f"internal void @{prefix}_angles(ptr noalias %x, ptr noalias %a) #0")
+    values = Values(write, real, listed, _loads(write, T, planned, {}))
+    for k in planned.before:
+        values.compute(k)
+    for k, place in angles.items():
+        write.store(T, values[k], "%a", place)
+    write.line("ret void")
+    functions = [write.text()]
+    results: dict[int, list[int]] = {}
+    for place, k in enumerate(listed.outputs):
+        results.setdefault(k, []).append(place)
+    body = Writer(f"internal void @{prefix}_body({GIVEN}) #0")
+    zeros = {k for k in results if listed.operations[k].name == "const" and listed.operations[k].number == 0}
+    for first, count in _runs(sorted(place for k in zeros for place in results[k])):
+        size, start = count * real.lanes * real.item, body.at(T, "%y", first)
+        body.line(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {size}, i1 false)")
+    for number, piece in enumerate(planned.pieces):
+        write = body
+        if len(planned.pieces) > 1:
+            write = Writer(f"internal void @{prefix}_part{number}({GIVEN}) #0")
+            body.line(f"call void @{prefix}_part{number}({PASSED})")
+        inside = set(piece)
+        elsewhere = {k: place for k, place in planned.shared.items() if k not in inside}
+        values = Values(write, real, listed, _loads(write, T, planned, elsewhere))
+        last = number + 1 == len(planned.pieces)
+        for k in (*piece, *((k for k in results if k in planned.free and k not in zeros) if last else ())):
+            value = values.compute(k) if k in inside else values[k]
+            for place in results.get(k, ()):
+                write.store(T, value, "%y", place)
+            if k in planned.shared:
+                write.store(T, value, "%w", planned.shared[k])
+        if write is not body:
+            write.line("ret void")
+            functions.append(write.text())
+    body.line("ret void")
+    return "\n".join((*functions, body.text()))
+
+
+def _runs(places: list[int]) -> list[tuple[int, int]]:
+    """First and number of consecutive places."""
+    starts = [k for k, place in enumerate(places) if k == 0 or place != places[k - 1] + 1]
+    return [(places[a], b - a) for a, b in pairwise((*starts, len(places)))]
+
+
+def _loads(write: Writer, T: str, planned: EmissionPlan, elsewhere: Mapping[int, int]) -> Callable[[int], str | None]:
+    """How values that a function does not compute are loaded."""
+    operations, angles = planned.listed.operations, planned.angles
+
+    def load(k: int) -> str | None:
+        name, arguments, number = operations[k]
+        if name == "input":
+            return write.load(T, "%x", int(number))
+        if k in planned.free:
+            return write.load(T, "%s" if name == "sin" else "%c", angles[arguments[0]])
+        return write.load(T, "%w", elsewhere[k]) if k in elsewhere else None
+
+    return load

@@ -1,0 +1,238 @@
+"""A function in rolled form as LLVM IR: a table of the links' numbers and loops over them.
+
+Carried values live in variables, values kept for later sweeps in w, a row per link; where the tree branches, carried values
+wait in slots of w behind those rows (`appell.compiler.rolled.text` is the same in C).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from appell.compiler.emit import plan_emission
+from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.steps import TracedStep, TracedSweep
+from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
+
+WHOLE = 1 << 30
+
+
+def tables(rolled: Rolled, real: Real) -> str:
+    """Constants that the loops read: numbers of the links, and whole numbers by name."""
+    kind, numbers = real.scalar, [link.numbers for link in rolled.links]
+    single = Real(real.dtype)
+    rows = [f"[{len(row)} x {kind}] [{', '.join(f'{kind} {single.literal(x)}' for x in row)}]" for row in numbers]
+    width = f"[{len(numbers[0])} x {kind}]"
+    lines = [f"@table = internal constant [{len(rows)} x {width}] [{', '.join(rows)}]"]
+    for name, values in rolled.integers.items():
+        entries = ", ".join(f"i64 {value}" for value in values)
+        lines.append(f"@{name} = internal constant [{len(values)} x i64] [{entries}]")
+    return "\n".join(lines) + "\n"
+
+
+class RolledWriter:
+    """Writes one rolled function over one type of values."""
+
+    def __init__(self, rolled: Rolled, real: Real, prefix: str) -> None:
+        self.rolled, self.real, self.prefix = rolled, real, prefix
+        offsets = [sum(rolled.sizes[:k]) for k in range(len(rolled.inputs))]
+        self.offsets = dict(zip(rolled.inputs, offsets, strict=True))
+        self.waiting = len(rolled.links) * rolled.row  # where the slots begin in w
+
+    def text(self) -> str:
+        functions, calls = [self.angles()], []
+        for number, sweep in enumerate(self.rolled.sweeps):
+            calls.append(f"@{self.prefix}_sweep{number}")
+            functions.append(self.function(calls[-1], partial(self.sweep, sweep)))
+        if self.rolled.climb:
+            calls.append(f"@{self.prefix}_climb")
+            functions.append(self.function(calls[-1], self.climb))
+        return "\n".join((*functions, self.function(f"@{self.prefix}_body", partial(self.body, calls))))
+
+    def function(self, name: str, fill: Callable[[Writer], None], given: str = GIVEN) -> str:
+        write = Writer(f"internal void {name}({given}) #0")
+        fill(write)
+        write.line("ret void")
+        return write.text()
+
+    def body(self, calls: Sequence[str], write: Writer) -> None:
+        if self.rolled.accumulates:
+            self.clear(write, "%y", 0, self.rolled.size_out)
+        for name in calls:
+            write.line(f"call void {name}({PASSED})")
+
+    def clear(self, write: Writer, pointer: str, first: int, count: int) -> None:
+        with write.loop(count) as j:
+            write.store(self.real.type, self.real.literal(0.0), pointer, write.integer("add", j, first))
+
+    def angles(self) -> str:
+        def fill(write: Writer) -> None:
+            with write.loop(len(self.rolled.links)) as i:
+                cases = [partial(self.angle, write, i, step) for step in self.rolled.sweeps[0].steps]
+                write.choose(self.whole(write, "group_of", i), cases)
+
+        return self.function(f"@{self.prefix}_angles", fill, "ptr noalias %x, ptr noalias %a")
+
+    def angle(self, write: Writer, i: str, step: TracedStep) -> None:
+        """The angle of a link, at most one."""
+        values = self.values(write, i, step, [])
+        angle = next(iter(plan_emission(step.listed, WHOLE).angles), None)
+        write.store(self.real.type, self.real.literal(0.0) if angle is None else values[angle], "%a", i)
+
+    def sweep(self, sweep: TracedSweep, write: Writer) -> None:
+        T, links = self.real.type, len(self.rolled.links)
+        start = [self.real.literal(x) for x in sweep.start]
+        carried = [write.slot(T, x) for x in start]
+        width = len(sweep.alive)
+        if sweep.inward:
+            self.clear(write, "%w", self.waiting, len(self.rolled.branches) * width)
+        with write.loop(links) as index:
+            i = write.integer("sub", links - 1, index) if sweep.inward else index
+            parent = self.whole(write, "parent_of", i)
+            apart = write.integer("icmp ne", parent, write.integer("sub", i, 1))
+            surround = self.inward if sweep.inward else self.outward
+            with surround(write, carried, start, i, parent, apart):
+                cases = [partial(self.step, write, i, step, carried, self.add_result) for step in sweep.steps]
+                write.choose(self.whole(write, "group_of", i), cases)
+
+    @contextmanager
+    def outward(
+        self, write: Writer, carried: list[str], start: list[str], i: str, parent: str, apart: str
+    ) -> Iterator[None]:
+        """Before a step: what the parent carried, unless that was the link before. After it: kept where children wait."""
+        T = self.real.type
+        root = write.integer("icmp slt", parent, 0)
+        with write.when(root):
+            self.assign(write, carried, start)
+        if self.rolled.branches:
+            with write.when(write.value(f"and i1 {apart}, {write.value(f'xor i1 {root}, true')}")):
+                for place, variable in zip(self.slots(write, parent, len(carried)), carried, strict=True):
+                    write.store(T, write.load(T, "%w", place), variable)
+        yield
+        if self.rolled.branches:
+            with write.when(write.integer("icmp sge", self.whole(write, "slot_of", i), 0)):
+                for place, variable in zip(self.slots(write, i, len(carried)), carried, strict=True):
+                    write.store(T, write.load(T, variable), "%w", place)
+
+    @contextmanager
+    def inward(
+        self, write: Writer, carried: list[str], start: list[str], i: str, parent: str, apart: str
+    ) -> Iterator[None]:
+        """Before a step: what waits from other children is added. After it: handed to the parent."""
+        if self.rolled.branches:
+            with write.when(write.integer("icmp sge", self.whole(write, "slot_of", i), 0)):
+                for place, variable in zip(self.slots(write, i, len(carried)), carried, strict=True):
+                    self.add(write, write.load(self.real.type, "%w", place), variable)
+        yield
+        if self.rolled.branches:
+            inner = write.integer("icmp sge", parent, 0)
+            with write.when(write.value(f"and i1 {apart}, {inner}")):
+                for place, variable in zip(self.slots(write, parent, len(carried)), carried, strict=True):
+                    self.add(write, write.load(self.real.type, variable), "%w", place)
+        with write.when(apart):
+            self.assign(write, carried, start)
+
+    def slots(self, write: Writer, link: str, width: int) -> list[str]:
+        """Places in w where values wait for a link."""
+        first = write.integer("mul", self.whole(write, "slot_of", link), width)
+        return [write.integer("add", first, self.waiting + k) for k in range(width)]
+
+    def climb(self, write: Writer) -> None:
+        begins, carries, meets = zip(*self.rolled.climb, strict=True)
+        width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
+        carried = [write.slot(self.real.type, self.real.literal(0.0)) for _ in range(width)]
+        place = write.slot("i64")
+        with write.loop(len(self.rolled.links)) as j, write.loop(self.whole(write, "degrees_of", j)) as r:
+            column = write.integer("add", self.whole(write, "v_of", j), r)
+            pair = partial(self.set_pair, column=column)
+            start = [step for begin in begins for step in begin]
+            write.store("i64", j, place)
+            chosen = write.integer("add", self.whole(write, "begin_of", j), r)
+            write.choose(chosen, [partial(self.step, write, j, step, carried, pair) for step in start])
+            with write.repeat_while(lambda: write.integer("icmp sge", self.parent(write, place), 0)):
+                i = write.load("i64", place)
+                group = self.whole(write, "group_of", i)
+                write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in carries])
+                write.store("i64", self.whole(write, "parent_of", i), place)
+                i = write.load("i64", place)
+                group = self.whole(write, "group_of", i)
+                write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in meets])
+
+    def parent(self, write: Writer, place: str) -> str:
+        return self.whole(write, "parent_of", write.load("i64", place))
+
+    def step(
+        self,
+        write: Writer,
+        i: str,
+        step: TracedStep,
+        carried: list[str],
+        result: Callable[[Writer, str, int, str], None],
+    ) -> None:
+        """Loads, operations and stores of one step for the link i."""
+        values = self.values(write, i, step, carried)
+        for k in plan_emission(step.listed, WHOLE).pieces[0]:
+            values.compute(k)
+        outputs = [values[k] for k in step.listed.outputs]
+        for (kind, k), value in zip(step.targets, outputs, strict=True):
+            if kind == "carried":
+                write.store(self.real.type, value, carried[k])
+            elif kind == "kept":
+                write.store(self.real.type, value, "%w", self.kept(write, i, k))
+            else:
+                result(write, i, k, value)
+
+    def add_result(self, write: Writer, i: str, k: int, value: str) -> None:
+        """Entry k of a link's part of the result; several links may add to one entry."""
+        place = write.integer("add", self.whole(write, "v_of", i), k)
+        if self.rolled.accumulates:
+            self.add(write, value, "%y", place)
+        else:
+            write.store(self.real.type, value, "%y", place)
+
+    def set_pair(self, write: Writer, i: str, k: int, value: str, column: str) -> None:
+        """An element of a symmetric matrix, and the one across the diagonal."""
+        row, nv = write.integer("add", self.whole(write, "v_of", i), k), self.rolled.nv
+        for first, second in ((row, column), (column, row)):
+            write.store(self.real.type, value, "%y", write.integer("add", write.integer("mul", first, nv), second))
+
+    def values(self, write: Writer, i: str, step: TracedStep, carried: list[str]) -> Values:
+        """Values of a step for the link i."""
+        T, operations = self.real.type, step.listed.operations
+
+        def load(k: int) -> str | None:
+            name, _, number = operations[k]
+            if name in ("sin", "cos"):  # every link has one angle, at the place of its own number
+                return write.load(T, "%s" if name == "sin" else "%c", i)
+            if name != "input":
+                return None
+            origin, index = step.sources[int(number)].origin, step.sources[int(number)].index
+            if origin == "table":
+                row = write.at(f"[{len(self.rolled.links[0].numbers)} x {self.real.scalar}]", "@table", i)
+                return write.splat(self.real, write.load(self.real.scalar, row, index))
+            if origin == "carried":
+                return write.load(T, carried[index])
+            if origin == "kept":
+                return write.load(T, "%w", self.kept(write, i, index))
+            own = self.whole(write, "q_of" if origin == "q" else "v_of", i)
+            return write.load(T, "%x", write.integer("add", own, self.offsets[origin] + index))
+
+        return Values(write, self.real, step.listed, load)
+
+    def kept(self, write: Writer, i: str, index: int) -> str:
+        return write.integer("add", write.integer("mul", i, self.rolled.row), index)
+
+    def whole(self, write: Writer, name: str, i: str) -> str:
+        """A whole number of a link."""
+        return write.load("i64", f"@{name}", i)
+
+    def assign(self, write: Writer, variables: list[str], values: list[str]) -> None:
+        for variable, value in zip(variables, values, strict=True):
+            write.store(self.real.type, value, variable)
+
+    def add(self, write: Writer, value: str, pointer: str, index: int | str = 0) -> None:
+        T = self.real.type
+        place = write.at(T, pointer, index)
+        write.store(T, write.value(f"fadd {T} {write.load(T, place)}, {value}"), place)
