@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from appell.compiler.targets.llvm.ir import Real
 from appell.compiler.targets.llvm.jit import binding
@@ -51,9 +52,17 @@ INSTRUCTION_SETS = {
 """All of them, best first."""
 
 
+def host_features() -> Any:
+    """LLVM's names of what this processor has, each with whether it has it; none where LLVM cannot find out."""
+    try:
+        return binding().get_host_cpu_features()
+    except RuntimeError:
+        return binding().FeatureMap()
+
+
 def supported() -> tuple[InstructionSet, ...]:
     """Those that this processor runs, best first."""
-    features = {name for name, present in binding().get_host_cpu_features().items() if present}
+    features = {name for name, present in host_features().items() if present}
     return tuple(each for each in INSTRUCTION_SETS.values() if each.needs <= features)
 
 
@@ -62,8 +71,8 @@ def instruction_set(name: str | None = None) -> InstructionSet:
     """All that this processor has, or the named instruction set if this processor runs it."""
     found = {each.name: each for each in supported()}
     if name is None:
-        best, llvm = next(iter(found.values())), binding()
-        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        best = next(iter(found.values()))
+        cpu, features = binding().get_host_cpu_name(), host_features().flatten()
         return InstructionSet(best.name, cpu, best.needs, best.width, features)
     if name in found:
         return found[name]

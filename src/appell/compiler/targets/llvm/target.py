@@ -13,6 +13,7 @@ import numpy as np
 from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
 from appell.checks import require_finite
 from appell.compiler.targets.llvm.build import Builder
+from appell.compiler.targets.llvm.jit import machine
 from appell.compiler.targets.llvm.kernel import kernel_text
 from appell.compiler.targets.llvm.library import Library
 from appell.errors import CompileError
@@ -53,7 +54,7 @@ class CpuTarget:
             text = kernel_text(provider.lowered(spec, "cpu", self.options.dtype), builder.real, half)
             return builder.compiled(builder.name(provider.key(spec), half), half, text)
 
-        library = self._or_warn(compiled)
+        library = self._or_warn(compiled, self.options.eager)
         return library and self._kernel(spec, signature, library)
 
     def _kernel(self, spec: FunctionSpec, signature: Signature, library: Library) -> Kernel:
@@ -65,15 +66,16 @@ class CpuTarget:
 
     @cached_property
     def builder(self) -> Builder | None:
-        """Makes native code, or None where that is not wanted or LLVM does not run here."""
-        return self._or_warn(lambda: Builder(self.options)) if native_wanted() else None
+        """Makes native code, or None where that is not wanted or, with a warning, LLVM does not run here."""
+        usable = native_wanted() and self._or_warn(lambda: machine("", ""), raises=False)
+        return self._or_warn(lambda: Builder(self.options), self.options.eager) if usable else None
 
-    def _or_warn(self, make: Callable[[], Result]) -> Result | None:
-        """The result; where compiled code was not asked for, a compiler that fails gives a warning and None."""
+    def _or_warn(self, make: Callable[[], Result], raises: bool) -> Result | None:
+        """The result; what fails is raised, or gives a warning and None."""
         try:
             return make()
         except CompileError as error:
-            if self.options.eager:
+            if raises:
                 raise
             warn_once(f"{error} Results are right but slow.")
             return None
