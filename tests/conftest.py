@@ -5,7 +5,6 @@ import shutil
 import pytest
 from hypothesis import settings
 
-
 settings.register_profile("library", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("library")
 

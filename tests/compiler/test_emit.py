@@ -8,9 +8,8 @@ import pytest
 from helpers.closeness import assert_close
 from helpers.native_kernels import evaluate, kernel
 
-from appell.compiler.emit import emit, plan_emission, scalar_dialect
+from appell.compiler.emit import emit, scalar_dialect
 from appell.compiler.operations import OPERATIONS, list_operations
-from appell.compiler.targets.c.isa import supported
 from appell.errors import CompileError
 
 EXPRESSIONS = {
@@ -22,8 +21,6 @@ EXPRESSIONS = {
     "log": lambda a, b: casadi.log(2 + a), "pow": lambda a, b: (2 + a) ** b, "fabs": lambda a, b: casadi.fabs(a),
     "sign": lambda a, b: casadi.sign(a), "fmin": lambda a, b: casadi.fmin(a, b), "fmax": lambda a, b: casadi.fmax(a, 0.25),
 }  # fmt: skip
-
-pytestmark = pytest.mark.usefixtures("compiler")
 
 
 def graph_of(expression):
@@ -80,20 +77,3 @@ def test_sine_and_cosine_of_one_angle_are_one_call():
 
     graph = graph_of(shared)
     assert emit(list_operations(graph), scalar_dialect("float64")).angle_count == 2
-
-
-def test_parts_do_not_change_the_result():
-    def long(a, b):
-        terms = [a, b]
-        for k in range(60):
-            terms.append(casadi.sin(a * k) * terms[k] + terms[k + 1] * 0.5)
-        return terms[-7:]
-
-    found = list_operations(graph_of(long))
-    assert len(plan_emission(found, 7).pieces) > 10
-    assert plan_emission(found, 7).shared
-    a, b = states()
-    whole = evaluate(kernel(found), a[:, None], b[:, None], outputs=7)
-    for isa in supported():
-        parts = evaluate(kernel(found, isa=isa.name, part=7), a[:, None], b[:, None], outputs=7)
-        assert_close(parts, whole, tolerance=1e-14, what=isa.name)

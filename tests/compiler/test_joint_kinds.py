@@ -23,8 +23,6 @@ from appell.compiler.rolled.form import Rolled
 from appell.compiler.trace import trace
 from appell.robot.robot import Robot
 
-pytestmark = pytest.mark.usefixtures("compiler")
-
 find("inverse_dynamics")
 SHORT = [
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "kinetic_energy", "gibbs_function", "pose",

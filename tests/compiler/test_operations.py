@@ -75,7 +75,7 @@ def by_cuda(dtype, given, folder):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("back_end", [by_numpy, from_a_file, by_native_code, by_cuda])
-def test_every_operation_in_every_back_end(tmp_path, compiler, back_end, dtype):
+def test_every_operation_in_every_back_end(tmp_path, back_end, dtype):
     inputs = states(dtype)
     result = back_end(dtype, [np.ascontiguousarray(row[:, None]) for row in inputs], tmp_path)
     for name, ours in zip(OPERATIONS, result.T, strict=True):

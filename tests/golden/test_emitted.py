@@ -14,8 +14,9 @@ import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.emit import emit, functions_text, scalar_dialect
 from appell.compiler.lowering import StraightLine
-from appell.compiler.operations import list_operations
-from appell.compiler.targets.c.simd import kernel_source, simd_dialect
+from appell.compiler.operations import OperationList, list_operations
+from appell.compiler.targets.llvm.ir import Real
+from appell.compiler.targets.llvm.kernel import Form
 from appell.compiler.trace import trace
 
 FOLDER = Path(__file__).parent
@@ -27,20 +28,19 @@ def pendulum() -> appell.Robot:
     return appell.Robot.from_dh([0.0], [0.0], [0.0], mass=[2.0], com=[[0.5, 0.0, 0.0]], inertia=inertia)
 
 
+def operations(function: str) -> OperationList:
+    return list_operations(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).system, FunctionSpec(function)).graph)
+
+
 def body(function: str, dialect) -> str:
-    found = list_operations(trace(pendulum().with_gravity((0.0, -9.81, 0.0)).system, FunctionSpec(function)).graph)
-    return functions_text(emit(found, dialect), dialect.type, "state")
+    return functions_text(emit(operations(function), dialect), dialect.type, "state")
 
 
 TEXTS = {
     "pendulum_scalar.c": lambda: body("inverse_dynamics", scalar_dialect("float64")),
     "pendulum_scalar_float.c": lambda: body("inverse_dynamics", scalar_dialect("float32")),
-    "pendulum_lanes.c": lambda: body("forward_dynamics", simd_dialect("float64")),
-    "pendulum_kernel.c": lambda: kernel_source(
-        StraightLine(list_operations(trace(pendulum().system, FunctionSpec("kinetic_energy")).graph)),
-        "float64",
-        4,
-        "kinetic energy",
+    "pendulum_lanes.ll": lambda: Form(StraightLine(operations("forward_dynamics"))).functions(
+        Real("float64", 4), "state"
     ),
 }
 

@@ -55,8 +55,6 @@ ALLOWED = {
     "appell/plotting.py": "a figure, to memory",
     "appell/report.py": "a figure, to memory or a temporary folder",
     "appell/control/hardware/record_file.py": "a new file that grows line by line, and is readable at every time",
-    "appell/compiler/targets/c/library.py": "a temporary folder",
-    "appell/compiler/targets/c/toolchain.py": "a temporary folder",
     "appell_lab/bench/cases/use.py": "a temporary folder",
     "appell_lab/bench/peers/traced.py": "a temporary folder",
 }

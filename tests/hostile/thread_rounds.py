@@ -36,7 +36,10 @@ def main(rounds: int) -> None:
 
 def one_round(robot, state, expected) -> list[str]:
     """What went wrong."""
-    dyn, spare = appell.compile(robot), [appell.compile(robot).functions.kernel(SPEC).kernel for _ in range(KERNELS)]
+    dyn, spare = (
+        appell.compile(robot),
+        [appell.compile(robot).functions.kernel(SPEC, list(state)).kernel for _ in range(KERNELS)],
+    )
     failures, used, begin = [], set(), threading.Barrier(THREADS + 1)
 
     def compute() -> None:
@@ -44,7 +47,7 @@ def one_round(robot, state, expected) -> list[str]:
         for _ in range(CALLS):
             if not np.array_equal(dyn.inverse_dynamics(*state), expected):
                 failures.append("a wrong result")
-            used.add(dyn.functions.kernel(SPEC).kernel)
+            used.add(dyn.functions.kernel(SPEC, list(state)).kernel)
 
     def bind() -> None:
         begin.wait()

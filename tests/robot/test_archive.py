@@ -194,7 +194,7 @@ def test_without_a_compiler(puma_file, long_file, monkeypatch):
     loaded = appell.load_compiled(long_file)
     assert_close(loaded.inverse_dynamics(*far), LONG.inverse_dynamics(*far), tolerance=1e-12)
     assert_close(loaded.mass_matrix(far.q), LONG.mass_matrix(far.q), tolerance=1e-12)
-    assert isinstance(loaded.functions.kernel(FunctionSpec("mass_matrix")).kernel, InterpretedKernel)
+    assert isinstance(loaded.functions.kernel(FunctionSpec("mass_matrix"), [far.q]).kernel, InterpretedKernel)
 
 
 ELSEWHERE = """

@@ -20,8 +20,6 @@ from appell.errors import AppellError, ArgumentError
 ROBOT = general_tree(9, 31)
 SIZES = (0, 1, 2, 7, 8, 9, 63, 64, 65, 1000)
 
-pytestmark = pytest.mark.usefixtures("compiler")
-
 
 @pytest.fixture(scope="module")
 def dyn():

@@ -16,8 +16,6 @@ from appell.model.parameters import parameters, with_parameters
 
 ROBOT = general_tree(6, 41, ("revolute", "prismatic"))
 
-pytestmark = pytest.mark.usefixtures("compiler")
-
 
 @pytest.fixture(scope="module")
 def dyn():

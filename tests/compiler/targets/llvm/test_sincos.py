@@ -9,14 +9,12 @@ import pytest
 from helpers.native_kernels import evaluate, inputs, kernel, listed
 
 from appell.compiler.operations import Operation
-from appell.compiler.targets.c.isa import supported
-from appell.compiler.targets.c.sincos import PRECISIONS
+from appell.compiler.sincos import PRECISIONS
+from appell.compiler.targets.llvm.isa import supported
 
 ISAS = [each.name for each in supported()]
 DTYPES = ("float64", "float32")
 HALF_PI = np.longdouble("1.57079632679489661923132169163975144")
-
-pytestmark = pytest.mark.usefixtures("compiler")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +38,7 @@ def sincos():
 
 
 def limit(dtype: str) -> float:
-    return float(PRECISIONS[dtype].limit.rstrip("f"))
+    return PRECISIONS[dtype].limit
 
 
 def angles(dtype: str) -> np.ndarray:

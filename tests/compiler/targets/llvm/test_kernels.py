@@ -1,0 +1,256 @@
+"""Native kernels of every form against the interpreter: valid IR, the same numbers, no access out of bounds."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import mixed_tree
+from helpers.native_kernels import inputs, listed, native_library, run_guarded
+from helpers.random_trees import general_tree
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.function_spec import FunctionSpec
+from appell.algorithms.laws import LAWS
+from appell.algorithms.registry import find
+from appell.compiler import schedule
+from appell.compiler.interpret import InterpretedKernel
+from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
+from appell.compiler.operations import Operation
+from appell.compiler.options import Options
+from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.programs import rolled
+from appell.compiler.targets.llvm import rollout
+from appell.compiler.targets.llvm.isa import instruction_set, supported
+from appell.compiler.targets.llvm.jit import binding, compile_text
+from appell.compiler.targets.llvm.kernel import HALVES, Form, kernel_text
+from appell.compiler.targets.llvm.library import open_library
+from appell.robot.compiled import CompiledRobot
+from appell.rollouts.integrators import INTEGRATORS
+
+ISAS = [each.name for each in supported()]
+DTYPES = ("float64", "float32")
+COUNTS = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
+"""Batches of less than a vector, whole vectors, and tails of every instruction set."""
+
+TREE = general_tree(7, 21)
+CHAIN = appell.robots.random_chain(10, seed=4)
+BRANCHED = mixed_tree(12, 116)
+
+
+def straight(function: str) -> StraightLine:
+    form = lower_function(TREE.system, FunctionSpec(function))
+    assert isinstance(form, StraightLine)
+    return form
+
+
+def looped(robot, function: str, method: str | None = None) -> Rolled:
+    form = rolled(robot.system.recursion, FunctionSpec(function, method), 0.0)
+    assert form is not None
+    return form
+
+
+FORMS = {
+    "straight inverse dynamics": (lambda: straight("inverse_dynamics"), TREE),
+    "straight mass matrix": (lambda: straight("mass_matrix"), TREE),
+    "straight potential energy": (lambda: straight("potential_energy"), TREE),
+    "rolled inverse dynamics": (lambda: looped(CHAIN, "inverse_dynamics"), CHAIN),
+    "rolled forward dynamics": (lambda: looped(CHAIN, "forward_dynamics", "articulated"), CHAIN),
+    "rolled mass matrix": (lambda: looped(CHAIN, "mass_matrix", "composite"), CHAIN),
+    "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
+}
+
+find("inverse_dynamics")
+
+
+@cache
+def lowered(name: str) -> LoweredFunction:
+    return FORMS[name][0]()
+
+
+@cache
+def library(name: str, dtype: str, isa: str | None = None):
+    return native_library(lowered(name), dtype, isa)
+
+
+def states(name: str, count: int, dtype: str, seed: int = 0) -> list[np.ndarray]:
+    """Inputs of a form, (count, size) each."""
+    given = random_states(FORMS[name][1], count, seed)
+    return [given[k].astype(dtype) for k in range(len(lowered(name).sizes))]
+
+
+def interpreted(form: LoweredFunction, given: list[np.ndarray], dtype: str = "float64") -> np.ndarray:
+    """Rows of results, from the numbers that the kernel got."""
+    out = np.full((max(len(each) for each in given), form.size_out), np.nan, dtype)
+    rows = tuple(np.broadcast_to(each, (len(out), each.shape[1])).astype(dtype) for each in given)
+    InterpretedKernel(form, dtype).run(rows, out)
+    return out
+
+
+def tolerance(form: LoweredFunction, dtype: str) -> float:
+    loss = 50 if isinstance(form, Rolled) and "tau" in form.inputs else 1  # a system of equations is solved
+    return 16 * loss * len(form.sizes) * max(form.sizes) * float(np.finfo(dtype).eps)
+
+
+def assert_kernel(name: str, dtype: str, result: np.ndarray, given: list[np.ndarray], what: str) -> None:
+    form = lowered(name)
+    expected = interpreted(form, given)
+    scale = float(np.abs(expected).max())
+    assert_close(result, expected.astype(dtype), tolerance=tolerance(form, dtype), scale=scale, what=what)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_on_every_instruction_set(name, isa, dtype):
+    for count in COUNTS if "straight" in name else (3, 17):
+        given = states(name, count, dtype)
+        for columns in (False, True):
+            result, status = run_guarded(library(name, dtype, isa), dtype, given, lowered(name).size_out, columns)
+            assert status == 0
+            assert_kernel(name, dtype, result, given, f"{count} states, columns {columns}")
+    for seed in range(2):
+        given = states(name, 1, dtype, seed)
+        result, status = run_guarded(library(name, dtype, isa), dtype, given, lowered(name).size_out, one=True)
+        assert status == 0
+        assert_kernel(name, dtype, result, given, "one state")
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_value_for_all_states(dtype, columns):
+    name = "straight inverse dynamics"
+    q, qd, qdd = states(name, 19, dtype)
+    for given in ([q[:1], qd, qdd], [q, qd[:1], qdd[:1]]):
+        result, status = run_guarded(library(name, dtype), dtype, given, lowered(name).size_out, columns)
+        assert status == 0
+        assert_kernel(name, dtype, result, given, "broadcast")
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("size", range(1, 18))
+def test_rows_of_every_size_are_transposed(size, isa):
+    same = listed(*inputs(size), sizes=(size,), outputs=tuple(range(size)))
+    for dtype in DTYPES:
+        code = native_library(StraightLine(same), dtype, isa)
+        given = [np.arange(1, 1 + 33 * size, dtype=dtype).reshape(33, size)]
+        for columns in (False, True):
+            result, status = run_guarded(code, dtype, given, size, columns)
+            assert status == 0
+            np.testing.assert_array_equal(result, given[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
+def test_a_state_does_not_depend_on_where_it_stands(name, dtype):
+    given = states(name, 21, dtype)
+    code, entries = library(name, dtype), lowered(name).size_out
+    rows, _ = run_guarded(code, dtype, given, entries)
+    columns, _ = run_guarded(code, dtype, given, entries, columns=True)
+    np.testing.assert_array_equal(rows, columns)
+    turned, _ = run_guarded(code, dtype, [each[::-1] for each in given], entries)
+    np.testing.assert_array_equal(turned[::-1], rows)
+
+
+@pytest.mark.parametrize("one", [False, True], ids=["batch", "one"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
+def test_far_angles_go_through_libm(name, dtype, one):
+    given = states(name, 1 if one else 9, dtype)
+    given[0][-1] *= 1e7
+    result, status = run_guarded(library(name, dtype), dtype, given, lowered(name).size_out, one=one)
+    assert status == 0
+    expected = interpreted(lowered(name), given, dtype)  # in the same precision: where a joint stands is rounded
+    assert_close(result, expected, tolerance=tolerance(lowered(name), dtype), scale=float(np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled mass matrix", "branched gravity"])
+def test_what_is_not_finite_is_reported_wherever_it_stands(name, dtype, value):
+    code, entries = library(name, dtype), lowered(name).size_out
+    for row in (0, 7, 12):
+        given = states(name, 13, dtype)
+        given[0][row, -1] = value
+        clean = states(name, 13, dtype)
+        result, status = run_guarded(code, dtype, given, entries)
+        assert status == 1
+        others = np.arange(13) != row
+        np.testing.assert_array_equal(result[others], run_guarded(code, dtype, clean, entries)[0][others])
+    single = [each[12:] for each in given]
+    assert run_guarded(code, dtype, single, entries, one=True)[1] == 1
+
+
+def test_an_infinite_result_of_finite_inputs_is_reported():
+    quotient = listed(*inputs(2), Operation("div", (0, 1)), sizes=(1, 1), outputs=(2,))
+    code = native_library(StraightLine(quotient))
+    ones, divisors = np.ones((5, 1)), np.array([[1.0], [2.0], [0.0], [4.0], [5.0]])
+    assert run_guarded(code, "float64", [ones, divisors], 1)[1] == 1
+    assert run_guarded(code, "float64", [ones, divisors + 1], 1)[1] == 0
+    assert run_guarded(code, "float64", [ones[:1], divisors[2:3]], 1, one=True)[1] == 1
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_parts_do_not_change_the_result(isa, monkeypatch):
+    form, given = straight("inverse_dynamics"), states("straight inverse dynamics", 19, "float64")
+    monkeypatch.setattr(schedule, "WHOLE", 40)
+    monkeypatch.setattr(schedule, "PART", 20)
+    assert len(Form(form).planned.pieces) > 5
+    assert Form(form).shared
+    code = native_library(form, "float64", isa)
+    for some, one in ((given, False), ([each[:1] for each in given], True)):
+        result, status = run_guarded(code, "float64", some, form.size_out, one=one)
+        assert status == 0
+        assert_kernel("straight inverse dynamics", "float64", result, some, "parts")
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_texts_pass_the_verifier_of_llvm(isa, dtype):
+    lanes = instruction_set(isa).lanes(dtype)
+    sizes = rollout.Sizes(5, 5, 10, 5, 0)
+    tableaus = {rule.tableau: None for rule in INTEGRATORS.values()}
+    rate = listed(*inputs(15), sizes=(15,), outputs=tuple(range(15)))
+    texts = [kernel_text(lowered(name), dtype, lanes, half) for name in FORMS for half in HALVES]
+    texts += [rollout.rollout_text(StraightLine(rate), dtype, lanes, tableau, sizes, [1]) for tableau in tableaus]
+    for text in texts:
+        with binding().create_context() as context, binding().parse_assembly(text, context) as module:
+            module.verify()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_rollouts_stay_within_their_memory(integrator, dtype):
+    robot, count, steps, dt = TREE, 11, 6, 1e-3
+    nq, nv, target = robot.nq, robot.nv, instruction_set()
+    q0, qd0, tau = (each.astype(dtype) for each in random_states(robot, count))
+    dyn = appell.compile(robot, dtype=dtype)
+    rate = StraightLine(dyn.state_rate(LAWS["torque"], True, False)[1]())
+    sizes, tableau = rollout.Sizes(nq, nv, nq + nv, nv, 0), INTEGRATORS[integrator].tableau
+    text = rollout.rollout_text(rate, dtype, target.lanes(dtype), tableau, sizes, [])
+    code = open_library(compile_text(text, target.cpu, target.features), "batch")
+    settings = np.array([steps, steps, steps, 0, 0]).tobytes() + np.float64(dt).tobytes()
+    given = [q0, qd0, tau, np.zeros((1, 0), dtype), np.frombuffer(settings, dtype)[None]]
+    result, status = run_guarded(code, dtype, given, nq + nv)
+    assert status == 0
+    options = appell.RolloutOptions(integrator)
+    path = appell.rollout(dyn, q0, qd0, tau, steps=steps, dt=dt, save_every=steps, options=options)
+    np.testing.assert_array_equal(result, np.concatenate([path.q[:, -1], path.qd[:, -1]], axis=-1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("isa", ISAS)
+def test_rollouts_on_every_instruction_set(isa, dtype, monkeypatch):
+    robot = appell.robots.random_chain(3, seed=6)
+    q0, qd0, _ = random_states(robot, 11)
+    given = {"steps": 12, "dt": 1e-3, "save_every": 4}
+    fast = appell.rollout(CompiledRobot(robot, Options(dtype=dtype, isa=isa)), q0, qd0, **given)
+    assert fast.q.dtype == dtype
+    monkeypatch.setattr("appell.rollouts.native._library", lambda dyn, plan: None)
+    slow = appell.rollout(appell.compile(robot), q0.astype(dtype), qd0.astype(dtype), **given)
+    eps = float(np.finfo(dtype).eps)
+    assert_close(fast.q, slow.q.astype(dtype), tolerance=200 * eps)
+    assert_close(fast.qd, slow.qd.astype(dtype), tolerance=2000 * eps)
