@@ -81,7 +81,7 @@ def test_straight_line_code(function: str) -> None:
 def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rolled form, which longer robots of these joints would get."""
     key = function, LONG[function]
-    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0))
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, shortest=0))
     robot = every_kind()
     assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])

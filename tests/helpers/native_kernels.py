@@ -26,7 +26,7 @@ def native_library(lowered: LoweredFunction, dtype: str = "float64", isa: str | 
     target = instruction_set(isa)
     one, batch = (
         open_library(
-            compile_text(kernel_text(lowered, dtype, target.lanes(dtype), half), target.cpu, target.features), half
+            compile_text(kernel_text(lowered, target.real(dtype), half), target.cpu, target.features), half
         )
         for half in HALVES
     )

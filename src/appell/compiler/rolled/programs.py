@@ -126,7 +126,7 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     choice = PROGRAMS.get((quantity.name, method))
     if (
         choice is None
-        or len(tree.links) < choice.shortest
+        or len(tree.links) < stretch * choice.shortest
         or spec.gravity_input
         or spec.force_frames
         or spec.parameter_input

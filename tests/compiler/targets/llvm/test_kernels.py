@@ -210,12 +210,12 @@ def test_parts_do_not_change_the_result(isa, monkeypatch):
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_texts_pass_the_verifier_of_llvm(isa, dtype):
-    lanes = instruction_set(isa).lanes(dtype)
+    real = instruction_set(isa).real(dtype)
     sizes = rollout.Sizes(5, 5, 10, 5, 0)
     tableaus = {rule.tableau: None for rule in INTEGRATORS.values()}
     rate = listed(*inputs(15), sizes=(15,), outputs=tuple(range(15)))
-    texts = [kernel_text(lowered(name), dtype, lanes, half) for name in FORMS for half in HALVES]
-    texts += [rollout.rollout_text(StraightLine(rate), dtype, lanes, tableau, sizes, [1]) for tableau in tableaus]
+    texts = [kernel_text(lowered(name), real, half) for name in FORMS for half in HALVES]
+    texts += [rollout.rollout_text(StraightLine(rate), real, tableau, sizes, [1]) for tableau in tableaus]
     for text in texts:
         with binding().create_context() as context, binding().parse_assembly(text, context) as module:
             module.verify()
@@ -230,7 +230,7 @@ def test_rollouts_stay_within_their_memory(integrator, dtype):
     dyn = appell.compile(robot, dtype=dtype)
     rate = StraightLine(dyn.state_rate(LAWS["torque"], True, False)[1]())
     sizes, tableau = rollout.Sizes(nq, nv, nq + nv, nv, 0), INTEGRATORS[integrator].tableau
-    text = rollout.rollout_text(rate, dtype, target.lanes(dtype), tableau, sizes, [])
+    text = rollout.rollout_text(rate, target.real(dtype), tableau, sizes, [])
     code = open_library(compile_text(text, target.cpu, target.features), "batch")
     settings = np.array([steps, steps, steps, 0, 0]).tobytes() + np.float64(dt).tobytes()
     given = [q0, qd0, tau, np.zeros((1, 0), dtype), np.frombuffer(settings, dtype)[None]]

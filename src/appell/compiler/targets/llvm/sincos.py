@@ -61,7 +61,8 @@ def sincos_text(real: Real) -> str:
         r = real_value("fsub", r, lost)
     z = real_value("fmul", r, r)
     cubic = real_value("fmul", real_value("fmul", r, z), polynomial(numbers.sine))
-    signed = bits_value("and", as_bits(r), real.integers(-sign))
+    negative_zero = write.value(f"icmp eq {B} {as_bits('%x')}, {real.integers(-sign)}")  # whose sign the sums lose
+    signed = write.value(f"select {real.mask} {negative_zero}, {B} {real.integers(-sign)}, {B} {real.integers(0)}")
     sine = bits_value("or", as_bits(real_value("fadd", r, cubic)), signed)
     bend = real_value("fsub", real_value("fmul", z, polynomial(numbers.cosine)), real.literal(0.5))
     cosine = as_bits(real_value("fadd", real.literal(1.0), real_value("fmul", z, bend)))
