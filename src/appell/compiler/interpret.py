@@ -1,4 +1,4 @@
-"""Functions evaluated without a C compiler, slowly: by CasADi, or by NumPy alone as robots loaded from files need it."""
+"""Functions evaluated without native code, slowly: by CasADi, or by NumPy alone as robots loaded from files need it."""
 
 from __future__ import annotations
 

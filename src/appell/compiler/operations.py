@@ -125,7 +125,7 @@ def list_operations(graph: casadi.Function) -> OperationList:
             place[written[0]] = len(operations) - 1
         else:
             raise CompileError(
-                f"{graph.name()}: operation {_name(code)} has no translation to C. "
+                f"{graph.name()}: operation {_name(code)} has no translation. "
                 f"Known: {', '.join(OPERATIONS)}; add it to appell.compiler.operations."
             )
     return OperationList(sizes, tuple(operations), tuple(outputs))

@@ -110,6 +110,20 @@ def test_peers_compute_the_same(function):
     assert_close(np.array(traced(*(array.T for array in given))).T, right, tolerance=1e-11)
 
 
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_scalar_code_of_ours_computes_the_same(function):
+    from appell_lab.bench.peers import traced
+
+    robot = chain(4)
+    given = states(robot, 3)
+    for make in (traced.kernel, traced.exported):
+        contender, out = make(robot, function, given)
+        out[:] = np.nan
+        contender.call()
+        assert_close(out, getattr(robot, function)(*given), tolerance=1e-11)
+
+
 def test_command(capsys):
     assert main(["bench", "--list"]) == 0
     assert capsys.readouterr().out.split() == list(CASES)

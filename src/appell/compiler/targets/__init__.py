@@ -1,1 +1,1 @@
-"""Compile targets: C for SIMD processors, CUDA."""
+"""Compile targets: LLVM for SIMD processors, CUDA."""

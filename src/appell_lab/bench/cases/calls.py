@@ -114,7 +114,7 @@ def scalar_case(settings: Settings) -> list[Table]:
                 entries.append(Entry(contender, goal, None if right is None else difference(out, right)))
             rows += contest(f"{robot.name}, {function}", entries[0], entries[1:], settings)
     note = (
-        "gcc -O3 -march=native; the kernel's scalar half with the options of appell.compile. The exported code takes sine and "
+        "gcc -O3 -march=native, but for the scalar half of the kernel, which LLVM compiles. The exported code takes sine and "
         "cosine from libm, as CasADi's does; the kernel takes them in vectors."
     )
     return [contest_table(f"Scalar C, {SCALAR_STATES} states one by one, float64, one core", rows, note)]

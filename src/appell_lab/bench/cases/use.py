@@ -87,7 +87,7 @@ for name, count in (
     getattr(dyn, name)(*(q, v, v)[:count])
 print(json.dumps([ready, worked() - ready, time.perf_counter() - begun]))
 """
-"""Prints processor seconds, those of the C compiler included, and wall-clock seconds."""
+"""Prints processor seconds and wall-clock seconds."""
 
 FIRST_USE_GOALS = {7: (3.0, 0.1), 30: (15.0, None)}
 """Joints: seconds with an empty cache and with a filled one."""
@@ -110,7 +110,7 @@ def first_use_case(settings: Settings) -> list[Table]:
         for row in rows
         if row[5] and row[4] > row[5]
     ]
-    note = "Processor seconds, those of the C compiler included; the goal is for wall-clock seconds, on all cores."
+    note = "Processor seconds, compilation included; the goal is for wall-clock seconds, on all cores."
     return [Table("First use in a fresh process [s]", columns, tuple(rows), (note, *busy(), *missed))]
 
 
