@@ -25,9 +25,7 @@ def native_library(lowered: LoweredFunction, dtype: str = "float64", isa: str | 
     """Both halves of a native kernel."""
     target = instruction_set(isa)
     one, batch = (
-        open_library(
-            compile_text(kernel_text(lowered, target.real(dtype), half), target.cpu, target.features), half
-        )
+        open_library(compile_text(kernel_text(lowered, target.real(dtype), half), target.cpu, target.features), half)
         for half in HALVES
     )
     return one.joined(batch)

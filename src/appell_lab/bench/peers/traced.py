@@ -88,7 +88,7 @@ def traced_pinocchio(peer: Pinocchio, function: str, states: Sequence[np.ndarray
 def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
     """The scalar half of the kernel that `appell.compile` makes; the second value is where its results go."""
     builder, form = Builder(Options()), lower_function(robot.system, FunctionSpec(function))
-    text = kernel_text(form, "float64", builder.lanes, "one")
+    text = kernel_text(form, builder.real, "one")
     library = open_library(compile_text(text, builder.target.cpu, builder.target.features), "one")
     nq, nv = robot.nq, robot.nv
     call = (
@@ -98,9 +98,8 @@ def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[C
     work = f"static char scratch[{library.work}] __attribute__((aligned(64)));"
     with tempfile.TemporaryDirectory(prefix="appell-") as folder:
         contender, out = _contender(folder, work + LOOP.format(call=call), "appell, scalar half of its kernel", states)
-    return replace(
-        contender, call=lambda: (contender.call(), library)
-    ), out  # the library stays in memory with the call
+    keeping = replace(contender, call=lambda: (contender.call(), library))  # the library stays in memory with the call
+    return keeping, out
 
 
 def exported(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
