@@ -57,6 +57,9 @@ class Symbol:
     def __neg__(self) -> Symbol:
         return Symbol(unary(casadi.OP_NEG, self.sx))
 
+    def __abs__(self) -> Symbol:
+        return Symbol(unary(casadi.OP_FABS, self.sx))
+
     def sin(self) -> Symbol:
         return Symbol(unary(casadi.OP_SIN, self.sx))
 
