@@ -264,7 +264,7 @@ def changed_array(random: Random, array: np.ndarray) -> np.ndarray:
         lambda: array.astype(complex), lambda: array.astype("datetime64[s]"), lambda: np.zeros(array.shape, "i8,f4"),
         lambda: array.astype(bool), lambda: array.astype("f2"), lambda: array.astype(">f8"), lambda: np.array([]),
     ]  # fmt: skip
-    with contextlib.suppress(ValueError, TypeError):
+    with contextlib.suppress(ValueError, TypeError, RuntimeError):
         return random.choice(changes)()
     return array
 
@@ -409,8 +409,8 @@ def work(first: int, count: int, chosen: str | None, folder: Path) -> None:
         name = names[number % len(names)]
         reader = known[name]
         path = folder / f"input{reader.suffix}"
-        path.write_bytes(reader.make(Random(f"{name} {number}")))
         os.pwrite(position, f"{number} {name}".ljust(60).encode(), 0)
+        path.write_bytes(reader.make(Random(f"{name} {number}")))
         faulthandler.dump_traceback_later(20 * MOST_SECONDS, exit=True)  # the machine may be busy
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)  # of the processor: ends the process
         try:
