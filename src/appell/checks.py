@@ -121,7 +121,7 @@ def require_real_array(name: str, values: Any, shape: tuple[int, ...] | None = N
     """An array of real numbers, of float64, with this shape if one is given."""
     expected = "real numbers" if shape is None else f"real numbers of shape {shape}"
     array = _array(values)
-    if array.dtype.kind not in "iuf" and array.size:
+    if array.dtype.kind not in "iuf" and (array.size or array.dtype.kind == "V"):
         raise ArgumentError(f"{name} is {values!r}, expected {expected}.")
     if shape is not None and array.shape != shape:
         raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}.")

@@ -36,6 +36,8 @@ import numpy as np
 
 import appell
 from appell.compiler.archive import container
+from appell.control.hardware.record import Run
+from appell.control.hardware.record_file import Cycle, Recorder
 from appell.errors import AppellError
 from appell.identification.recording import read_recording
 from appell.loading.loops import from_file
@@ -269,6 +271,37 @@ def changed_array(random: Random, array: np.ndarray) -> np.ndarray:
     return array
 
 
+def record(folder: Path) -> Callable[[Random], bytes]:
+    """Records of the controller, with changed headers or bytes."""
+    header = {
+        "law": "pd",
+        "nominal_period": 4e-3,
+        "real_time": False,
+        "resolution": [1e-4, 1e-4],
+        "joint_names": ["a", "b"],
+    }
+    recorder = Recorder(folder / "record", header)
+    for k in range(5):
+        recorder.add(Cycle(4e-3 * k, "follow", *[np.zeros(2)] * 4, 0.1 * k, 0.0, 1e-6, 1e-5))
+    recorder.close({"stop": None, "outputs": ([2048, 2048], (False, False)), "shutdown": (True, 1, ""), "homing": None})
+    seed = (folder / "record").read_bytes()
+    first, rest = seed.split(b"\n", 1)
+
+    def make(random: Random) -> bytes:
+        if random.random() < 0.5:
+            return mutated(random, seed)
+        return mutated_json(random, json.loads(first)) + b"\n" + rest
+
+    return make
+
+
+def read_run(path: Path) -> object:
+    loaded = Run.load(path)
+    repr(loaded)
+    loaded.timing()
+    return loaded.table()
+
+
 def table_of(random: Random) -> bytes:
     """A Denavit-Hartenberg table as JSON."""
     table = {
@@ -380,6 +413,7 @@ def readers() -> dict[str, Reader]:
         "states npz": Reader(".npz", archive(states), lambda path: read_states(robot, path)),
         "recording npz": Reader(".npz", archive(recording), lambda path: read_recording(path, robot)),
         "trajectory npz": Reader(".npz", archive(motion), read_motion),
+        "control record": Reader(".record", record(folder), read_run),
         "saved robot": Reader(".appell", saved_robot(contents), read_saved),
     }
 

@@ -35,7 +35,7 @@ _CONNECT, _WELD = range(2)  # mjtEq
 _SITE = 6  # mjtObj
 FINITE = {
     "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"), "jnt": ("pos", "axis"), "dof": ("armature", "damping"),
-    "geom": ("pos", "quat", "size"), "eq": ("data",),
+    "geom": ("pos", "quat", "size"), "site": ("pos", "quat"), "eq": ("data",),
 }  # fmt: skip
 """Arrays of a compiled model that are read."""
 
@@ -83,8 +83,12 @@ def _require_finite(model: Any, source: Source) -> None:
     for kind, fields in FINITE.items():
         for field in fields:
             array = getattr(model, f"{kind}_{field}")
-            if not np.isfinite(array).all() or (field.endswith("quat") and not array.any(axis=-1).all()):
-                raise xml_error(source.label, 0, f"{field} of a {kind} is not finite, or 0", "Correct the description.")
+            if not np.isfinite(array).all() or (
+                field.endswith("quat") and (np.linalg.norm(array, axis=-1) < 0.5).any()
+            ):
+                raise xml_error(
+                    source.label, 0, f"{field} of a {kind} is not finite or vanishes", "Correct the description."
+                )
 
 
 class _Names:

@@ -60,4 +60,4 @@ class Joint:
     @property
     def armature(self) -> float:
         """Reflected rotor inertia, part of M. [kg m², kg]"""
-        return self.gear_ratio**2 * self.rotor_inertia
+        return self.gear_ratio * self.gear_ratio * self.rotor_inertia

@@ -74,7 +74,7 @@ class Run:
         header, rows, outcome = read_record(path)
         try:
             return as_run(header, rows, outcome or killed_outcome(rows))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ArgumentError(f"record {str(path)!r} is damaged: {error}.") from None
 
     @property
@@ -208,14 +208,15 @@ def killed_outcome(rows: np.ndarray) -> dict[str, Any]:
 def as_run(header: Mapping[str, Any], rows: np.ndarray, outcome: Mapping[str, Any]) -> Run:
     """A run from the parts of its record."""
     columns: dict[str, Any] = {name: rows[name] for name in Cycle._fields}
-    if len(header["resolution"]) != len(header["joint_names"]):
-        raise ValueError("resolution and joint names have different lengths")
+    resolution = np.array(header["resolution"], dtype=float)
+    if resolution.shape != (len(header["joint_names"]),) or not (resolution > 0).all():
+        raise ValueError("resolution is not a positive number for each joint")
     found = outcome["homing"]
     homing = HomingResult(**{name: np.array(value) for name, value in found.items()}) if found else None
     codes, tool = outcome["outputs"]
     return Run(
         law=header["law"], nominal_period=float(header["nominal_period"]), real_time=bool(header["real_time"]),
-        resolution=np.array(header["resolution"], dtype=float), joint_names=tuple(header["joint_names"]),
+        resolution=resolution, joint_names=tuple(header["joint_names"]),
         stop=outcome["stop"] and Stop(*outcome["stop"]), outputs=Commands(tuple(codes), tuple(tool)),
         shutdown=Shutdown(*outcome["shutdown"]), homing=homing,
         t=columns.pop("time"), **columns,

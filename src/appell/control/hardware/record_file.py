@@ -119,6 +119,9 @@ def read_record(path: str | PathLike) -> tuple[dict[str, Any], np.ndarray, dict[
             rows = mapped_rows(path, row, len(line), count)
             ends = np.flatnonzero(rows.view("u1").reshape(count, row.itemsize)[:, 0] == END)
             rows = rows[: ends[0]] if len(ends) else rows
+            stage = np.dtype({"names": ["codes"], "formats": ["(8,)<u4"], "itemsize": row.itemsize})
+            if len(rows) and rows.view(stage)["codes"].max() > 127:  # no text, which NumPy does not expect
+                raise ValueError
             file.seek(len(line) + len(rows) * row.itemsize)
             rest = file.read()
     except OSError as error:
