@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,6 +206,20 @@ def test_a_failing_write_of_zero_is_repeated(failures, error):
     assert card.at_zero
     assert run.stop.reason == "interrupted"
     assert run.shutdown == (True, failures + 1, f"write: {error.__name__}: not now")
+
+
+def test_all_attempts_are_made_within_two_periods():
+    """With 50 ms, and 0.3 s for a busy machine; calls that hang have the times of the documentation."""
+    times, zero = [], Commands.zero(6)
+    card = StillCard(
+        on_write=lambda commands: (times.append(time.monotonic()), due(OSError)()) if commands == zero else None
+    )
+    driven(card, short_task(period=0.05), callback=due(KeyboardInterrupt))
+    assert len(times) == 5
+    assert times[-1] - times[0] < 2 * 0.05 + 0.3
+    text = Path(__file__).parents[2].joinpath("docs", "safety.md").read_text(encoding="utf-8")
+    timeouts = shutdown_module.WRITE_TIMEOUT, shutdown_module.CLOSE_TIMEOUT
+    assert "after {:g} s (`write`) or {:g} s (`close`)".format(*timeouts) in " ".join(text.split())
 
 
 def callback_at(action):

@@ -42,6 +42,7 @@ def run(wait):
 for line in sys.stdin:
     kind = line.strip()
     if not (child := os.fork()):
+        os.setpgid(0, 0)  # with a parent in another group of the session, it can be suspended
         print(json.dumps(["pid", os.getpid()]), flush=True)
         if kind == "thread":
             threading.Thread(target=run, args=(None,), daemon=True).start()
