@@ -99,7 +99,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_built_again(folder, built, expected, damage):
     torque()
-    (path,) = folder.glob("*.so")
+    (path,) = folder.glob("*.code")
     write_bytes(path, DAMAGES[damage](path.read_bytes()))  # a new file: what is loaded already must keep its content
     assert_close(torque(), expected)
     assert len(built) == 2
@@ -109,7 +109,7 @@ def test_what_is_damaged_is_built_again(folder, built, expected, damage):
 
 def test_files_of_a_crashed_process_do_no_harm(folder, built, expected):
     folder.mkdir(mode=0o700, parents=True)
-    (folder / f".{'0' * 40}.so.{'0' * 32}.partial").write_bytes(b"half of something")
+    (folder / f".{'0' * 40}.code.{'0' * 32}.partial").write_bytes(b"half of something")
     assert_close(torque(), expected)
 
 
@@ -149,7 +149,7 @@ def test_its_size_is_bounded(folder, monkeypatch):
 
 
 def test_what_was_used_last_is_kept(tmp_path):
-    names = [letter * 40 + ".so" for letter in "abc"]
+    names = [letter * 40 + ".code" for letter in "abc"]
     for age, name in enumerate(names):
         path = tmp_path / name
         path.write_bytes(bytes(100))
@@ -178,7 +178,7 @@ def test_processes_at_the_same_time(folder):
     answers = {process.communicate(timeout=120)[0] for process in started}
     assert all(process.returncode == 0 for process in started)
     assert len(answers) == 1
-    assert len(list(folder.glob("*.so"))) == 2
+    assert len(list(folder.glob("*.code"))) == 2
     assert not list(folder.glob(".*"))
 
 

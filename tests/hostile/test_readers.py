@@ -13,7 +13,7 @@ from hostile.fuzz_readers import LOOPS, MJCF, URDF, readers, run
 
 import appell
 from appell.cli import main
-from appell.errors import ArgumentError, CompileError, IdentificationError, ModelError
+from appell.errors import ArgumentError, IdentificationError, ModelError
 from appell.identification.recording import read_recording
 from appell.sweeps import read_states
 
@@ -211,12 +211,6 @@ def test_a_trajectory_with_other_fields(tmp_path):
 
 
 # --- others ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_compiler_in_open_quotes(monkeypatch):
-    monkeypatch.setenv("CC", "gcc '")
-    with pytest.raises(CompileError, match=r'CC is "gcc \'": No closing quotation'):
-        appell.compile(appell.robots.random_chain(2, seed=9)).gravity([0, 0])
 
 
 @pytest.mark.parametrize("points", ["0", "1", "-3"])

@@ -28,20 +28,24 @@ TRIM_TO = 0.75
 """Part of the limit that is left after entries were removed."""
 
 SECRET_SIZE, TAG_SIZE = 32, 32
-OWN_NAME = re.compile(r"[0-9a-f]{40}\.so|\.(?:[0-9a-f]{40}\.so|secret)\.[0-9a-f]{32}\.partial")
+OWN_NAME = re.compile(r"[0-9a-f]{40}\.code|\.(?:[0-9a-f]{40}\.code|secret)\.[0-9a-f]{32}\.partial")
 """Names of entries, and of files that a killed process has left."""
 
 
 def load(key: str) -> bytes | None:
-    """The code that was stored for a key."""
-    entry = checked_entry(key)
-    return entry and entry[1]
-
-
-def find(key: str) -> Path | None:
-    """The file of a key: the code, followed by a digest that loaders of code do not read."""
-    entry = checked_entry(key)
-    return entry and entry[0]
+    """The code that was stored for a key, where its digest fits."""
+    folder = private_folder()
+    secret = folder and read_secret(folder)
+    if folder is None or secret is None:
+        return None
+    path = folder / f"{key}.code"
+    entry = read_private(path) or b""
+    content = entry[:-TAG_SIZE]
+    if tag(secret, key, content) != entry[-TAG_SIZE:]:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the time of change is the time of last use
+    return content
 
 
 def store(key: str, content: bytes) -> None:
@@ -50,24 +54,8 @@ def store(key: str, content: bytes) -> None:
     with contextlib.suppress(OSError):
         secret = folder and (read_secret(folder) or new_secret(folder))
         if folder is not None and secret is not None:
-            write_private(folder / f"{key}.so", content + tag(secret, key, content))
+            write_private(folder / f"{key}.code", content + tag(secret, key, content))
             trim(folder, LIMIT)
-
-
-def checked_entry(key: str) -> tuple[Path, bytes] | None:
-    """The file and the code of a key, where the digest fits."""
-    folder = private_folder()
-    secret = folder and read_secret(folder)
-    if folder is None or secret is None:
-        return None
-    path = folder / f"{key}.so"
-    entry = read_private(path) or b""
-    content = entry[:-TAG_SIZE]
-    if tag(secret, key, content) != entry[-TAG_SIZE:]:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # the time of change is the time of last use
-    return path, content
 
 
 def tag(secret: bytes, key: str, content: bytes) -> bytes:
