@@ -72,6 +72,9 @@ class Symbol:
     def sign(self) -> Symbol:
         return Symbol(unary(casadi.OP_SIGN, self.sx))
 
+    def fmin(self, other: Scalar) -> Symbol:
+        return Symbol(binary(casadi.OP_FMIN, self.sx, as_sx(other)))
+
     @staticmethod
     def atan2(y: Scalar, x: Scalar) -> Symbol:
         return Symbol(binary(casadi.OP_ATAN2, as_sx(y), as_sx(x)))

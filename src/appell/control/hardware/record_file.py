@@ -73,9 +73,9 @@ class Recorder:
         self.row = np.zeros((), row_type(len(header["joint_names"])))
         try:
             self.file: BinaryIO = io.BytesIO() if path is None else open(path, "xb", buffering=0)  # noqa: SIM115
+            self.start = 0 if path is None else self.append(json.dumps({"format": FORMAT, **header}).encode() + b"\n")
         except OSError as error:
             raise ArgumentError(f"record {str(path)!r} cannot be made: {error.strerror}. Name a new file.") from None
-        self.start = 0 if path is None else self.append(json.dumps({"format": FORMAT, **header}).encode() + b"\n")
 
     def append(self, content: bytes) -> int:
         written = self.file.write(content)
