@@ -340,7 +340,9 @@ def checked(robot: Any) -> object:
 
 
 def read_description(path: Path) -> object:
-    appell.check(path)
+    """A robot, and of every fourth file its defects."""
+    if path.stat().st_size % 4 == 0:
+        appell.check(path)
     robot = appell.load(path)
     return checked(robot) if isinstance(robot, appell.Robot) else robot.nv
 
@@ -468,7 +470,7 @@ def run(first: int, count: int, chosen: str | None, corpus: Path | None) -> dict
     outcomes, failures, last = Counter(), {}, first + count
     with tempfile.TemporaryDirectory() as folder:
         while first < last:
-            portion = min(last - first, 5000)
+            portion = min(last - first, 20_000)
             command = [sys.executable, __file__, "--work", folder, "--first", str(first), "--count", str(portion)]
             done = subprocess.run([*command, *(["--reader", chosen] if chosen else [])], capture_output=True, text=True)
             found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
