@@ -31,18 +31,16 @@ def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Itera
     Args:
         permissions: bits of the new file; those of the earlier file or the usual ones if None.
     """
-    given, path = (
-        os.fspath(path),
-        Path(os.path.realpath(path)),
-    )  # the file that a link leads to is replaced, not the link
+    given = os.fsdecode(path)
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(given).st_mode
     except FileNotFoundError:
         mode = None
-    if mode is not None and not stat.S_ISREG(mode):  # a pipe or a terminal has no earlier content; a folder raises
-        with path.open("wb") as file:
+    if mode is not None and (not stat.S_ISREG(mode) or given.startswith(("/dev/std", "/dev/fd/"))):
+        with open(given, "wb") as file:  # a pipe, a terminal, a file that is open; a folder raises an error
             yield file
         return
+    path = Path(os.path.realpath(given))  # the file that a link leads to is replaced, not the link
     partial = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}.partial")
     try:
         with open(partial, "xb", opener=lambda name, flags: os.open(name, flags, permissions or 0o666)) as file:

@@ -110,9 +110,11 @@ def test_links_and_permissions_are_kept(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_device_is_written_directly():
+def test_devices_and_streams_are_written_directly():
     write_text(os.devnull, "text")
     assert not Path(os.devnull).is_file()
+    code = "from appell.files import write_text; write_text('/dev/stdout', 'table')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "table"
 
 
 def test_the_error_names_the_file(tmp_path):
