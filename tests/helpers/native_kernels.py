@@ -10,6 +10,7 @@ import numpy as np
 from appell.algorithms.function_spec import Signature
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import Operation, OperationList
+from appell.compiler.targets.llvm.build import builder_for
 from appell.compiler.targets.llvm.isa import instruction_set
 from appell.compiler.targets.llvm.jit import compile_text
 from appell.compiler.targets.llvm.kernel import HALVES, kernel_text
@@ -21,13 +22,16 @@ GUARD = 256
 POISON = 0xA5
 
 
+def opened(text: str, half: str, dtype: str = "float64", isa: str | None = None) -> Library:
+    """A module compiled and loaded, past the cache of kernels."""
+    builder = builder_for(isa, dtype)
+    return open_library(compile_text(text, builder.target.cpu, builder.target.features), half, builder.runtime)
+
+
 def native_library(lowered: LoweredFunction, dtype: str = "float64", isa: str | None = None) -> Library:
     """Both halves of a native kernel."""
-    target = instruction_set(isa)
-    one, batch = (
-        open_library(compile_text(kernel_text(lowered, target.real(dtype), half), target.cpu, target.features), half)
-        for half in HALVES
-    )
+    real = instruction_set(isa).real(dtype)
+    one, batch = (opened(kernel_text(lowered, real, half), half, dtype, isa) for half in HALVES)
     return one.joined(batch)
 
 

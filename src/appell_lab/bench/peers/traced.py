@@ -21,8 +21,7 @@ import numpy as np
 
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.lowering import lower_function
-from appell.compiler.options import Options
-from appell.compiler.targets.llvm.build import Builder
+from appell.compiler.targets.llvm.build import builder_for
 from appell.compiler.targets.llvm.jit import compile_text
 from appell.compiler.targets.llvm.kernel import kernel_text
 from appell.compiler.targets.llvm.library import open_library
@@ -87,9 +86,9 @@ def traced_pinocchio(peer: Pinocchio, function: str, states: Sequence[np.ndarray
 
 def kernel(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Contender, np.ndarray]:
     """The scalar half of the kernel that `appell.compile` makes; the second value is where its results go."""
-    builder, form = Builder(Options()), lower_function(robot.system, FunctionSpec(function))
+    builder, form = builder_for(None, "float64"), lower_function(robot.system, FunctionSpec(function))
     text = kernel_text(form, builder.real, "one")
-    library = open_library(compile_text(text, builder.target.cpu, builder.target.features), "one")
+    library = open_library(compile_text(text, builder.target.cpu, builder.target.features), "one", builder.runtime)
     nq, nv = robot.nq, robot.nv
     call = (
         f"const double *in[] = {{q + {nq} * i, qd + {nv} * i, third + {nv} * i}};\n"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -16,9 +17,11 @@ import appell
 import appell._native as native
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler import cache
+from appell.compiler.fingerprint import source_digest
 from appell.compiler.interpret import GraphKernel
 from appell.compiler.targets.llvm import build, isa, jit, library, target
 from appell.compiler.targets.llvm.library import CtypesKernel
+from appell.compiler.targets.llvm.runtime import FUNCTIONS
 from appell.errors import CompileError
 from appell.files import write_bytes
 
@@ -132,14 +135,20 @@ def test_text_that_llvm_does_not_accept():
 @pytest.mark.parametrize("code", [b"", b"garbage", bytes(4096)], ids=["empty", "garbage", "zeros"])
 def test_what_is_no_object_code_is_not_linked(code):
     with pytest.raises(CompileError, match="cannot be linked"):
-        library.open_library(code, "one")
+        library.open_library(code, "one", dict.fromkeys(FUNCTIONS, 1))
 
 
 @pytest.mark.parametrize("half", ["one", "batch"])
 def test_code_without_its_functions_is_not_linked(half):
     code = jit.compile_text("define void @f() {\n ret void\n}", "", "")
     with pytest.raises(CompileError, match="cannot be linked"):
-        library.open_library(code, half)
+        library.open_library(code, half, dict.fromkeys(FUNCTIONS, 1))
+
+
+def kernels(folder) -> list[Path]:
+    """Entries of the cache but for what all kernels share."""
+    shared = build.builder_for(None, "float64").name("runtime", source_digest())
+    return [path for path in folder.glob("*.code") if path.stem != shared]
 
 
 DAMAGES = {
@@ -153,11 +162,11 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_object_is_rebuilt_and_never_run(damage, folder, monkeypatch):
     expected = appell.compile(robot()).gravity(STATE)
-    (path,) = folder.glob("*.so")
+    (path,) = kernels(folder)
     whole = path.read_bytes()
     write_bytes(path, DAMAGES[damage](whole))
     opened, original = [], build.open_library
-    monkeypatch.setattr(build, "open_library", lambda code, half: opened.append(code) or original(code, half))
+    monkeypatch.setattr(build, "open_library", lambda code, *rest: opened.append(code) or original(code, *rest))
     np.testing.assert_array_equal(appell.compile(robot()).gravity(STATE), expected)
     assert opened == [whole[: -cache.TAG_SIZE]]
     assert path.read_bytes() == whole
@@ -165,7 +174,7 @@ def test_a_damaged_object_is_rebuilt_and_never_run(damage, folder, monkeypatch):
 
 def test_an_entry_that_cannot_be_linked_is_rebuilt(folder):
     expected = appell.compile(robot()).gravity(STATE)
-    (path,) = folder.glob("*.so")
+    (path,) = kernels(folder)
     whole = path.read_bytes()
     cache.store(path.stem, b"an object of another time")
     np.testing.assert_array_equal(appell.compile(robot()).gravity(STATE), expected)
@@ -174,7 +183,7 @@ def test_an_entry_that_cannot_be_linked_is_rebuilt(folder):
 
 def objects(folder) -> dict[str, bytes]:
     """What the cache holds, without the digests."""
-    return {path.name: path.read_bytes()[: -cache.TAG_SIZE] for path in folder.glob("*.so")}
+    return {path.name: path.read_bytes()[: -cache.TAG_SIZE] for path in kernels(folder)}
 
 
 def test_cached_or_compiled_the_bits_are_the_same(folder, monkeypatch):
@@ -201,9 +210,9 @@ def test_cached_or_compiled_the_bits_are_the_same(folder, monkeypatch):
 def test_each_half_is_compiled_when_it_is_used(folder):
     dyn = appell.compile(robot())
     single = dyn.gravity(STATE)
-    assert len(list(folder.glob("*.so"))) == 1
+    assert len(kernels(folder)) == 1
     batch = dyn.gravity(np.tile(STATE, (9, 1)))
-    assert len(list(folder.glob("*.so"))) == 2
+    assert len(kernels(folder)) == 2
     assert_close(batch, np.tile(single, (9, 1)))
     assert_close(dyn.gravity(STATE), single)
 

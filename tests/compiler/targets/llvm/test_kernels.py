@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.joint_trees import mixed_tree
-from helpers.native_kernels import inputs, listed, native_library, run_guarded
+from helpers.native_kernels import inputs, listed, native_library, opened, run_guarded
 from helpers.random_trees import general_tree
 from helpers.states import random_states
 
@@ -25,9 +25,9 @@ from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.programs import rolled
 from appell.compiler.targets.llvm import rollout
 from appell.compiler.targets.llvm.isa import instruction_set, supported
-from appell.compiler.targets.llvm.jit import binding, compile_text
+from appell.compiler.targets.llvm.jit import binding
 from appell.compiler.targets.llvm.kernel import HALVES, Form, kernel_text
-from appell.compiler.targets.llvm.library import open_library
+from appell.compiler.targets.llvm.runtime import runtime_text
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
 
@@ -215,6 +215,7 @@ def test_texts_pass_the_verifier_of_llvm(isa, dtype):
     tableaus = {rule.tableau: None for rule in INTEGRATORS.values()}
     rate = listed(*inputs(15), sizes=(15,), outputs=tuple(range(15)))
     texts = [kernel_text(lowered(name), real, half) for name in FORMS for half in HALVES]
+    texts.append(runtime_text(real))
     texts += [rollout.rollout_text(StraightLine(rate), real, tableau, sizes, [1]) for tableau in tableaus]
     for text in texts:
         with binding().create_context() as context, binding().parse_assembly(text, context) as module:
@@ -231,7 +232,7 @@ def test_rollouts_stay_within_their_memory(integrator, dtype):
     rate = StraightLine(dyn.state_rate(LAWS["torque"], True, False)[1]())
     sizes, tableau = rollout.Sizes(nq, nv, nq + nv, nv, 0), INTEGRATORS[integrator].tableau
     text = rollout.rollout_text(rate, target.real(dtype), tableau, sizes, [])
-    code = open_library(compile_text(text, target.cpu, target.features), "batch")
+    code = opened(text, "batch", dtype)
     settings = np.array([steps, steps, steps, 0, 0]).tobytes() + np.float64(dt).tobytes()
     given = [q0, qd0, tau, np.zeros((1, 0), dtype), np.frombuffer(settings, dtype)[None]]
     result, status = run_guarded(code, dtype, given, nq + nv)

@@ -18,6 +18,13 @@ import numpy as np
 SCALARS = {"float64": ("double", "i64", "f64", 8), "float32": ("float", "i32", "f32", 4)}
 
 
+ATTRIBUTES = """\
+attributes #0 = { noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" "stackrealign" }
+"""
+"""Bodies are called from several places: one copy of each keeps compilation short. Vectors that do not fit into registers lie
+on the stack, which has to be aligned for them: up to a third faster (docs/decisions/0018)."""
+
+
 @dataclass(frozen=True)
 class Real:
     """The type of one value of generated code: a number, or a vector with a number of every lane.

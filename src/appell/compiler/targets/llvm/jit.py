@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -64,11 +64,16 @@ def linker() -> Any:
     return binding().create_lljit_compiler()
 
 
-def link(code: bytes, symbols: Sequence[str]) -> Any:
-    """Object code in memory: addresses by symbol. It stays there as long as what is returned."""
+def link(code: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None) -> Any:
+    """Object code in memory: addresses by symbol. It stays there as long as what is returned.
+
+    `imports` are addresses of functions that the code calls.
+    """
     library = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
     for symbol in symbols:
         library.export_symbol(symbol)
+    for name, address in (imports or {}).items():
+        library.import_symbol(name, address)
     try:
         return library.link(linker(), f"appell{next(NUMBERS)}")
     except RuntimeError as error:

@@ -17,8 +17,8 @@ BLOCK = 4
 
 
 def load_text(real: Real) -> str:
-    """`@load(p, step, pitch, size, count, x)`: entries of some states; lanes beyond count repeat the last state."""
-    write = Writer("internal void @load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
+    """`appell_load(p, step, pitch, size, count, x)`: entries of some states; lanes beyond count repeat the last state."""
+    write = Writer("void @appell_load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
     T = real.type
 
     def column(j: str) -> None:
@@ -42,9 +42,9 @@ def load_text(real: Real) -> str:
 
 
 def store_text(real: Real) -> str:
-    """`@store(x, step, pitch, size, count, p)`: entries of the first `count` states."""
+    """`appell_store(x, step, pitch, size, count, p)`: entries of the first `count` states."""
     write = Writer(
-        "internal void @store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
+        "void @appell_store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
     )
     T = real.type
 

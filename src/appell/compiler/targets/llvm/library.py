@@ -12,6 +12,7 @@ import numpy as np
 
 import appell._native as native
 from appell.compiler.targets.llvm.jit import link
+from appell.compiler.targets.llvm.runtime import FUNCTIONS
 
 if TYPE_CHECKING:
     from appell.algorithms.function_spec import Signature
@@ -63,12 +64,13 @@ class Library:
         )  # fmt: skip
 
 
-def open_library(code: bytes, half: str) -> Library:
-    """The half of a kernel that object code holds."""
-    handle = link(code, (f"appell_{half}", "appell_work", "appell_cost"))
+def open_library(code: bytes, half: str, runtime: Any) -> Library:
+    """The half of a kernel that object code holds; `runtime` holds what it calls."""
+    imports = {name: runtime[name] for name in FUNCTIONS}
+    handle = link(code, (f"appell_{half}", "appell_work", "appell_cost"), imports)
     work, cost = (ctypes.c_int64.from_address(handle[name]).value for name in ("appell_work", "appell_cost"))
     address = handle[f"appell_{half}"]
-    return Library((handle,), *((address, 0) if half == "one" else (0, address)), work, cost)
+    return Library((handle, runtime), *((address, 0) if half == "one" else (0, address)), work, cost)
 
 
 @lru_cache(maxsize=1)

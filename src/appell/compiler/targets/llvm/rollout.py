@@ -14,17 +14,14 @@ from appell.algorithms.runge_kutta import Tableau
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.targets.llvm.ir import Real, Writer
 from appell.compiler.targets.llvm.kernel import (
-    ATTRIBUTES,
     Form,
-    header,
     load_states,
-    return_nonfinite,
+    module_text,
+    note_nonfinite,
     states_left,
     states_text,
     store_states,
-    zero_if_finite,
 )
-from appell.compiler.targets.llvm.lanes import load_text, store_text
 
 SETTINGS = ("steps", "every", "hold", "signal_time", "result_time", "dt")
 """64-bit integers, and dt as a double: steps between states that are written (every) and between changes of the signals
@@ -54,15 +51,8 @@ def rollout_text(
     """
     form = Form(lowered)
     places = 4 * sizes.state + sizes.nq + sizes.signals + sizes.constants + 3 * form.angle_count + form.shared
-    return "\n".join((
-        *header(form, real, places * real.lanes),
-        form.functions(real, "vector"),
-        states_text(form, real),
-        *(load_text(real), store_text(real)),
-        step_text(real, tableau, sizes, quaternions),
-        batch_text(real, sizes),
-        ATTRIBUTES,
-    ))  # fmt: skip
+    body, step = form.functions(real, "vector"), step_text(real, tableau, sizes, quaternions)
+    return module_text(form, real, places * real.lanes, body, states_text(form, real), step, batch_text(real, sizes))
 
 
 def step_text(real: Real, tableau: Tableau, sizes: Sizes, quaternions: Sequence[int]) -> str:
@@ -120,7 +110,7 @@ def normalize(write: Writer, real: Real, x: str, place: int) -> None:
 def batch_text(real: Real, sizes: Sizes) -> str:
     """All steps of a batch of robots."""
     write = Writer("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
-    T, x, zero = real.type, "%work", write.slot(real.type, real.literal(0.0))
+    T, x, bad = real.type, "%work", write.slot("i32", "0")
     arrays = [write.load("ptr", "%in", k) for k in range(INPUTS)]
     strides = [(write.load("i64", "%step", k), write.load("i64", "%pitch", k)) for k in range(INPUTS + 1)]
     steps, every, hold, signal_time, result_time = (
@@ -149,7 +139,6 @@ def batch_text(real: Real, sizes: Sizes) -> str:
                 store_states(
                     write, real, sizes.nq + sizes.nv, x, write.at(real.scalar, "%out", time), i, strides[INPUTS], count
                 )
-        more = zero_if_finite(write, real, x, sizes.state)
-        write.store(T, write.value(f"fadd {T} {write.load(T, zero)}, {more}"), zero)
-    return_nonfinite(write, real, write.load(T, zero))
+        note_nonfinite(write, bad, x, sizes.state)
+    write.line(f"ret i32 {write.load('i32', bad)}")
     return write.text()

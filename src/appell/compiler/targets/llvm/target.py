@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
 from appell.checks import require_finite
-from appell.compiler.targets.llvm.build import Builder
+from appell.compiler.targets.llvm.build import Builder, builder_for
 from appell.compiler.targets.llvm.jit import machine
 from appell.compiler.targets.llvm.kernel import kernel_text
 from appell.compiler.targets.llvm.library import Library
@@ -68,7 +68,11 @@ class CpuTarget:
     def builder(self) -> Builder | None:
         """Makes native code, or None where that is not wanted or, with a warning, LLVM does not run here."""
         usable = native_wanted() and self._or_warn(lambda: machine("", ""), raises=False)
-        return self._or_warn(lambda: Builder(self.options), self.options.eager) if usable else None
+        return (
+            self._or_warn(lambda: builder_for(self.options.isa, self.options.dtype), self.options.eager)
+            if usable
+            else None
+        )
 
     def _or_warn(self, make: Callable[[], Result], raises: bool) -> Result | None:
         """The result; what fails is raised, or gives a warning and None."""

@@ -1,0 +1,99 @@
+"""Functions that all kernels over one type of vectors share, compiled once.
+
+appell_load(p, step, pitch, size, count, x)         states of an array into vectors (`lanes`)
+appell_store(x, step, pitch, size, count, p)        and back
+appell_sincos(a, s, c, count)                       sines and cosines of vectors of angles (`sincos`)
+appell_sincos_one(a, s, c, count)                   of single angles, a multiple of the lanes; taken in vectors, too
+appell_nonfinite(x, count)                          1 where a number of some vectors is not finite, else 0
+appell_nonfinite_one(x, count)                      the same for single numbers
+"""
+
+from __future__ import annotations
+
+from appell.compiler.targets.llvm.ir import ATTRIBUTES, Real, Writer
+from appell.compiler.targets.llvm.lanes import load_text, store_text
+from appell.compiler.targets.llvm.sincos import far_text, repair_text, sincos_text
+
+DECLARATIONS = """\
+declare void @appell_load(ptr, i64, i64, i64, i64, ptr)
+declare void @appell_store(ptr, i64, i64, i64, i64, ptr)
+declare void @appell_sincos(ptr, ptr, ptr, i64)
+declare void @appell_sincos_one(ptr, ptr, ptr, i64)
+declare i32 @appell_nonfinite(ptr, i64)
+declare i32 @appell_nonfinite_one(ptr, i64)
+"""
+
+FUNCTIONS = tuple(line.partition("@")[2].partition("(")[0] for line in DECLARATIONS.splitlines())
+
+
+def runtime_text(real: Real) -> str:
+    """The module of the shared functions."""
+    one = Real(real.dtype)
+    return "\n".join((
+        *(far_text(real), sincos_text(real), repair_text(real)),
+        *(load_text(real), store_text(real)),
+        sines_text(real),
+        sines_of_one_text(one, real),
+        nonfinite_text(real, "appell_nonfinite"),
+        nonfinite_text(one, "appell_nonfinite_one"),
+        ATTRIBUTES,
+    ))  # fmt: skip
+
+
+def sines_text(real: Real) -> str:
+    write = Writer("void @appell_sincos(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
+    far = write.slot(real.mask, "zeroinitializer")
+    with write.loop("%count") as k:
+        _sines(write, real, write.load(real.type, "%a", k), far, *(write.at(real.type, p, k) for p in ("%s", "%c")))
+    _repair(write, real, far, write.integer("mul", "%count", real.lanes))
+    return write.text()
+
+
+def sines_of_one_text(one: Real, real: Real) -> str:
+    write = Writer("void @appell_sincos_one(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
+    far = write.slot(real.mask, "zeroinitializer")
+    with write.loop("%count", real.lanes) as first:
+        angles = "poison"
+        for lane in range(real.lanes):  # one by one: a vector loaded from where numbers were just stored waits for them
+            angle = write.load(one.type, "%a", write.integer("add", first, lane))
+            angles = write.value(f"insertelement {real.type} {angles}, {one.type} {angle}, i64 {lane}")
+        _sines(write, real, angles, far, *(write.at(one.type, p, first) for p in ("%s", "%c")))
+    _repair(write, real, far, "%count")
+    return write.text()
+
+
+def _sines(write: Writer, real: Real, angles: str, far: str, s: str, c: str) -> None:
+    """Sines and cosines of a vector; `far` collects the lanes that need repair."""
+    beyond = write.value(f"call {real.mask} @far({real.type} {angles})")
+    write.store(real.mask, write.value(f"or {real.mask} {write.load(real.mask, far)}, {beyond}"), far)
+    write.line(f"call void @sincos({real.type} {angles}, ptr {s}, ptr {c})")
+
+
+def _repair(write: Writer, real: Real, far: str, count: str) -> None:
+    with write.when(write.any_lane(real, write.load(real.mask, far))):
+        write.line(f"call void @repair(ptr %a, ptr %s, ptr %c, i64 {count})")
+    write.line("ret void")
+
+
+def nonfinite_text(real: Real, name: str) -> str:
+    """x 0 is zero where x is finite, else NaN. Four sums of it, so that one does not wait for the other."""
+    write = Writer(f"i32 @{name}(ptr noalias %x, i64 %count) #0")
+    T, zero = real.type, real.literal(0.0)
+    sums = [write.slot(T, zero) for _ in range(4)]
+
+    def add(variable: str, j: str) -> None:
+        product = write.value(f"fmul contract {T} {write.load(T, '%x', j)}, {zero}")
+        write.store(T, write.value(f"fadd contract {T} {write.load(T, variable)}, {product}"), variable)
+
+    whole = write.integer("and", "%count", -4)
+    with write.loop(whole, 4) as j:
+        for k, variable in enumerate(sums):
+            add(variable, write.integer("add", j, k))
+    with write.loop(write.integer("sub", "%count", whole)) as j:
+        add(sums[0], write.integer("add", whole, j))
+    total = zero
+    for variable in sums:
+        total = write.value(f"fadd {T} {total}, {write.load(T, variable)}")
+    found = write.any_lane(real, write.value(f"fcmp une {T} {total}, {zero}"))
+    write.line(f"ret i32 {write.value(f'zext i1 {found} to i32')}")
+    return write.text()
