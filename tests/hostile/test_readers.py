@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import zipfile
@@ -38,7 +39,7 @@ def test_mutated_inputs(count):
 def test_inputs_that_failed_once(path):
     """`<reader>_<number>.<suffix>`, kept by the fuzzer."""
     name = path.name.split(".")[0].rpartition("_")[0].replace("_", " ")
-    with pytest.raises(appell.errors.AppellError):
+    with contextlib.suppress(appell.errors.AppellError):
         readers()[name].read(path)
 
 
