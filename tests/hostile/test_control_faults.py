@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -319,6 +321,45 @@ def test_handlers_of_the_program_are_called_and_come_back():
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def test_a_second_signal_does_not_raise():
+    """It may come before the handling of the first one has begun; it is delivered at the end."""
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append("SIGTERM"))
+    try:
+        with shutdown_module.StopSignals() as signals:
+            signals.arm()
+            with pytest.raises(shutdown_module.StopSignal, match="SIGINT"):
+                signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            assert signals.first == "SIGINT"
+            assert not seen
+        assert seen == ["SIGTERM"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_signal_before_the_run_begins_stops_it():
+    with shutdown_module.StopSignals() as signals:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(shutdown_module.StopSignal):
+            signals.arm()
+
+
+def test_nothing_is_written_after_zero_and_nothing_is_left_behind():
+    """A run in another thread may go on for a moment when the program ends; a card is not kept after its run."""
+    card = StillCard()
+    outputs = shutdown_module.Outputs(card, 6, 1e-3)
+    outputs.write(Commands((2100,) * 6))
+    assert outputs.zero() == outputs.zero() == (True, 1, "")
+    with pytest.raises(HardwareError, match="at zero"):
+        outputs.write(Commands((2100,) * 6))
+    assert [set(commands.codes) for commands in card.accepted] == [{2100}, {2048}, {2048}]
+    left = weakref.ref(card)
+    del outputs, card
+    gc.collect()
+    assert left() is None
 
 
 def test_a_callback_that_catches_everything_does_not_catch_the_stop():
