@@ -59,6 +59,13 @@ def test_a_line_between_configurations_of_closed_loops_is_an_error(robot):
         appell.trajectories.joint_line(robot, q, q, duration=1.0)
 
 
+@pytest.mark.parametrize("timing", [{"duration": 1e-300}, {"velocity": 1e300}, {"velocity": 1e-300}])
+@pytest.mark.parametrize("profile", ["quintic", "uniform", "cubic"])
+def test_a_motion_that_is_too_short_for_numbers(timing, profile):
+    with pytest.raises(appell.ArgumentError, match="expected a number from 1e-30 to 1e\\+30"):
+        appell.trajectories.joint_line(ARM, REST, [1.0, 1.0], profile=profile, **timing)
+
+
 def odd_arm(joint: str, name: str = "arm"):
     """A robot with two joints and these names."""
     builder = appell.RobotBuilder(name).body("base")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
-from appell.checks import require_choice, require_positive
+from appell.checks import require_choice, require_in_range, require_positive
 from appell.errors import ArgumentError
 
 POLYNOMIALS = {
@@ -34,6 +34,8 @@ POLYNOMIALS = {
 PROFILES = (*POLYNOMIALS, "trapezoidal")
 SPLINES = {"cubic": 3, "quintic": 5}
 STRAIGHT = ("trapezoidal", "uniform")
+TIMING_RANGE = (1e-30, 1e30)
+"""Durations, speeds and accelerations whose fifth powers are numbers."""
 
 
 class CurveState(NamedTuple):
@@ -77,7 +79,9 @@ def time_scaling(
     """s(t) of a profile with a duration [s], or the shortest one within a maximum ds/dt [1/s] and d²s/dt² [1/s²]."""
     require_choice("profile", profile, PROFILES)
     timing = {"duration": duration, "speed": speed, "acceleration": acceleration}
-    given = [require_positive(name, value) for name, value in timing.items() if value is not None]
+    given = {name: require_positive(name, value) for name, value in timing.items() if value is not None}
+    for name, value in given.items():
+        require_in_range(name, value, *TIMING_RANGE)
     if not given:
         raise ArgumentError(f"profile {profile!r} needs a duration, or a maximum speed or acceleration.")
     if profile == "trapezoidal":
