@@ -55,8 +55,9 @@ def test_a_batch_is_interrupted(compiler, monkeypatch, threads, extension):
     if not extension:
         monkeypatch.setattr(_native, "Kernel", None)
     dyn = appell.compile(appell.load("planar2r"), threads=threads)
-    kernel, states = dyn.functions.kernel(FunctionSpec("inverse_dynamics")).kernel, 2_000_000_000
+    states = 2_000_000_000
     inputs = tuple(np.broadcast_to(np.full(2, 0.1), (states, 2)) for _ in range(3))
+    kernel = dyn.functions.kernel(FunctionSpec("inverse_dynamics"), list(inputs)).kernel
     result = np.lib.stride_tricks.as_strided(np.empty(2), (states, 2), (0, 8))
     assert interrupt_latency(lambda: kernel.run(inputs, result)) < LATENCY
 
