@@ -153,6 +153,22 @@ class Peer:
     def inverse_dynamics(self, q, qd, qdd):
         return self.G.T @ pin.rnea(self.model, self.data, self.configuration(q), self.G @ qd, self.G @ qdd)
 
+    def inverse_dynamics_derivatives(self, q, qd, qdd):
+        """[dq, dqd, dqdd] side by side."""
+        arguments = self.configuration(q), self.G @ qd, self.G @ qdd
+        dq, dqd, _ = pin.computeRNEADerivatives(self.model, self.data, *arguments)
+        return np.hstack([self.G.T @ dq @ self.G, self.G.T @ dqd @ self.G, self.mass_matrix(q)])
+
+    def forward_dynamics_derivatives(self, q, qd, tau):
+        """[dq, dqd, dtau] side by side: Pinocchio's own, or, where joints are coupled, from those of inverse dynamics."""
+        if self.free:
+            arguments = self.configuration(q), self.G @ qd, self.G @ tau
+            dq, dqd, inverse = pin.computeABADerivatives(self.model, self.data, *arguments)
+            inverse = np.triu(inverse) + np.triu(inverse, 1).T
+            return np.hstack([self.G.T @ each @ self.G for each in (dq, dqd, inverse)])
+        by_state = self.inverse_dynamics_derivatives(q, qd, self.forward_dynamics(q, qd, tau))[:, : -len(tau)]
+        return np.linalg.solve(self.mass_matrix(q), np.hstack([-by_state, np.eye(len(tau))]))
+
     def mass_matrix(self, q):
         M = pin.crba(self.model, self.data, self.configuration(q), pin.Convention.WORLD)
         M = np.triu(M) + np.triu(M, 1).T

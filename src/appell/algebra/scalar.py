@@ -7,7 +7,7 @@ expressions, or anything else that has the four operations and methods `sin`, `c
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -64,3 +64,11 @@ def is_zero(x: Scalar) -> bool:
         return x == 0
     test = getattr(x, "is_zero", None)  # a method in CasADi, an attribute in SymPy
     return bool(test() if callable(test) else test)
+
+
+def jacobian(function: Callable[[Scalars], list[Scalar]], at: Scalars) -> list[list[Scalar]]:
+    """Rows of the Jacobian of a function of scalars, for scalars that record a graph (`appell.compiler.symbols`)."""
+    recorded = next((type(x) for x in at if hasattr(type(x), "jacobian")), None)
+    if recorded is None:
+        raise TypeError("only scalars that record a graph can be differentiated")
+    return recorded.jacobian(function, at)

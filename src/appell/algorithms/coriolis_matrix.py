@@ -71,7 +71,8 @@ def coriolis_matrix(tree: Tree, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
 
 def subtrees(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum]:
     """The subtree of each link."""
-    groups = [own_body(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
+    twists = [Twist(omega, v - omega.cross(p)) for _, p, omega, v in motions]
+    groups = [own_body(link, R, p, v) for link, (R, p, _, _), v in zip(tree.links, motions, twists, strict=True)]
     for i in reversed(range(len(groups))):
         parent = tree.links[i].parent
         if parent != BASE:
@@ -79,16 +80,15 @@ def subtrees(tree: Tree, motions: list[WorldMotion]) -> list[GroupMomentum]:
     return groups
 
 
-def own_body(link: Link, motion: WorldMotion) -> GroupMomentum:
-    """One link about the world origin."""
-    R, p, omega, v = motion
+def own_body(link: Link, R: Mat3, p: Vec3, twist: Twist) -> GroupMomentum:
+    """One link about the world origin, from its rotation, origin, and twist at the world origin."""
     m, arm = link.inertia.mass, R @ link.inertia.gamma
     J = R.dot(R.dot(link.inertia.J.full()).T)
     J = J + arm.outer(p) + p.outer(arm) + p.outer(p) * m
     gamma = arm + p * m
-    at_origin = v - omega.cross(p)
-    K = at_origin.outer(gamma) + skew(omega).dot(J)
-    return GroupMomentum(Inertia(m, gamma, J.upper()), at_origin * m + omega.cross(gamma), K)
+    omega, v = twist
+    K = v.outer(gamma) + skew(omega).dot(J)
+    return GroupMomentum(Inertia(m, gamma, J.upper()), v * m + omega.cross(gamma), K)
 
 
 def unit_twists(link: Link, motion: WorldMotion) -> list[tuple[Twist, Twist]]:

@@ -8,6 +8,7 @@ J. Robotics Research 24 (2005)). Without square roots, one division per joint.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from appell.algebra import Scalar, Scalars, is_zero
 from appell.errors import ModelError
@@ -33,11 +34,23 @@ def reciprocal(pivot: Scalar, where: str) -> Scalar:
     return 1.0 / pivot
 
 
+class Elimination(NamedTuple):
+    """One step: the unknown, 1 / pivot, and the factors of the unknowns that it is eliminated from."""
+
+    unknown: int
+    inverse: Scalar
+    factors: list[tuple[int, Scalar]]
+
+
 def solve(M: Sequence[Scalars], b: Scalars, order: Sequence[int]) -> list[Scalar]:
     """x with M x = b, eliminating the unknowns in the given order."""
+    return substitute(factorise(M, order), b)
+
+
+def factorise(M: Sequence[Scalars], order: Sequence[int]) -> list[Elimination]:
+    """The elimination of the unknowns in the given order, for any right-hand side."""
     A = [list(row) for row in M]
-    x = list(b)
-    factors: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
+    steps = []
     for step, k in enumerate(order):
         inverse = reciprocal(A[k][k], f"degree of freedom {k}")
         left = [i for i in order[step + 1 :] if not is_zero(A[k][i])]
@@ -45,10 +58,17 @@ def solve(M: Sequence[Scalars], b: Scalars, order: Sequence[int]) -> list[Scalar
         for n, (i, factor) in enumerate(column):
             for j in left[n:]:
                 A[i][j] = A[j][i] = A[i][j] - factor * A[k][j]
+        steps.append(Elimination(k, inverse, column))
+    return steps
+
+
+def substitute(steps: Sequence[Elimination], b: Scalars) -> list[Scalar]:
+    """x with M x = b, from the elimination of M."""
+    x = list(b)
+    for k, _, column in steps:
         for i, factor in column:
             x[i] = x[i] - factor * x[k]
-        factors.append((k, inverse, column))
-    for k, inverse, column in reversed(factors):
+    for k, inverse, column in reversed(steps):
         x[k] = x[k] * inverse
         for i, factor in column:
             x[k] = x[k] - factor * x[i]

@@ -23,7 +23,7 @@ class Quantity:
 
     Attributes:
         inputs: names of its arguments; `q` has nq entries, every other one nv.
-        shape: of one result; "v" stands for nv, "p" for the number of inertial parameters (other letters belong to
+        shape: of one result, letters or sums of them; "v" is nv, "p" the number of inertial parameters (other letters belong to
             systems that are no plain trees).
         default: the method that is used unless another is named.
         long_chain_default: a degree of freedom and the default for robots of more degrees, where another method is faster.
@@ -43,12 +43,33 @@ class Quantity:
     lumpable: set[str] = field(default_factory=set, compare=False)
 
 
+def letters(size: str | int) -> list[str]:
+    """The letters that a size is the sum of."""
+    return size.split("+") if isinstance(size, str) else []
+
+
 QUANTITIES = {
     quantity.name: quantity
     for quantity in (
         Quantity("inverse_dynamics", ("q", "qd", "qdd"), ("v",), "mata2002", uses_external_forces=True),
         Quantity(
             "forward_dynamics", ("q", "qd", "tau"), ("v",), "gibbs", (8, "articulated"), uses_external_forces=True
+        ),
+        Quantity(
+            "inverse_dynamics_derivatives",
+            ("q", "qd", "qdd"),
+            ("v", "v+v+v"),
+            "automatic",
+            (12, "analytic"),
+            uses_external_forces=True,
+        ),
+        Quantity(
+            "forward_dynamics_derivatives",
+            ("q", "qd", "tau"),
+            ("v", "v+v+v"),
+            "automatic",
+            (12, "analytic"),
+            uses_external_forces=True,
         ),
         Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), uses_gravity=False),
         Quantity("bias", ("q", "qd"), ("v",), "mata2002", uses_external_forces=True),
@@ -78,6 +99,7 @@ _MODULES = (
     "mass_matrix.gibbs_hessian", "mass_matrix.composite", "mass_matrix.shafei2018", "mass_matrix.hollerbach",
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
     "coriolis_matrix", "energy", "kinematics", "centroidal", "regressor",
+    "derivatives.analytic", "derivatives.automatic", "derivatives.forward",
 )  # fmt: skip
 
 

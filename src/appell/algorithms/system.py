@@ -41,7 +41,7 @@ import numpy as np
 from appell.algebra import Scalar, Vec3, Wrench
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
 from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
-from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find, find_in
+from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find, find_in, letters
 from appell.checks import require_choice
 from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction
@@ -132,7 +132,8 @@ def signature_of(quantity: Quantity, spec: FunctionSpec, sizes: Mapping[str, int
     inputs += [("gravity", 3)] * spec.gravity_input
     inputs += [("external_forces", 6 * len(spec.force_frames))] * bool(spec.force_frames)
     inputs += [("parameters", sizes.get("p", 0))] * spec.parameter_input
-    return Signature(tuple(inputs), tuple(sizes[size] if isinstance(size, str) else size for size in quantity.shape))
+    shape = (sum(sizes[x] for x in letters(size)) if isinstance(size, str) else size for size in quantity.shape)
+    return Signature(tuple(inputs), tuple(shape))
 
 
 def tree_sizes(nq: int, nv: int, parameter_entries: int) -> dict[str, int]:

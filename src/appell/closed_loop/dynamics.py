@@ -9,11 +9,13 @@ where J_a are the rows of G of the actuated joints. Ṁ_u - 2 C_u = G^T (Ṁ - 2
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from appell.algebra import Scalar, Vec3
 from appell.algorithms import energy, kinematics
 from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
+from appell.algorithms.derivatives.automatic import moved, state_jacobian
 from appell.algorithms.energy import gibbs_function as tree_gibbs
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
 from appell.algorithms.linear import solve
@@ -126,6 +128,21 @@ def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) 
     bias = reduction.project_forces(tree_forces(system.lumped, q, v, reduction.accelerations(v, [0.0] * len(qd))))
     right = [a - b for a, b in zip(forces, bias, strict=True)]
     return solve(_reduced_mass(system, q, G), right, range(len(G)))
+
+
+def inverse_dynamics_derivatives(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
+    """[∂τ/∂q, ∂τ/∂u, ∂τ/∂u̇] side by side; q moves along independent velocities, with closed loops."""
+    return state_jacobian(partial(inverse_dynamics, system), partial(moved_closed, system, q), qd, qdd)
+
+
+def forward_dynamics_derivatives(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> Matrix:
+    """[∂u̇/∂q, ∂u̇/∂u, ∂u̇/∂τ] side by side."""
+    return state_jacobian(partial(forward_dynamics, system), partial(moved_closed, system, q), qd, tau)
+
+
+def moved_closed(system: LoopSystem, q: Scalars, step: Scalars) -> list[Scalar]:
+    """q + N(q) G(q) step, which closes the loops to first order."""
+    return moved(system.free, q, joint_velocities(system, q, step))
 
 
 def constraint_forces(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> Matrix:

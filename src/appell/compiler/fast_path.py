@@ -15,7 +15,7 @@ Without the C extension methods are plain methods, and everything else is the sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,6 +44,38 @@ class _FastPath:
 fast_path: Callable[[Method], Method] = _FastPath  # type: ignore[assignment]
 
 
+class _SplitFastPath(_FastPath):
+    """A method with a matrix as the result, of which callers get the blocks side by side as a named tuple of views."""
+
+    def __init__(self, method: Callable[..., Any], blocks: type[tuple]) -> None:
+        super().__init__(method)
+        self.blocks = blocks
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
+        if instance is None:
+            return self.method
+        bound = self.method.__get__(instance)
+        whole = bound if _native.Function is None else _native.Function(bound)
+        columns = instance.functions.options.layout == "columns"  # type: ignore[attr-defined]
+        call = update_wrapper(partial(_split, whole, self.blocks, columns), bound)
+        return vars(instance).setdefault(self.method.__name__, call)
+
+
+def _split(whole: Callable[..., Any], blocks: type[tuple], columns: bool, /, *arguments: Any, **options: Any) -> tuple:
+    """Derivatives by q, by qd and by the third input, side by side in the result."""
+    result = whole(*arguments, **options)
+    rows, width = result.shape[:2] if columns else result.shape[-2:]
+    n = width // 3 if blocks._fields[-1] == "dqdd" else rows  # type: ignore[attr-defined]
+    if columns:
+        return tuple.__new__(blocks, (result[:, :n], result[:, n : 2 * n], result[:, 2 * n :]))
+    return tuple.__new__(blocks, (result[..., :n], result[..., n : 2 * n], result[..., 2 * n :]))
+
+
+def split_fast_path(blocks: type[tuple]) -> Callable[[Method], Method]:
+    """`fast_path` with a result that is split into three blocks side by side."""
+    return lambda method: _SplitFastPath(method, blocks)  # type: ignore[return-value]
+
+
 def bind_fast_path(
     owner: object,
     name: str,
@@ -56,5 +88,6 @@ def bind_fast_path(
     if _native.bind is None or not isinstance(kernel, _native.Kernel or ()):
         return
     function = getattr(owner, name, None)
+    function = function.args[0] if isinstance(function, partial) else function
     if isinstance(function, _native.Function or ()):
         _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions))

@@ -32,6 +32,12 @@ RESULTS = {
     "forward_dynamics": ResultText("qdd", "Accelerations qdd = M(q)^-1 (tau - bias(q, qd))", "rad/s^2, m/s^2"),
     "mass_matrix": ResultText("M", "Mass matrix M(q), rotor inertia included", "kg m^2, kg m, kg"),
     "bias": ResultText("h", "Forces at zero acceleration, h = C(q, qd) qd + g(q)", "N m, N"),
+    "inverse_dynamics_derivatives": ResultText(
+        "D", "Derivatives [dtau/dq, dtau/dqd, dtau/dqdd] side by side, by q in its tangent space", "SI"
+    ),
+    "forward_dynamics_derivatives": ResultText(
+        "D", "Derivatives [dqdd/dq, dqdd/dqd, dqdd/dtau] side by side, by q in its tangent space", "SI"
+    ),
     "gravity": ResultText("g", "Forces g(q) that hold the robot still against gravity", "N m, N"),
     "coriolis_matrix": ResultText("C", "Matrix C(q, qd) of the Christoffel symbols: dM/dt - 2 C is skew", "N m s, N s"),
     "kinetic_energy": ResultText("T", "Kinetic energy T = qd' M(q) qd / 2", "J"),

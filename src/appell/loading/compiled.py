@@ -11,7 +11,7 @@ from typing import Any
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
 from appell.algorithms.laws import LAWS
-from appell.algorithms.registry import Quantity
+from appell.algorithms.registry import Quantity, letters
 from appell.algorithms.system import signature_of, tree_sizes
 from appell.compiler.archive import container
 from appell.compiler.archive.decode import (
@@ -145,7 +145,7 @@ def read_sizes(data: Any, kind: str) -> dict[str, int]:
     }
     needed = {"q", "v", "p"}
     for quantity in quantities(kind).values():
-        needed |= {*quantity.inputs, *(size for size in quantity.shape if isinstance(size, str))}
+        needed |= {*quantity.inputs, *(letter for size in quantity.shape for letter in letters(size))}
     require(needed <= set(sizes), "a size is missing")
     return sizes
 

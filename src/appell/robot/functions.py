@@ -8,13 +8,30 @@ those it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.fast_path import fast_path
+from appell.compiler.fast_path import fast_path, split_fast_path
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """Derivatives of tau by q (in its tangent space), qd and qdd, (..., actuators, nv) each."""
+
+    dq: np.ndarray
+    dqd: np.ndarray
+    dqdd: np.ndarray
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of qdd by q (in its tangent space) and qd, (..., nv, nv), and by tau, (..., nv, actuators)."""
+
+    dq: np.ndarray
+    dqd: np.ndarray
+    dtau: np.ndarray
 
 
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
@@ -89,6 +106,49 @@ class Dynamics:
             True
         """
         return self.functions["forward_dynamics", method](
+            (q, qd, tau), gravity, external_forces, parameters, out, check
+        )
+
+    @split_fast_path(InverseDynamicsDerivatives)
+    def inverse_dynamics_derivatives(
+        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
+    ) -> InverseDynamicsDerivatives:
+        """Derivatives of `inverse_dynamics` by q, qd and qdd: named tuple (dq, dqd, dqdd), (..., actuators, nv) each.
+
+        Those by q are in the tangent space: column i is the derivative along q ⊕ ε e_i, a motion with the velocity e_i, which for
+        floating and spherical joints is a twist in the child's frame. External forces keep their components in their frames.
+
+        Args:
+            method: of trees `"analytic"` (default) or `"automatic"` (differentiation of the graph).
+            out: array (..., actuators, 3 nv) for the three matrices side by side; those returned are views of it.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> d = robot.inverse_dynamics_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6)
+            >>> d.dq.shape, bool(abs(d.dqdd - robot.mass_matrix([0.1] * 6)).max() < 1e-12)
+            ((6, 6), True)
+        """
+        return self.functions["inverse_dynamics_derivatives", method](
+            (q, qd, qdd), gravity, external_forces, parameters, out, check
+        )
+
+    @split_fast_path(ForwardDynamicsDerivatives)
+    def forward_dynamics_derivatives(
+        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
+    ) -> ForwardDynamicsDerivatives:
+        """Derivatives of `forward_dynamics` by q, qd and tau: named tuple (dq, dqd, dtau), (..., nv, nv or actuators) each.
+
+        As `inverse_dynamics_derivatives`; for trees dtau is the inverse of the mass matrix.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> d = robot.forward_dynamics_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6)
+            >>> bool(abs(d.dtau @ robot.mass_matrix([0.1] * 6)).max() < 1 + 1e-12)
+            True
+        """
+        return self.functions["forward_dynamics_derivatives", method](
             (q, qd, tau), gravity, external_forces, parameters, out, check
         )
 

@@ -10,9 +10,11 @@ gives the regressor. The quasi-velocity Ω of the platform keeps torques regular
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z
+from appell.algorithms.derivatives.automatic import moved, state_jacobian
 from appell.algorithms.energy import require_mass
 from appell.algorithms.linear import solve
 from appell.algorithms.regressor import UNITS
@@ -87,6 +89,16 @@ def forward_dynamics(system: SphericalSystem, q, qd, tau) -> list[Scalar]:
     placed = placements(system, q)
     Jact = actuated_rows(system, placed, quasi_velocities(system, placed))
     return coordinate_accelerations(system, placed, qd, [dot([row[k] for row in Jact], tau) for k in range(system.nv)])
+
+
+def inverse_dynamics_derivatives(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
+    """[∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈] side by side."""
+    return state_jacobian(partial(inverse_dynamics, system), partial(moved, (), q), qd, qdd)
+
+
+def forward_dynamics_derivatives(system: SphericalSystem, q, qd, tau) -> list[list[Scalar]]:
+    """[∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ] side by side."""
+    return state_jacobian(partial(forward_dynamics, system), partial(moved, (), q), qd, tau)
 
 
 def accelerations(system: SphericalSystem, q, qd, forces) -> list[Scalar]:

@@ -58,6 +58,14 @@ QUANTITIES = {
         ),
         quantity_of("generalized_forces", "q qd qdd", ("v",), True, True, gibbs=dynamics.generalized_forces),
         quantity_of("forward_dynamics", "q qd tau", ("v",), True, True, gibbs=dynamics.forward_dynamics),
+        quantity_of(
+            "inverse_dynamics_derivatives", "q qd qdd", ("a", "v+v+v"), True, True,
+            automatic=dynamics.inverse_dynamics_derivatives,
+        ),
+        quantity_of(
+            "forward_dynamics_derivatives", "q qd tau", ("v", "v+v+a"), True, True,
+            automatic=dynamics.forward_dynamics_derivatives,
+        ),
         quantity_of("accelerations", "q qd forces", ("v",), True, True, gibbs=dynamics.accelerations),
         quantity_of("bias", "q qd", ("v",), True, True, gibbs=dynamics.bias),
         quantity_of("mass_matrix", "q", ("v", "v"), abedloo2014=jacobians.mass_matrix),
