@@ -323,18 +323,24 @@ def test_handlers_of_the_program_are_called_and_come_back():
             signal.signal(number, handler)
 
 
-def test_a_second_signal_does_not_raise():
-    """It may come before the handling of the first one has begun; it is delivered at the end."""
+def test_further_signals_do_not_raise():
+    """They may come before the handling of the first one has begun; they are delivered at the end, Ctrl-C as the last."""
     seen = []
     before = signal.signal(signal.SIGTERM, lambda *_: seen.append("SIGTERM"))
-    try:
+
+    def three_signals():
         with shutdown_module.StopSignals() as signals:
             signals.arm()
             with pytest.raises(shutdown_module.StopSignal, match="SIGINT"):
                 signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGTERM)
             assert signals.first == "SIGINT"
             assert not seen
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            three_signals()
         assert seen == ["SIGTERM"]
     finally:
         signal.signal(signal.SIGTERM, before)
