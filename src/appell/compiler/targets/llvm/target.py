@@ -38,7 +38,10 @@ class CpuTarget:
         self.libraries: dict[FunctionSpec, Library] = {}
 
     def place(self, values: list[Any]) -> str:
-        return "batch" if any(np.ndim(value) > 1 for value in values) else "one"
+        try:
+            return "batch" if any(np.ndim(value) > 1 for value in values) else "one"
+        except ValueError:  # rows of different lengths, for which the call has an error of its own
+            return "one"
 
     def cached(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
         half = str(place)
