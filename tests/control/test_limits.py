@@ -11,7 +11,7 @@ from helpers.control_rigs import AXES, GOAL, PUMA, START, LocalCard, StillCard, 
 import appell
 from appell.control import SafetyLimits, StepClock
 from appell.control.hardware.card import Readings, input_codes
-from appell.control.hardware.estimation import Estimate, HomingError, HomingResult, home
+from appell.control.hardware.estimation import Estimate, HomingError, HomingResult, Observer, home, search_end
 from appell.control.hardware.safety import CHECKS, SafetyState, first_failed_check
 
 Q = np.array(START)
@@ -232,3 +232,39 @@ def test_homing_needs_potentiometers_within_three_tenths_of_a_turn(error):
     else:
         with pytest.raises(HomingError, match="joint 1 disagree"):
             home(AXES, start, now)
+
+
+def test_the_index_search_leads_away_from_the_ends_of_the_potentiometers():
+    """A little more than a turn of every motor, towards the middle."""
+    for q, sign in ((np.array(AXES.upper) - 0.01, -1.0), (np.array(AXES.lower) + 0.01, 1.0)):
+        turns = (search_end(AXES, q) - q) * np.abs(AXES.gear) / (2.0 * np.pi)
+        np.testing.assert_allclose(turns, sign * 1.05, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("period", "bandwidth"), [(1e-3, 200.0), (4e-3, 100.0)])
+def test_both_poles_of_the_observer_are_at_the_bandwidth(period, bandwidth):
+    """The error after a period is linear in the error before; its matrix has trace 2 p and determinant p²."""
+    observer, zero = Observer(period, bandwidth), np.zeros(2)
+    q, qd = observer.step(Estimate(np.array([1.0, 0.0]), np.array([0.0, 1.0])), zero, zero)
+    pole = math.exp(-bandwidth * period)
+    assert q[0] + qd[1] == pytest.approx(2.0 * pole, rel=1e-12)
+    assert q[0] * qd[1] - q[1] * qd[0] == pytest.approx(pole**2, rel=1e-12)
+
+
+def test_the_estimate_is_the_true_configuration_and_uses_the_reference_acceleration(monkeypatch):
+    """After homing, which removes the errors of the potentiometers of some milliradians."""
+    given, step = [], Observer.step
+
+    def listening(self, last, measured, qdd):
+        given.append(qdd.copy())
+        return step(self, last, measured, qdd)
+
+    monkeypatch.setattr(Observer, "step", listening)
+    card = LocalCard()
+    run = driven(card)
+    known = run.stage != "home"
+    assert (np.abs(run.q - np.array(card.truth)[1:])[known] < 2.0 * run.resolution).all()
+    assert np.abs(run.q - np.array(card.truth)[1:])[~known].max() > 2.0 * run.resolution.max()
+    following = np.flatnonzero(run.stage == "follow")
+    acceleration = short_task().reference(1e-3 * np.arange(len(following)))[2]
+    np.testing.assert_allclose(np.array(given)[following[1:]], acceleration[:-1], rtol=1e-12)
