@@ -71,6 +71,13 @@ QUANTITIES = {
             (12, "analytic"),
             uses_external_forces=True,
         ),
+        Quantity(
+            "forward_dynamics_coordinate_derivatives",
+            ("q", "qd", "tau"),
+            ("v", "q+v+v"),
+            "automatic",
+            uses_external_forces=True,
+        ),
         Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), uses_gravity=False),
         Quantity("bias", ("q", "qd"), ("v",), "mata2002", uses_external_forces=True),
         Quantity("gravity", ("q",), ("v",), "mata2002"),

@@ -44,3 +44,5 @@ class Tableau(NamedTuple):
 
 RK4 = Tableau((1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.5, 0.5, 1.0))
 SEMI_IMPLICIT_EULER = Tableau((1.0,), new_speeds=True)
+TABLEAUX = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "rk4": RK4}
+"""The integrators of `appell.rollout`."""

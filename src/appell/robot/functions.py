@@ -34,6 +34,13 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dtau: np.ndarray
 
 
+class Linearization(NamedTuple):
+    """Linear model of a motion: state matrix A, (..., 2 nv, 2 nv), and input matrix B, (..., 2 nv, actuators)."""
+
+    A: np.ndarray
+    B: np.ndarray
+
+
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
 class Dynamics:
     """Functions of the state of a robot.
@@ -151,6 +158,43 @@ class Dynamics:
         return self.functions["forward_dynamics_derivatives", method](
             (q, qd, tau), gravity, external_forces, parameters, out, check
         )
+
+    def linearize(
+        self,
+        q,
+        qd,
+        tau,
+        dt=None,
+        integrator="rk4",
+        *,
+        passive_forces=False,
+        gravity=None,
+        external_forces=None,
+        parameters=None,
+        check=True,
+    ) -> Linearization:
+        """Linear model of the motion about a state: named tuple (A, B), (..., 2 nv, 2 nv) and (..., 2 nv, actuators).
+
+        The state is x = (δq, δqd) with δq in the tangent space of q, as in `forward_dynamics_derivatives`. Without `dt`,
+        ẋ = A x + B δtau; with `dt`, x of the next step is A x + B δtau: the derivative of a step of `appell.rollout` under
+        constant tau.
+
+        Args:
+            dt: length of a step [s].
+            integrator: of the step, `"rk4"` or `"semi_implicit_euler"`.
+            passive_forces: add damping and friction of the joints, as `appell.rollout` does.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("planar2r")
+            >>> A, B = robot.linearize([0.3, 0.2], [0.0, 0.0], robot.gravity([0.3, 0.2]))
+            >>> A.shape, B.shape, A[0].tolist()
+            ((4, 4), (4, 2), [0.0, 0.0, 1.0, 0.0])
+        """
+        from appell.robot.linearize import linearize
+
+        options = {"gravity": gravity, "external_forces": external_forces, "parameters": parameters}
+        return linearize(self, (q, qd, tau), dt, integrator, passive_forces, options, check)
 
     @fast_path
     def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:

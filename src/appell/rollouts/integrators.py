@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from appell.algorithms.runge_kutta import RK4, SEMI_IMPLICIT_EULER, Tableau, rk4_step
+from appell.algorithms.runge_kutta import TABLEAUX, Tableau, rk4_step
 
 
 class RolloutModel(Protocol):
@@ -88,7 +88,7 @@ RK4_TEXT = """\
 INTEGRATORS = {
     rule.name: rule
     for rule in (
-        Integrator("semi_implicit_euler", 1, SEMI_IMPLICIT_EULER, _semi_implicit_euler, EULER_TEXT),
-        Integrator("rk4", 4, RK4, _rk4, RK4_TEXT),
+        Integrator("semi_implicit_euler", 1, TABLEAUX["semi_implicit_euler"], _semi_implicit_euler, EULER_TEXT),
+        Integrator("rk4", 4, TABLEAUX["rk4"], _rk4, RK4_TEXT),
     )
 }

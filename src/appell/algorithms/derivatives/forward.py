@@ -27,12 +27,19 @@ def by_differentiation(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> lis
     return solved(automatic.inverse_dynamics_derivatives, tree, q, qd, tau)
 
 
+@algorithm("forward_dynamics_coordinate_derivatives", "automatic", lumpable=True)
+def by_coordinates(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
+    """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] with a column for every coordinate, as integrators of q̇ = N(q) qd need it."""
+    return solved(automatic.coordinate_derivatives, tree, q, qd, tau)
+
+
 def solved(derivatives: Algorithm, tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
     """(11), with one factorisation of M."""
     n = tree.nv
+    entries = tree.nq if derivatives is automatic.coordinate_derivatives else n
     factors = factorise(mass_matrix(tree, q), elimination_order(tree))
     qdd = substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
     by_state = derivatives(tree, q, qd, qdd)
-    columns = [substitute(factors, [-row[k] for row in by_state]) for k in range(2 * n)]
+    columns = [substitute(factors, [-row[k] for row in by_state]) for k in range(entries + n)]
     columns += [substitute(factors, [1.0 if i == k else 0.0 for i in range(n)]) for k in range(n)]
     return [list(row) for row in zip(*columns, strict=True)]
