@@ -15,6 +15,7 @@ import numpy as np
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.fast_path import fast_path, split_fast_path
 from appell.deprecation import renamed_arguments, renamed_attributes
+from appell.robot.linearize import Linearization, linearize
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
 
 
@@ -32,13 +33,6 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dq: np.ndarray
     dqd: np.ndarray
     dtau: np.ndarray
-
-
-class Linearization(NamedTuple):
-    """Linear model of a motion: state matrix A, (..., 2 nv, 2 nv), and input matrix B, (..., 2 nv, actuators)."""
-
-    A: np.ndarray
-    B: np.ndarray
 
 
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
@@ -191,8 +185,6 @@ class Dynamics:
             >>> A.shape, B.shape, A[0].tolist()
             ((4, 4), (4, 2), [0.0, 0.0, 1.0, 0.0])
         """
-        from appell.robot.linearize import linearize
-
         options = {"gravity": gravity, "external_forces": external_forces, "parameters": parameters}
         return linearize(self, (q, qd, tau), dt, integrator, passive_forces, options, check)
 

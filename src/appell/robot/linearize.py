@@ -7,7 +7,7 @@ by the chain rule over its stages, and mapped to tangent spaces at its ends: δq
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,17 +16,19 @@ from appell.algorithms.runge_kutta import TABLEAUX, Tableau
 from appell.arrays import as_batch
 from appell.checks import require_choice, require_positive
 from appell.errors import ArgumentError
-from appell.robot.functions import Linearization
-from appell.robot.protocol import AnyRobot
-
-if TYPE_CHECKING:
-    from appell.robot.functions import Dynamics
 
 Joints = Sequence[QuasiVelocityJoint]
 
 
+class Linearization(NamedTuple):
+    """Linear model of a motion: state matrix A, (..., 2 nv, 2 nv), and input matrix B, (..., 2 nv, actuators)."""
+
+    A: np.ndarray
+    B: np.ndarray
+
+
 def linearize(
-    robot: Dynamics,
+    robot: Any,
     state: tuple[Any, Any, Any],
     dt: float | None,
     integrator: str,
@@ -37,7 +39,7 @@ def linearize(
     """`Dynamics.linearize`."""
     require_choice("integrator", integrator, TABLEAUX)
     described: Any = getattr(robot, "robot", robot)
-    system = described.system if isinstance(described, AnyRobot) else described
+    system: Any = getattr(described, "system", described)
     if passive_forces and system.friction is None:
         raise ArgumentError(
             f"passive_forces are of trees; {described.name!r} has closed loops. Leave `passive_forces` out."
