@@ -402,14 +402,15 @@ def test_a_forked_process_leaves_the_card_alone():
     assert card.closed
 
 
-def test_a_full_disk_stops_the_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize("room", [False, True], ids=["no room", "room for the outcome"])
+def test_a_full_disk_stops_the_run(tmp_path, monkeypatch, room):
     """The rows before that are whole, and the run has the reason."""
     from appell.control.hardware.record_file import Recorder
 
     append = Recorder.append
 
     def full(self, content):
-        if self.count == 20:
+        if self.count == 20 and not (room and content[0] == 255):
             os.write(self.file.fileno(), content[:100])
             raise OSError(28, "No space left on device")
         return append(self, content)
@@ -421,7 +422,9 @@ def test_a_full_disk_stops_the_run(tmp_path, monkeypatch):
     assert card.at_zero
     assert card.ticks == 22
     assert len(run.t) == 20
-    assert (appell.control.Run.load(path).q == run.q).all()
+    loaded = appell.control.Run.load(path)
+    assert (loaded.q == run.q).all()
+    assert loaded.stop.reason == ("record" if room else "killed")
 
 
 def test_the_limits_may_be_wide_and_the_tool_is_checked_all_the_same():
