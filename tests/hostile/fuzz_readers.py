@@ -36,6 +36,7 @@ import numpy as np
 
 import appell
 from appell.compiler.archive import container
+from appell.compiler.targets.llvm.target import CpuTarget
 from appell.control.hardware.record import Run
 from appell.control.hardware.record_file import Cycle, Recorder
 from appell.errors import AppellError
@@ -360,12 +361,18 @@ def read_loops(path: Path) -> object:
 
 
 def read_saved(path: Path) -> object:
-    """A saved robot, and every function of it once, interpreted."""
+    """A saved robot, and every function of it once: interpreted, and of every tenth file compiled."""
     loaded = appell.load_compiled(path)
     repr(loaded)
+    target = CpuTarget(loaded.options) if path.stat().st_size % 10 == 0 else None
     for each in loaded.store.functions:
-        inputs = tuple(np.zeros(size) for _, size in each.signature.inputs)
-        loaded.store.interpreted(each.spec, "float64").run(inputs, np.zeros(each.signature.entries))
+        inputs = tuple(np.zeros((2, size)) for _, size in each.signature.inputs)
+        out = np.zeros((2, each.signature.entries))
+        loaded.store.interpreted(each.spec, "float64").run(inputs, out)
+        kernel = target and target.build(loaded.store, each.spec, each.signature, "batch")
+        if kernel:
+            dtype = loaded.options.dtype
+            kernel.run(tuple(array.astype(dtype) for array in inputs), out.astype(dtype))
     return loaded
 
 
@@ -435,6 +442,7 @@ def work(first: int, count: int, chosen: str | None, folder: Path) -> None:
     warnings.simplefilter("ignore")
     sys.path[:] = map(os.path.abspath, sys.path)
     os.chdir(folder)  # where MuJoCo writes a log
+    os.environ["APPELL_CACHE_DIR"] = str(folder)
     known = {name: reader for name, reader in readers().items() if chosen in (None, name)}
     appell.load(MJCF.decode())  # what is imported when it is needed
     size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
