@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from appell.model.pose import Pose
     from appell.robot.builder import RobotBuilder
     from appell.robot.compiled import compile
+    from appell.robot.directional import jvp, vjp
     from appell.robot.robot import Robot
     from appell.rollouts import RolloutOptions, rollout
     from appell.simulation.contact import surfaces
@@ -67,6 +68,8 @@ _HOME = {
     "export": "exporters",
     "equations": "symbolic.equations",
     "sweep": "sweeps",
+    "jvp": "robot.directional",
+    "vjp": "robot.directional",
     "close_loops": "closed_loop.build",
     "LoopClosure": "closed_loop.closures",
     "inverse_kinematics": "kinematics.inverse",

@@ -39,7 +39,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.algebra import Scalar, Vec3, Wrench
-from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quasi_velocity_joints
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, quasi_velocity_joints
 from appell.algorithms.function_spec import REFERENCE_FRAMES, FunctionSpec, Signature
 from appell.algorithms.registry import QUANTITIES, Algorithm, Quantity, find, find_in, letters
 from appell.checks import require_choice
@@ -101,6 +101,10 @@ class System(ABC):
         if spec.gravity_input or spec.force_frames or spec.parameter_input:
             raise ArgumentError(f"{spec.function} of this robot takes no gravity, external_forces or parameters.")
         return self
+
+    def moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """The configuration after a step along the generalized velocities, to first order."""
+        return [a + b for a, b in zip(q, coordinate_rates(self.free, q, step), strict=True)]
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         """Raise an error that names why finite inputs (..., size) gave a result that is not finite, if it is known."""

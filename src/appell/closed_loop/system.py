@@ -133,6 +133,9 @@ class LoopSystem(SystemOnTree):
     def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> LoopSystem:
         return replace(self, tree=tree_with_inputs(self.tree, spec, entries, False), lump=not spec.parameter_input)
 
+    def moved(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        return dynamics.moved_closed(self, q, step)
+
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         require_nonsingular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
 

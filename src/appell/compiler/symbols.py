@@ -89,6 +89,20 @@ class Symbol:
         J = min((casadi.cse(casadi.substitute(each, x, point)) for each in both), key=casadi.n_nodes)
         return [[Symbol(J[i, k]) for k in range(J.size2())] for i in range(J.size1())]
 
+    @staticmethod
+    def directional(
+        function: Callable[[list[Symbol]], Iterable[Scalar]],
+        at: Iterable[Scalar],
+        weights: Iterable[Scalar],
+        transposed: bool,
+    ) -> list[Symbol]:
+        """J times the weights, or J^T times them, for the Jacobian J of a function of scalars."""
+        point = column(at)
+        x = casadi.SX.sym("x", point.numel())
+        y = casadi.cse(column(function([Symbol(x[i]) for i in range(x.numel())])))
+        result = casadi.substitute(casadi.jtimes(y, x, column(weights), transposed), x, point)
+        return [Symbol(result[i]) for i in range(result.numel())]
+
     def is_zero(self) -> bool:
         """Whether it is the constant zero."""
         return self.sx.is_zero()

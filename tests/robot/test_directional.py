@@ -1,0 +1,85 @@
+"""Derivatives along directions: against matrices of derivatives, against each other, for every function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import tree_of
+from helpers.states import random_states
+
+import appell
+from appell.algorithms.registry import QUANTITIES, find
+
+find("inverse_dynamics")
+FUNCTIONS = [name for name in QUANTITIES if "derivatives" not in name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_forward_and_reverse_agree_and_match_differences(name: str) -> None:
+    robot = tree_of("spherical")
+    rng = np.random.default_rng(5)
+    state = {**random_states(robot, 1)._asdict()}
+    state["tau"] = state["qdd"]
+    quantity = QUANTITIES[name]
+    inputs = [state[each][0] for each in quantity.inputs]
+    frame = (robot.body_names[-1],) if quantity.needs_frame else ()
+    text = ":".join((name, *frame))
+    tangents = [rng.normal(size=robot.nv) for _ in inputs]
+
+    def moved(h: float) -> np.ndarray:
+        q = robot.integrate(inputs[0], h * tangents[0])
+        rest = [x + h * d for x, d in zip(inputs[1:], tangents[1:], strict=True)]
+        return getattr(robot, name)(q, *rest, *frame)
+
+    near, far = ((moved(h) - moved(-h)) / (2 * h) for h in (1e-4, 2e-4))
+    found = appell.jvp(robot, text, inputs, tangents)
+    expected = np.asarray((4 * near - far) / 3)
+    assert_close(found, expected, tolerance=1e-8, scale=1.0 + float(np.abs(expected).max()))
+    weights = rng.normal(size=found.shape)
+    gradients = appell.vjp(robot, text, inputs, weights)
+    assert [g.shape for g in gradients] == [(robot.nv,)] * len(inputs)
+    total = sum(float(g @ d) for g, d in zip(gradients, tangents, strict=True))
+    assert abs(total - float((weights * found).sum())) < 1e-10 * (1 + np.abs(weights * found).sum())
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_batches_compiled_with_options(layout: str) -> None:
+    robot = appell.load("puma560")
+    q, qd, tau = random_states(robot, 9)
+    rng = np.random.default_rng(1)
+    dq, weights = rng.normal(size=(2, 9, 6))
+    gravity = (0.0, 1.0, -3.0)
+    d = robot.forward_dynamics_derivatives(q, qd, tau, gravity=gravity)
+    dyn = appell.compile(robot, layout=layout)
+    turn = np.transpose if layout == "columns" else np.asarray
+    state = [turn(x) for x in (q, qd, tau)]
+    found = appell.jvp(dyn, "forward_dynamics", state, (turn(dq), None, None), gravity=gravity)
+    assert_close(turn(found), np.einsum("nij,nj->ni", d.dq, dq), tolerance=1e-10)
+    gradients = appell.vjp(dyn, "forward_dynamics", state, turn(weights), gravity=gravity)
+    for gradient, block in zip(gradients, d, strict=True):
+        assert_close(turn(gradient), np.einsum("nij,ni->nj", block, weights), tolerance=1e-10)
+
+
+@pytest.mark.parametrize("name", ["five_bar", "agile_wrist"])
+def test_closed_loops(name: str) -> None:
+    robot = appell.load(name)
+    q = robot.random_configuration(3) if name == "agile_wrist" else np.array(robot.initial_state[0])
+    qd, tau = np.linspace(0.2, 0.5, robot.nv), np.linspace(-1.0, 1.0, len(robot.actuator_names))
+    d = robot.forward_dynamics_derivatives(q, qd, tau)
+    weights = np.linspace(1.0, 2.0, robot.nv)
+    for gradient, block in zip(appell.vjp(robot, "forward_dynamics", (q, qd, tau), weights), d, strict=True):
+        assert_close(gradient, block.T @ weights, tolerance=1e-10, scale=1.0 + float(np.abs(block).max()))
+
+
+def test_errors(tmp_path) -> None:
+    robot = appell.load("planar2r")
+    with pytest.raises(appell.ArgumentError, match="tangents has 1 entries, expected 3: q, qd, qdd"):
+        appell.jvp(robot, "inverse_dynamics", [[0, 0]] * 3, [[1, 0]])
+    with pytest.raises(appell.ArgumentError, match="cotangents have shape"):
+        appell.vjp(robot, "inverse_dynamics", [[0, 0]] * 3, [1, 0, 0])
+    with pytest.raises(appell.AppellError, match="function"):
+        appell.vjp(robot, "inverse_dynamic", [[0, 0]] * 3, [1, 0])
+    appell.compile(robot).save(tmp_path / "robot.appell")
+    with pytest.raises(appell.ArgumentError, match="loaded from a file"):
+        appell.vjp(appell.load_compiled(tmp_path / "robot.appell"), "gravity", [[0, 0]], [1, 0])
