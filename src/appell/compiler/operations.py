@@ -5,7 +5,7 @@ Every operation is named, writes one value and is written once (single assignmen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,6 +94,15 @@ class OperationList:
     @property
     def size_in(self) -> int:
         return sum(self.sizes)
+
+    def reordered(self, order: Sequence[int]) -> OperationList:
+        """The same function with these operations, in this order; all that the outputs need must be among them."""
+        place, operations = {k: i for i, k in enumerate(order)}, self.operations
+        moved = [
+            Operation(name, tuple([place[a] for a in arguments]), number)
+            for name, arguments, number in (operations[k] for k in order)
+        ]
+        return OperationList(self.sizes, tuple(moved), tuple(place[k] for k in self.outputs))
 
 
 def list_operations(graph: casadi.Function) -> OperationList:

@@ -22,15 +22,7 @@ def ordered(listed: OperationList) -> OperationList:
     """The same function with its operations in another order."""
     if len(listed.operations) > LONGEST:
         return listed
-    return _reordered(listed, _Scheduler(listed).order())
-
-
-def _reordered(listed: OperationList, order: list[int]) -> OperationList:
-    place = {k: i for i, k in enumerate(order)}
-    operations = tuple(
-        listed.operations[k]._replace(arguments=tuple(place[a] for a in listed.operations[k].arguments)) for k in order
-    )
-    return OperationList(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
+    return listed.reordered(_Scheduler(listed).order())
 
 
 WHOLE, PART = 2000, 1000
@@ -43,7 +35,7 @@ def depth_first(listed: OperationList) -> OperationList:
     Of two operands the one with more operations behind it in sequence comes first. For compilers that schedule by
     themselves: few values are alive at a time, and what one part of a body leaves for the next (docs/decisions/0018).
     """
-    given, operations = _Scheduler(listed).given, listed.operations
+    given, operations = _given(listed), listed.operations
     depth = [0] * len(operations)
     for k, operation in enumerate(operations):
         depth[k] = 0 if k in given else 1 + max((depth[a] for a in operation.arguments), default=0)
@@ -58,7 +50,7 @@ def depth_first(listed: OperationList) -> OperationList:
         if k not in done:
             done.add(k)
             order.append(k)
-    return _reordered(listed, order)
+    return listed.reordered(order)
 
 
 def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Sequence[int]]:
@@ -97,7 +89,7 @@ class _Scheduler:
         for k, arguments in enumerate(self.arguments):
             for a in arguments:
                 self.uses[a].append(k)
-        self.given = self._given()
+        self.given = _given(listed)
         self.height = [0] * len(operations)
         for k in reversed(range(len(operations))):
             self.height[k] = self._latency(k) + max((self.height[u] for u in self.uses[k]), default=0)
@@ -122,14 +114,6 @@ class _Scheduler:
             if started == WIDTH:
                 now, started = now + 1, 0
         return done
-
-    def _given(self) -> set[int]:
-        """Inputs, constants, and sines and cosines with what is behind them: these are computed before all others."""
-        given: set[int] = set()
-        for k in reversed(range(len(self.names))):
-            if k in given or self.names[k] in ("const", "input", "sin", "cos"):
-                given.update((k, *self.arguments[k]))
-        return given
 
     def _latency(self, k: int) -> int:
         return 0 if k in self.given else OPERATIONS[self.names[k]].latency
@@ -159,3 +143,13 @@ class _Scheduler:
             if not self.missing[user]:
                 freed.append(user)
         return freed
+
+
+def _given(listed: OperationList) -> set[int]:
+    """Inputs, constants, and sines and cosines with what is behind them: these are computed before all others."""
+    given: set[int] = set()
+    for k in reversed(range(len(listed.operations))):
+        name, arguments, _ = listed.operations[k]
+        if k in given or name in ("const", "input", "sin", "cos"):
+            given.update((k, *arguments))
+    return given

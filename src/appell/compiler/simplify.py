@@ -35,9 +35,9 @@ def with_shared_reciprocals(listed: OperationList) -> OperationList:
             arguments = (place[operation.arguments[0]], reciprocals[divisor])
             operation = Operation("mul")
         else:
-            arguments = tuple(place[k] for k in operation.arguments)
+            arguments = tuple([place[k] for k in operation.arguments])
         place.append(len(operations))
-        operations.append(operation._replace(arguments=arguments))
+        operations.append(Operation(operation.name, arguments, operation.number))
     return OperationList(listed.sizes, tuple(operations), tuple(place[k] for k in listed.outputs))
 
 
@@ -45,11 +45,11 @@ def with_shared_values(listed: OperationList) -> OperationList:
     """Each value once."""
     place: list[int] = []
     known: dict[Operation, int] = {}
-    for operation in listed.operations:
-        arguments = tuple(place[k] for k in operation.arguments)
-        if operation.name in OPERATIONS and OPERATIONS[operation.name].commutative:
-            arguments = tuple(sorted(arguments))
-        place.append(known.setdefault(operation._replace(arguments=arguments), len(known)))
+    for name, given, number in listed.operations:
+        arguments = [place[k] for k in given]
+        if name in OPERATIONS and OPERATIONS[name].commutative:
+            arguments.sort()
+        place.append(known.setdefault(Operation(name, tuple(arguments), number), len(known)))
     return OperationList(listed.sizes, tuple(known), tuple(place[k] for k in listed.outputs))
 
 
@@ -59,8 +59,4 @@ def without_dead_code(listed: OperationList) -> OperationList:
     for k in reversed(range(len(listed.operations))):
         if k in needed:
             needed.update(listed.operations[k].arguments)
-    place = {k: n for n, k in enumerate(sorted(needed))}
-    operations = tuple(
-        listed.operations[k]._replace(arguments=tuple(place[a] for a in listed.operations[k].arguments)) for k in place
-    )
-    return OperationList(listed.sizes, operations, tuple(place[k] for k in listed.outputs))
+    return listed.reordered(sorted(needed))

@@ -7,6 +7,7 @@ else: inputs x, sines and cosines s and c, scratch memory w, results y, as in `a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 from appell.compiler.emit import EmissionPlan
@@ -17,23 +18,16 @@ INTRINSICS = {"fmin": "minnum", "fmax": "maxnum"}
 """Operations whose intrinsic function has another name."""
 
 GIVEN = ", ".join((*(f"ptr noalias readonly %{name}" for name in "xsc"), *(f"ptr noalias %{name}" for name in "wy")))
-"""What is only read can be loaded again where it is needed, rather than kept: up to a third faster (docs/decisions/0018)."""
+"""What is only read can be loaded again where it is needed, rather than kept in a register."""
 PASSED = ", ".join(f"ptr %{name}" for name in "xscwy")
 
 
-def apply(write: Writer, real: Real, name: str, operands: list[str]) -> str:
-    """The value of one operation."""
-    T, template = real.type, OPERATIONS[name].llvm
-    if template:
-        return write.value(template.format(*operands, T=T, one=real.literal(1.0)))
-    if name == "sign":
-        positive, negative = (
-            write.value(f"fcmp {test} {T} {operands[0]}, {real.literal(0.0)}") for test in ("ogt", "olt")
-        )
-        below = write.value(f"select {real.mask} {negative}, {T} {real.literal(-1.0)}, {T} {real.literal(0.0)}")
-        return write.value(f"select {real.mask} {positive}, {T} {real.literal(1.0)}, {T} {below}")
-    given = ", ".join(f"{T} {operand}" for operand in operands)
-    return write.value(f"call {T} @llvm.{INTRINSICS.get(name, name)}.{real.suffix}({given})")
+@lru_cache(maxsize=16)
+def templates(real: Real) -> dict[str, str]:
+    """Text of operators over a type, to be formatted with the operands."""
+    fixed = {"T": real.type, "one": real.literal(1.0)}
+    known = ((name, kind.llvm) for name, kind in OPERATIONS.items() if kind.llvm)
+    return {name: text.format("{0}", "{1}", **fixed) for name, text in known}
 
 
 class Values:
@@ -42,6 +36,7 @@ class Values:
     def __init__(self, write: Writer, real: Real, listed: OperationList, load: Callable[[int], str | None]) -> None:
         self.write, self.real, self.listed, self.load = write, real, listed, load
         self.known: dict[int, str] = {}
+        self.templates = templates(real)
 
     def __getitem__(self, k: int) -> str:
         """The value of operation k: a constant, loaded, or computed before."""
@@ -53,8 +48,20 @@ class Values:
 
     def compute(self, k: int) -> str:
         name, arguments, _ = self.listed.operations[k]
-        self.known[k] = apply(self.write, self.real, name, [self[a] for a in arguments])
+        operands, operator = [self[a] for a in arguments], self.templates.get(name)
+        self.known[k] = self.write.value(operator.format(*operands)) if operator else self.function(name, operands)
         return self.known[k]
+
+    def function(self, name: str, operands: list[str]) -> str:
+        """The value of an operation that is not an operator."""
+        write, real, T = self.write, self.real, self.real.type
+        if name == "sign":
+            zero, one, minus = (real.literal(number) for number in (0.0, 1.0, -1.0))
+            positive, negative = (write.value(f"fcmp {test} {T} {operands[0]}, {zero}") for test in ("ogt", "olt"))
+            below = write.value(f"select {real.mask} {negative}, {T} {minus}, {T} {zero}")
+            return write.value(f"select {real.mask} {positive}, {T} {one}, {T} {below}")
+        given = ", ".join(f"{T} {operand}" for operand in operands)
+        return write.value(f"call {T} @llvm.{INTRINSICS.get(name, name)}.{real.suffix}({given})")
 
 
 def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
