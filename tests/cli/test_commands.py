@@ -269,3 +269,20 @@ def test_reproduce_of_an_unknown_paper_lists_the_known_ones(run):
     assert code == 1
     assert "Did you mean 'mata2002'?" in err
     assert "valera2003" in err
+
+
+def test_linearize_prints_the_matrices_and_poles(run) -> None:
+    code, out, _ = run("linearize", "planar2r", "--q", "0.3,0.2", "--json")
+    found = json.loads(out)
+    robot = appell.load("planar2r")
+    A, B = robot.linearize([0.3, 0.2], [0.0, 0.0], robot.gravity([0.3, 0.2]))
+    assert code == 0
+    assert_close(np.array(found["A"]), A, tolerance=1e-12)
+    assert_close(np.array(found["B"]), B, tolerance=1e-12)
+    assert_close(np.sort_complex([complex(*p) for p in found["poles"]]), np.sort_complex(np.linalg.eigvals(A)))
+    code, out, _ = run("linearize", "four_bar")
+    assert code == 0
+    assert "Poles [1/s]" in out
+    code, _, error = run("linearize", "four_bar", "--dt", "0.01")
+    assert code == 1
+    assert "closed loops" in error

@@ -8,12 +8,26 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from appell.cli import bench, check, completion, control, demo, export, identify, info, reproduce, simulate, sweep, view
+from appell.cli import (
+    bench,
+    check,
+    completion,
+    control,
+    demo,
+    export,
+    identify,
+    info,
+    linearize,
+    reproduce,
+    simulate,
+    sweep,
+    view,
+)
 from appell.cli.common import FAILED, OK, add_commands
 from appell.errors import AppellError
 from appell.version import __version__
 
-MODULES = (demo, info, check, simulate, view, control, identify, export, sweep, bench, reproduce, completion)
+MODULES = (demo, info, check, simulate, view, control, identify, linearize, export, sweep, bench, reproduce, completion)
 COMMANDS = tuple(module.COMMAND for module in MODULES)
 TRACEBACK = "APPELL_TRACEBACK"
 """Environment variable for tracebacks of unexpected errors."""
