@@ -15,7 +15,7 @@ Without the C extension methods are plain methods, and everything else is the sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,18 +57,27 @@ class _SplitFastPath(_FastPath):
         bound = self.method.__get__(instance)
         whole = bound if _native.Function is None else _native.Function(bound)
         columns = instance.functions.options.layout == "columns"  # type: ignore[attr-defined]
-        call = update_wrapper(partial(_split, whole, self.blocks, columns), bound)
+        call = update_wrapper(_split(whole, self.blocks, columns), bound)
         return vars(instance).setdefault(self.method.__name__, call)
 
 
-def _split(whole: Callable[..., Any], blocks: type[tuple], columns: bool, /, *arguments: Any, **options: Any) -> tuple:
-    """Derivatives by q, by qd and by the third input, side by side in the result."""
-    result = whole(*arguments, **options)
-    rows, width = result.shape[:2] if columns else result.shape[-2:]
-    n = width // 3 if blocks._fields[-1] == "dqdd" else rows  # type: ignore[attr-defined]
-    if columns:
-        return tuple.__new__(blocks, (result[:, :n], result[:, n : 2 * n], result[:, 2 * n :]))
-    return tuple.__new__(blocks, (result[..., :n], result[..., n : 2 * n], result[..., 2 * n :]))
+def _split(whole: Callable[..., Any], blocks: type[tuple], columns: bool) -> Callable[..., tuple]:
+    """The function with its result split into derivatives by q, by qd and by the third input."""
+    places: list[Any] = []
+    new = tuple.__new__
+
+    def call(*arguments: Any, **options: Any) -> tuple:
+        result = whole(*arguments, **options)
+        if not places:
+            rows, width = result.shape[:2] if columns else result.shape[-2:]
+            n = width // 3 if blocks._fields[-1] == "dqdd" else rows  # type: ignore[attr-defined]
+            before = slice(None) if columns else ...
+            places.extend((before, part) for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, width)))
+        dq, dqd, last = places
+        return new(blocks, (result[dq], result[dqd], result[last]))
+
+    call.whole = whole  # type: ignore[attr-defined]
+    return call
 
 
 def split_fast_path(blocks: type[tuple]) -> Callable[[Method], Method]:
@@ -88,6 +97,6 @@ def bind_fast_path(
     if _native.bind is None or not isinstance(kernel, _native.Kernel or ()):
         return
     function = getattr(owner, name, None)
-    function = function.args[0] if isinstance(function, partial) else function
+    function = getattr(function, "whole", function)
     if isinstance(function, _native.Function or ()):
         _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions))
