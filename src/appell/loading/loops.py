@@ -176,8 +176,10 @@ def _text(data: Any, where: str) -> str:
 def _numbers(data: Any, where: str) -> tuple[float, ...]:
     try:
         values = np.atleast_1d(np.asarray(data, dtype=float))
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(f"{where} is {data!r}, expected numbers.") from None
+    except OverflowError:
+        raise ModelError(f"{where} has a number that is larger than any float.") from None
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} is {str(data)[:200]}, expected numbers.") from None
     if values.ndim != 1 or not all(math.isfinite(value) for value in values):
         raise ModelError(f"{where} is {data!r}, expected finite numbers.")
     return tuple(values.tolist())

@@ -65,7 +65,7 @@ def _compile(source: Source) -> Any:
         if source.path is not None:
             return mujoco.MjModel.from_xml_path(str(source.path))
         return mujoco.MjModel.from_xml_string(source.data.decode(source.encoding or "utf-8"))
-    except ValueError as error:
+    except (ValueError, RuntimeError, MemoryError) as error:
         what = f"MuJoCo cannot compile it: {str(error).strip().rstrip('.')}"
         raise xml_error(source.label, 0, what, "Correct the description.") from None
 
