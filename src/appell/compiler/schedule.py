@@ -25,8 +25,9 @@ def ordered(listed: OperationList) -> OperationList:
     return listed.reordered(_Scheduler(listed).order())
 
 
-WHOLE, PART = 2000, 1000
-"""Bodies of more operations than the first are cut into parts of about the second by `cut_into_parts` (docs/decisions/0018)."""
+WHOLE, PART, PART_OF_MATRIX = 4000, 1000, 300
+"""Operations of a body that is not cut, and of the parts of others: of vectors, and of matrices, which have more results than
+inputs (docs/decisions/0018)."""
 
 
 def depth_first(listed: OperationList) -> OperationList:
@@ -57,16 +58,16 @@ def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Seque
     """Long bodies in parts, cut where few values pass from one part to a later one."""
     if len(body) <= WHOLE:
         return [body]
+    count = -(-len(body) // (PART if len(listed.outputs) <= listed.size_in else PART_OF_MATRIX))
     place = {k: i for i, k in enumerate(body)}
     change = [0] * (len(body) + 1)  # of the number of values that pass a cut before this operation
     last = {place[a]: i for i, k in enumerate(body) for a in listed.operations[k].arguments if a in place}
     for first, end in last.items():
         change[first + 1] += 1
         change[end + 1] -= 1
-    passing, cuts, least = list(accumulate(change)), [0], PART * 6 // 10
-    while len(body) - cuts[-1] > PART + least:
-        cuts.append(min(range(cuts[-1] + least, cuts[-1] + 2 * PART - least), key=passing.__getitem__))
-    return [body[a:b] for a, b in pairwise((*cuts, len(body)))]
+    passing, size = list(accumulate(change)), len(body) // count
+    cuts = [min(range(k * size - size // 3, k * size + size // 3), key=passing.__getitem__) for k in range(1, count)]
+    return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]
 
 
 class _Scheduler:
