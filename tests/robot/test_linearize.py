@@ -74,3 +74,14 @@ def test_batches_columns_and_loops() -> None:
         bar.linearize(*state, passive_forces=True)
     with pytest.raises(appell.AppellError, match="integrator"):
         robot.linearize(q, qd, tau, 0.01, "euler")
+
+
+def test_saved_robots(tmp_path) -> None:
+    robot = tree_of("planar")
+    state = random_states(robot, 3)
+    names = ["forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_coordinate_derivatives"]
+    appell.compile(robot).save(tmp_path / "robot.appell", functions=names)
+    loaded = appell.load_compiled(tmp_path / "robot.appell")
+    for dt in (None, 0.01):
+        for found, expected in zip(loaded.linearize(*state, dt), robot.linearize(*state, dt), strict=True):
+            assert_close(found, expected, tolerance=1e-9)

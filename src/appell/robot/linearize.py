@@ -45,7 +45,7 @@ def linearize(
             f"passive_forces are of trees; {described.name!r} has closed loops. Leave `passive_forces` out."
         )
     columns = robot.functions.options.layout == "columns"
-    sizes = [("q", described.nq), ("qd", described.nv), ("tau", len(described.actuator_names))]
+    sizes = [(name, system.sizes[name]) for name in ("q", "qd", "tau")]
     arrays, lead = as_batch(sizes, state, check=check, columns=columns)
     q, qd, tau = (np.ascontiguousarray(array) for array in arrays)
     free = () if system.kind else system.free  # independent velocities of loops are taken as rates of coordinates
