@@ -184,4 +184,4 @@ def test_view_without_viser_says_how_to_install_it(monkeypatch, capsys: pytest.C
 def test_view_of_a_motion_that_is_none(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "motion.npz").write_text("nothing")
     assert main(["view", "planar2r", "--motion", str(tmp_path / "motion.npz")]) == 1
-    assert "is not a trajectory that appell wrote" in capsys.readouterr().err
+    assert "is not an archive of NumPy arrays" in capsys.readouterr().err

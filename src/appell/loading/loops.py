@@ -179,7 +179,7 @@ def _numbers(data: Any, where: str) -> tuple[float, ...]:
     except OverflowError:
         raise ModelError(f"{where} has a number that is larger than any float.") from None
     except (TypeError, ValueError):
-        raise ModelError(f"{where} is {str(data)[:200]}, expected numbers.") from None
+        raise ModelError(f"{where} is {repr(data)[:200]}, expected numbers.") from None
     if values.ndim != 1 or not all(math.isfinite(value) for value in values):
         raise ModelError(f"{where} is {data!r}, expected finite numbers.")
     return tuple(values.tolist())
