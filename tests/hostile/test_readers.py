@@ -80,6 +80,13 @@ def test_mjcf_with_a_number_that_is_none(old, tmp_path, monkeypatch, capfd):
     assert not list(tmp_path.iterdir())
 
 
+def test_mjcf_with_an_empty_attribute_of_a_constraint():
+    equality = '<equality><connect body1="none" body2="world" anchor=""/></equality></mujoco>'
+    text = f'<mujoco><worldbody><body><joint/><geom size="0.1"/></body></worldbody>{equality}'
+    with pytest.raises(ModelError, match="anchor='' of <connect> is empty"):
+        appell.load(text)
+
+
 def test_mjcf_with_an_included_number_that_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "part.xml").write_text(

@@ -33,7 +33,6 @@ class Dialect:
     Attributes:
         type: of one value.
         literal: text of a number used as an operand.
-        splat: text of a number that is no operand, such as a constant result; `{}` is the literal.
         functions: names of the functions for operations that are not operators.
         operators: text of further operations, as in `OPERATIONS`.
         load: text of an input, from its index.
@@ -46,7 +45,6 @@ class Dialect:
     literal: Callable[[float], str]
     functions: Mapping[str, str] = field(default_factory=dict)
     operators: Mapping[str, str] = field(default_factory=dict)
-    splat: str = "{}"
     load: Callable[[int], str] = "x[{}]".format
     angle: Callable[[int, str], str] = "a[{}] = {};".format
     sine: str = "s[{}]"
@@ -123,11 +121,11 @@ def write(planned: EmissionPlan, dialect: Dialect) -> Code:
     listed, known = planned.listed, _known_texts(planned, dialect)
     before = [
         *(_assignment(listed, dialect, known, k) for k in planned.before),
-        *(dialect.angle(index, _alone(listed, dialect, known, value)) for value, index in planned.angles.items()),
+        *(dialect.angle(index, known.get(value, f"v{value}")) for value, index in planned.angles.items()),
     ]
     stores: dict[int, list[str]] = {}
     for i, value in enumerate(listed.outputs):
-        stores.setdefault(value, []).append(dialect.store.format(i, _alone(listed, dialect, known, value)))
+        stores.setdefault(value, []).append(dialect.store.format(i, known.get(value, f"v{value}")))
     parts: list[list[str]] = [[] for _ in planned.pieces]
     for lines, piece in zip(parts, planned.pieces, strict=True):
         inside = set(piece)
@@ -184,23 +182,16 @@ def _needed(listed: OperationList, wanted: Iterable[int], free: Collection[int])
 def _assignment(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
     name, arguments, _ = listed.operations[k]
     template = OPERATIONS[name].text or dialect.operators.get(name)
+    operands = [texts.get(argument, f"v{argument}") for argument in arguments]
     if template:
-        operands = [texts.get(argument, f"v{argument}") for argument in arguments]
         expression = template.format(*operands, one=dialect.literal(1.0))
     elif name not in dialect.functions:
         raise CompileError(
             f"operation {name!r} has no translation for this target. Known: {', '.join(dialect.functions)}."
         )
     else:
-        operands = [_alone(listed, dialect, texts, argument) for argument in arguments]
         expression = f"{dialect.functions[name]}({', '.join(operands)})"
     return f"const {dialect.type} v{k} = {expression};"
-
-
-def _alone(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
-    """A value that is not the operand of an operator."""
-    text = texts.get(k, f"v{k}")
-    return dialect.splat.format(text) if listed.operations[k].name == "const" else text
 
 
 def literal(number: float, dtype: str) -> str:
@@ -220,8 +211,8 @@ def scalar_dialect(dtype: str, type_name: str | None = None) -> Dialect:
     )
 
 
-def functions_text(code: Code, type_name: str, prefix: str, attribute: str = "") -> str:
-    """The emitted statements as C functions `<prefix>_angles` and `<prefix>_body`; `attribute` stands before each part."""
+def functions_text(code: Code, type_name: str, prefix: str) -> str:
+    """The emitted statements as C functions `<prefix>_angles` and `<prefix>_body`."""
     pointers = {"x": "const ", "s": "const ", "c": "const ", "w": "", "y": ""}
     given = ", ".join(f"{const}{type_name} *restrict {name}" for name, const in pointers.items())
     unused = "(void)x; (void)s; (void)c; (void)w; (void)y;"
@@ -230,12 +221,12 @@ def functions_text(code: Code, type_name: str, prefix: str, attribute: str = "")
             f"{prefix}_angles(const {type_name} *restrict x, {type_name} *restrict a)", code.angles, "(void)x; (void)a;"
         )
     ]
-    texts += [_function(f"{prefix}_part{i}({given})", part, unused, attribute) for i, part in enumerate(code.parts)]
+    texts += [_function(f"{prefix}_part{i}({given})", part, unused) for i, part in enumerate(code.parts)]
     calls = [f"{prefix}_part{i}(x, s, c, w, y);" for i in range(len(code.parts))]
     texts.append(_function(f"{prefix}_body({given})", calls))
     return "\n".join(texts)
 
 
-def _function(head: str, statements, unused: str = "", attribute: str = "") -> str:
+def _function(head: str, statements, unused: str = "") -> str:
     lines = "\n".join(f"    {line}" for line in (*((unused,) if unused else ()), *statements))
-    return f"static {attribute}void {head}\n{{\n{lines}\n}}\n"
+    return f"static void {head}\n{{\n{lines}\n}}\n"

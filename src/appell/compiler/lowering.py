@@ -46,9 +46,9 @@ class StraightLine:
         """Constants that the functions read, in scalars of the dialect."""
         return ""
 
-    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
+    def functions(self, dialect: Dialect, prefix: str) -> str:
         """`<prefix>_angles` and `<prefix>_body`."""
-        return functions_text(write(self.planned, dialect), dialect.type, prefix, attribute)
+        return functions_text(write(self.planned, dialect), dialect.type, prefix)
 
 
 LoweredFunction = StraightLine | Rolled

@@ -118,12 +118,16 @@ def _unique(names: list[str], kind: str) -> list[str]:
 
 
 def _lines(source: Source) -> dict[tuple[str, str], int]:
-    """Line numbers of named bodies and joints of this file, without included files; NaN raises an error."""
+    """Line numbers of named bodies and joints of this file, without included files.
+
+    NaN, and empty attributes of equality constraints, which MuJoCo does not survive, raise an error.
+    """
     root = parse(source.data, source.label, source.encoding)
+    constraints = {child for equality in root.iter("equality") for child in equality}
     for element in root.iter():
         for name, value in element.attrib.items():
-            if "nan" in value.lower().split():
-                what = f"{name}={value!r} of <{element.tag}> is not a number"
+            if "nan" in value.lower().split() or (element in constraints and not value.strip()):
+                what = f"{name}={value!r} of <{element.tag}> is {'not a number' if value.strip() else 'empty'}"
                 raise xml_error(source.label, int(element.sourceline or 0), what, "Correct the value.")
     return {
         (local_name(str(element.tag)).removeprefix("free"), element.get("name", "")): int(element.sourceline or 0)

@@ -153,6 +153,6 @@ class Rolled:
             "",
         ))  # fmt: skip
 
-    def functions(self, dialect: Dialect, prefix: str, attribute: str = "") -> str:
+    def functions(self, dialect: Dialect, prefix: str) -> str:
         """`<prefix>_angles` and `<prefix>_body`."""
-        return Writer(self, dialect, prefix, attribute).text()
+        return Writer(self, dialect, prefix).text()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Writer:
     """Writes one rolled function in one dialect."""
 
-    def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str, attribute: str) -> None:
-        self.rolled, self.prefix, self.type, self.attribute = rolled, prefix, dialect.type, attribute
+    def __init__(self, rolled: Rolled, dialect: Dialect, prefix: str) -> None:
+        self.rolled, self.prefix, self.type = rolled, prefix, dialect.type
         self.dialect = replace(
             dialect,
             load="i{}".format,
@@ -31,7 +31,6 @@ class Writer:
             cosine="c[i + {}]",
             store=f"const {dialect.type} o{{0}} = {{1}};",
         )
-        self.splat = dialect.splat
         offsets, total = {}, 0
         for name, size in zip(rolled.inputs, rolled.sizes, strict=True):
             offsets[name], total = total, total + size
@@ -47,7 +46,7 @@ class Writer:
         if self.rolled.climb:
             parts.append(self.function(f"{self.prefix}_climb({given})", self.climb()))
             calls.append(f"{self.prefix}_climb(x, s, c, w, y);")
-        zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = {self.splat.format('0')};"]
+        zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = 0;"]
         parts.append(
             self.function(f"{self.prefix}_body({given})", [*(zero if self.rolled.accumulates else ()), *calls])
         )
@@ -58,14 +57,14 @@ class Writer:
         cases = []
         for step in self.rolled.sweeps[0].steps:
             code = emit(step.listed, self.dialect)
-            cases.append([*self.loads(step, code.angles), *(code.angles or (f"a[0] = {self.splat.format('0')};",))])
+            cases.append([*self.loads(step, code.angles), *(code.angles or ("a[0] = 0;",))])
         lines += _indented(_switch("group_of[i]", cases))
         return self.function(
             f"{self.prefix}_angles(const {self.type} *restrict x, {self.type} *restrict a)", [*lines, "}"]
         )
 
     def sweep(self, sweep: TracedSweep) -> list[str]:
-        start = [self.splat.format(self.dialect.literal(x)) for x in sweep.start]
+        start = [self.dialect.literal(x) for x in sweep.start]
         restart = [f"b{k} = {x};" for k, x in enumerate(start)]
         before, after = self.inward(sweep, restart) if sweep.inward else self.outward(sweep, restart)
         inner = ["const real *restrict t = table[i];", "(void)t;"]
@@ -78,7 +77,7 @@ class Writer:
         lines += [f"{self.type} {line}" for line in restart]
         if sweep.inward:
             waiting = len(self.rolled.branches) * len(sweep.alive)
-            zero = f"for (int j = 0; j < {waiting}; j++) w[LINKS * ROW + j] = {self.splat.format('0')};"
+            zero = f"for (int j = 0; j < {waiting}; j++) w[LINKS * ROW + j] = 0;"
             lines += [*([zero] if waiting else ()), "for (int i = LINKS - 1; i >= 0; i--) {"]
         else:
             lines.append("for (int i = 0; i < LINKS; i++) {")
@@ -151,7 +150,7 @@ class Writer:
 
     def function(self, head: str, lines: Iterable[str]) -> str:
         body = "\n".join(_indented(lines))
-        return f"static {self.attribute}void {head}\n{{\n{body}\n}}\n"
+        return f"static void {head}\n{{\n{body}\n}}\n"
 
     def loads(self, step: TracedStep, statements: Iterable[str]) -> list[str]:
         """Declarations of the inputs that the statements use."""
@@ -164,7 +163,7 @@ class Writer:
 
     def load(self, origin: str, index: int) -> str:
         if origin == "table":
-            return self.splat.format(f"t[{index}]")
+            return f"t[{index}]"
         if origin == "carried":
             return f"b{index}"
         if origin == "kept":

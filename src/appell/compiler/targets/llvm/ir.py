@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 
 SCALARS = {"float64": ("double", "i64", "f64", 8), "float32": ("float", "i32", "f32", 4)}
+"""Types of numbers and of integers of their size, the suffix of intrinsic functions, and bytes."""
 
 
 ATTRIBUTES = """\
