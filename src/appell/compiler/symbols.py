@@ -31,22 +31,31 @@ class Symbol:
         self.sx = sx
 
     def __add__(self, other: Scalar) -> Symbol:
-        return Symbol(binary(ADD, self.sx, as_sx(other)))
+        if isinstance(other, Symbol):
+            return Symbol(binary(ADD, self.sx, other.sx))
+        return Symbol(binary(ADD, self.sx, constant(other))) if other else self
 
     def __radd__(self, other: float) -> Symbol:
-        return Symbol(binary(ADD, constant(other), self.sx))
+        return Symbol(binary(ADD, constant(other), self.sx)) if other else self
 
     def __sub__(self, other: Scalar) -> Symbol:
-        return Symbol(binary(SUB, self.sx, as_sx(other)))
+        if isinstance(other, Symbol):
+            return Symbol(binary(SUB, self.sx, other.sx))
+        return Symbol(binary(SUB, self.sx, constant(other))) if other else self
 
     def __rsub__(self, other: float) -> Symbol:
-        return Symbol(binary(SUB, constant(other), self.sx))
+        return Symbol(binary(SUB, constant(other), self.sx)) if other else -self
 
-    def __mul__(self, other: Scalar) -> Symbol:
-        return Symbol(binary(MUL, self.sx, as_sx(other)))
+    def __mul__(self, other: Scalar) -> Scalar:
+        if isinstance(other, Symbol):
+            return Symbol(binary(MUL, self.sx, other.sx))
+        return self.__rmul__(other)
 
-    def __rmul__(self, other: float) -> Symbol:
-        return Symbol(binary(MUL, constant(other), self.sx))
+    def __rmul__(self, other: float) -> Scalar:
+        """Products with zero are the number zero: what follows needs no graph."""
+        if not other:
+            return 0.0
+        return self if other == 1.0 else Symbol(binary(MUL, constant(other), self.sx))
 
     def __truediv__(self, other: Scalar) -> Symbol:
         return Symbol(binary(DIV, self.sx, as_sx(other)))
