@@ -405,9 +405,9 @@ def test_a_forked_process_leaves_the_card_alone():
 @pytest.mark.parametrize("room", [False, True], ids=["no room", "room for the outcome"])
 def test_a_full_disk_stops_the_run(tmp_path, monkeypatch, room):
     """The rows before that are whole, and the run has the reason."""
-    from appell.control.hardware.record_file import Recorder
+    from appell.control.hardware.record_file import RunRecorder
 
-    append = Recorder.append
+    append = RunRecorder.append
 
     def full(self, content):
         if self.count == 20 and not (room and content[0] == 255):
@@ -415,7 +415,7 @@ def test_a_full_disk_stops_the_run(tmp_path, monkeypatch, room):
             raise OSError(28, "No space left on device")
         return append(self, content)
 
-    monkeypatch.setattr(Recorder, "append", full)
+    monkeypatch.setattr(RunRecorder, "append", full)
     card, path = StillCard(), tmp_path / "run.record"
     run = driven(card, options=RunOptions(record=path))
     assert run.stop[:2] == ("record", "the record cannot be written: No space left on device.")

@@ -34,7 +34,7 @@ def reciprocal(pivot: Scalar, where: str) -> Scalar:
     return 1.0 / pivot
 
 
-class Elimination(NamedTuple):
+class EliminationStep(NamedTuple):
     """One step: the unknown, 1 / pivot, and the factors of the unknowns that it is eliminated from."""
 
     unknown: int
@@ -47,7 +47,7 @@ def solve(M: Sequence[Scalars], b: Scalars, order: Sequence[int]) -> list[Scalar
     return substitute(factorise(M, order), b)
 
 
-def factorise(M: Sequence[Scalars], order: Sequence[int]) -> list[Elimination]:
+def factorise(M: Sequence[Scalars], order: Sequence[int]) -> list[EliminationStep]:
     """The elimination of the unknowns in the given order, for any right-hand side."""
     A = [list(row) for row in M]
     steps = []
@@ -58,11 +58,11 @@ def factorise(M: Sequence[Scalars], order: Sequence[int]) -> list[Elimination]:
         for n, (i, factor) in enumerate(column):
             for j in left[n:]:
                 A[i][j] = A[j][i] = A[i][j] - factor * A[k][j]
-        steps.append(Elimination(k, inverse, column))
+        steps.append(EliminationStep(k, inverse, column))
     return steps
 
 
-def substitute(steps: Sequence[Elimination], b: Scalars) -> list[Scalar]:
+def substitute(steps: Sequence[EliminationStep], b: Scalars) -> list[Scalar]:
     """x with M x = b, from the elimination of M."""
     x = list(b)
     for k, _, column in steps:

@@ -61,7 +61,7 @@ def row_type(n: int) -> np.dtype:
     return np.dtype([("stage", "<U8"), *fields])
 
 
-class Recorder:
+class RunRecorder:
     """Rows of a run, appended to a new file, or to memory without a path.
 
     Attributes:

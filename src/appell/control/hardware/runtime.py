@@ -26,7 +26,7 @@ from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
 from appell.control.hardware.clock import Clock, RealClock
 from appell.control.hardware.estimation import Estimate, HomingError, Observer, coarse_offset, home, search_end
 from appell.control.hardware.record import NOT_ZERO, Run, as_run, outcome_of
-from appell.control.hardware.record_file import Cycle, Recorder
+from appell.control.hardware.record_file import Cycle, RunRecorder
 from appell.control.hardware.safety import SafetyLimits, SafetyState, Stop, first_failed_check
 from appell.control.hardware.shutdown import Outputs, Shutdown, StopSignal, StopSignals
 from appell.control.references import ControlReference
@@ -114,7 +114,7 @@ class Runtime:
             "resolution": axes.resolution.tolist(), "joint_names": controller.robot.joint_names,
         }  # fmt: skip
         self.step = controller.native_step  # compiled before the first period
-        self.recorder = Recorder(options.record, header)
+        self.recorder = RunRecorder(options.record, header)
 
     def run(self, duration: float) -> tuple[str, str] | None:
         """All stages; reason and sentence of an early stop."""

@@ -87,7 +87,7 @@ class Real:
         return f"splat ({self.integer} {number})" if self.lanes > 1 else str(number)
 
 
-class Writer:
+class FunctionWriter:
     """The body of one function."""
 
     def __init__(self, head: str) -> None:

@@ -15,7 +15,7 @@ from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.schedule import cut_into_parts, depth_first
-from appell.compiler.targets.llvm.ir import ATTRIBUTES, Real, Writer
+from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import straight_line
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
@@ -72,7 +72,7 @@ def module_text(form: Form, real: Real, numbers: int, *functions: str) -> str:
 
 def one_text(form: Form, one: Real, lanes: int) -> str:
     """One state."""
-    write = Writer("i32 @appell_one(ptr %in, ptr %out, ptr noalias %work)")
+    write = FunctionWriter("i32 @appell_one(ptr %in, ptr %out, ptr noalias %work)")
     T, inputs, padded = one.type, sum(form.sizes), -(-form.angle_count // lanes) * lanes
     place, x = 0, "%work"
     for k, size in enumerate(form.sizes):
@@ -94,7 +94,7 @@ def one_text(form: Form, one: Real, lanes: int) -> str:
 
 def states_text(form: Form, real: Real) -> str:
     """The states in the lanes of x."""
-    write = Writer("internal void @vector_states(ptr noalias %x, ptr noalias %y, ptr noalias %work)")
+    write = FunctionWriter("internal void @vector_states(ptr noalias %x, ptr noalias %y, ptr noalias %work)")
     s, c, w = (write.at(real.type, "%work", k * form.angle_count) for k in (1, 2, 3))
     write.line("call void @vector_angles(ptr %x, ptr %work)")
     write.line(f"call void @appell_sincos(ptr %work, ptr {s}, ptr {c}, i64 {form.angle_count})")
@@ -105,7 +105,7 @@ def states_text(form: Form, real: Real) -> str:
 
 def batch_text(form: Form, real: Real) -> str:
     """A batch of states."""
-    write = Writer("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
+    write = FunctionWriter("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
     T, inputs, outputs = real.type, len(form.sizes), form.size_out
     y = write.at(T, "%work", sum(form.sizes))
     scratch = write.at(T, y, outputs)
@@ -123,13 +123,13 @@ def batch_text(form: Form, real: Real) -> str:
     return write.text()
 
 
-def states_left(write: Writer, real: Real, i: str) -> str:
+def states_left(write: FunctionWriter, real: Real, i: str) -> str:
     """States from state i to the end of the batch, at most one for each lane."""
     return write.value(f"call i64 @llvm.smin.i64(i64 {write.integer('sub', '%n', i)}, i64 {real.lanes})")
 
 
 def load_states(
-    write: Writer, real: Real, size: int, array: str, i: str, strides: tuple[str, str], count: str, x: str
+    write: FunctionWriter, real: Real, size: int, array: str, i: str, strides: tuple[str, str], count: str, x: str
 ) -> None:
     """States i, i + 1, ... of an array into vectors."""
     p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
@@ -137,7 +137,7 @@ def load_states(
 
 
 def store_states(
-    write: Writer, real: Real, size: int, x: str, array: str, i: str, strides: tuple[str, str], count: str
+    write: FunctionWriter, real: Real, size: int, x: str, array: str, i: str, strides: tuple[str, str], count: str
 ) -> None:
     """Vectors into states i, i + 1, ... of an array."""
     p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
@@ -146,11 +146,11 @@ def store_states(
     )
 
 
-def note_nonfinite(write: Writer, bad: str, x: str, count: int) -> None:
+def note_nonfinite(write: FunctionWriter, bad: str, x: str, count: int) -> None:
     """Set a variable where a number of some vectors is not finite."""
     found = write.value(f"call i32 @appell_nonfinite(ptr {x}, i64 {count})")
     write.store("i32", write.value(f"or i32 {write.load('i32', bad)}, {found}"), bad)
 
 
-def copy(write: Writer, to: str, source: str, size: int) -> None:
+def copy(write: FunctionWriter, to: str, source: str, size: int) -> None:
     write.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 
 BLOCK = 4
 """Entries of rows that are transposed at a time."""
@@ -18,7 +18,7 @@ BLOCK = 4
 
 def load_text(real: Real) -> str:
     """`appell_load(p, step, pitch, size, count, x)`: entries of some states; lanes beyond count repeat the last state."""
-    write = Writer("void @appell_load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
+    write = FunctionWriter("void @appell_load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
     T = real.type
 
     def column(j: str) -> None:
@@ -43,7 +43,7 @@ def load_text(real: Real) -> str:
 
 def store_text(real: Real) -> str:
     """`appell_store(x, step, pitch, size, count, p)`: entries of the first `count` states."""
-    write = Writer(
+    write = FunctionWriter(
         "void @appell_store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
     )
     T = real.type
@@ -69,7 +69,7 @@ def store_text(real: Real) -> str:
 
 
 def _text(
-    write: Writer,
+    write: FunctionWriter,
     real: Real,
     column: Callable[[str], None],
     block: Callable[[str, int], None],
@@ -97,17 +97,17 @@ def _text(
     return write.text()
 
 
-def _place(write: Writer, state: str, entry: str) -> str:
+def _place(write: FunctionWriter, state: str, entry: str) -> str:
     return write.integer("add", write.integer("mul", state, "%step"), write.integer("mul", entry, "%pitch"))
 
 
-def _rows(write: Writer, real: Real, first: str) -> list[str]:
+def _rows(write: FunctionWriter, real: Real, first: str) -> list[str]:
     """Where entry `first` of each state is, in rows."""
     places = [write.integer("add", write.integer("mul", "%step", lane), first) for lane in range(real.lanes)]
     return [write.at(real.scalar, "%p", place) for place in places]
 
 
-def _join(write: Writer, real: Real, parts: list[str], width: int) -> str:
+def _join(write: FunctionWriter, real: Real, parts: list[str], width: int) -> str:
     """Vectors of one width side by side; a vector of width 1 is a number."""
     if width == 1:
         vector = "poison"
@@ -120,14 +120,14 @@ def _join(write: Writer, real: Real, parts: list[str], width: int) -> str:
     return parts[0]
 
 
-def _part(write: Writer, real: Real, vector: str, begin: int, width: int) -> str:
+def _part(write: FunctionWriter, real: Real, vector: str, begin: int, width: int) -> str:
     """Some lanes of a vector; one lane is a number."""
     if width == 1:
         return write.value(f"extractelement {real.type} {vector}, i64 {begin}")
     return write.shuffle(real, vector, "poison", real.lanes, range(begin, begin + width))
 
 
-def _exchange(write: Writer, real: Real, vectors: list[str]) -> list[str]:
+def _exchange(write: FunctionWriter, real: Real, vectors: list[str]) -> list[str]:
     """Transpose the square blocks of vectors that lie side by side: lane l of vector k goes to lane k of vector l."""
     vectors, lanes, half = list(vectors), range(real.lanes), len(vectors) // 2
     while half:

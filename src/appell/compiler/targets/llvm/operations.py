@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from appell.compiler.emit import EmissionPlan
 from appell.compiler.operations import OPERATIONS, OperationList
-from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 
 INTRINSICS = {"fmin": "minnum", "fmax": "maxnum"}
 """Operations whose intrinsic function has another name."""
@@ -33,7 +33,9 @@ def templates(real: Real) -> dict[str, str]:
 class Values:
     """Values of an operation list inside one function, written when they are first used."""
 
-    def __init__(self, write: Writer, real: Real, listed: OperationList, load: Callable[[int], str | None]) -> None:
+    def __init__(
+        self, write: FunctionWriter, real: Real, listed: OperationList, load: Callable[[int], str | None]
+    ) -> None:
         self.write, self.real, self.listed, self.load = write, real, listed, load
         self.known: dict[int, str] = {}
         self.templates = templates(real)
@@ -67,7 +69,7 @@ class Values:
 def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
     """Every operation an instruction."""
     listed, angles, T = planned.listed, planned.angles, real.type
-    write = Writer(f"internal void @{prefix}_angles(ptr noalias %x, ptr noalias %a) #0")
+    write = FunctionWriter(f"internal void @{prefix}_angles(ptr noalias %x, ptr noalias %a) #0")
     values = Values(write, real, listed, _loads(write, T, planned, {}))
     for k in planned.before:
         values.compute(k)
@@ -78,7 +80,7 @@ def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
     results: dict[int, list[int]] = {}
     for place, k in enumerate(listed.outputs):
         results.setdefault(k, []).append(place)
-    body = Writer(f"internal void @{prefix}_body({GIVEN}) #0")
+    body = FunctionWriter(f"internal void @{prefix}_body({GIVEN}) #0")
     zeros = {k for k in results if listed.operations[k].name == "const" and listed.operations[k].number == 0}
     for first, count in _runs(sorted(place for k in zeros for place in results[k])):
         size, start = count * real.lanes * real.item, body.at(T, "%y", first)
@@ -86,7 +88,7 @@ def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
     for number, piece in enumerate(planned.pieces):
         write = body
         if len(planned.pieces) > 1:
-            write = Writer(f"internal void @{prefix}_part{number}({GIVEN}) #0")
+            write = FunctionWriter(f"internal void @{prefix}_part{number}({GIVEN}) #0")
             body.line(f"call void @{prefix}_part{number}({PASSED})")
         inside = set(piece)
         elsewhere = {k: place for k, place in planned.shared.items() if k not in inside}
@@ -111,7 +113,9 @@ def _runs(places: list[int]) -> list[tuple[int, int]]:
     return [(places[a], b - a) for a, b in pairwise((*starts, len(places)))]
 
 
-def _loads(write: Writer, T: str, planned: EmissionPlan, elsewhere: Mapping[int, int]) -> Callable[[int], str | None]:
+def _loads(
+    write: FunctionWriter, T: str, planned: EmissionPlan, elsewhere: Mapping[int, int]
+) -> Callable[[int], str | None]:
     """How values that a function does not compute are loaded."""
     operations, angles = planned.listed.operations, planned.angles
 

@@ -13,7 +13,7 @@ from functools import partial
 from appell.compiler.emit import plan_emission
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep, TracedSweep
-from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
 
 WHOLE = 1 << 30
@@ -51,37 +51,37 @@ class RolledWriter:
             functions.append(self.function(calls[-1], self.climb))
         return "\n".join((*functions, self.function(f"@{self.prefix}_body", partial(self.body, calls))))
 
-    def function(self, name: str, fill: Callable[[Writer], None], given: str = GIVEN) -> str:
-        write = Writer(f"internal void {name}({given}) #0")
+    def function(self, name: str, fill: Callable[[FunctionWriter], None], given: str = GIVEN) -> str:
+        write = FunctionWriter(f"internal void {name}({given}) #0")
         fill(write)
         write.line("ret void")
         return write.text()
 
-    def body(self, calls: Sequence[str], write: Writer) -> None:
+    def body(self, calls: Sequence[str], write: FunctionWriter) -> None:
         if self.rolled.accumulates:
             self.clear(write, "%y", 0, self.rolled.size_out)
         for name in calls:
             write.line(f"call void {name}({PASSED})")
 
-    def clear(self, write: Writer, pointer: str, first: int, count: int) -> None:
+    def clear(self, write: FunctionWriter, pointer: str, first: int, count: int) -> None:
         with write.loop(count) as j:
             write.store(self.real.type, self.real.literal(0.0), pointer, write.integer("add", j, first))
 
     def angles(self) -> str:
-        def fill(write: Writer) -> None:
+        def fill(write: FunctionWriter) -> None:
             with write.loop(len(self.rolled.links)) as i:
                 cases = [partial(self.angle, write, i, step) for step in self.rolled.sweeps[0].steps]
                 write.choose(self.whole(write, "group_of", i), cases)
 
         return self.function(f"@{self.prefix}_angles", fill, "ptr noalias %x, ptr noalias %a")
 
-    def angle(self, write: Writer, i: str, step: TracedStep) -> None:
+    def angle(self, write: FunctionWriter, i: str, step: TracedStep) -> None:
         """The angle of a link, at most one."""
         values = self.values(write, i, step, [])
         angle = next(iter(plan_emission(step.listed, WHOLE).angles), None)
         write.store(self.real.type, self.real.literal(0.0) if angle is None else values[angle], "%a", i)
 
-    def sweep(self, sweep: TracedSweep, write: Writer) -> None:
+    def sweep(self, sweep: TracedSweep, write: FunctionWriter) -> None:
         T, links = self.real.type, len(self.rolled.links)
         start = [self.real.literal(x) for x in sweep.start]
         carried = [write.slot(T, x) for x in start]
@@ -99,7 +99,7 @@ class RolledWriter:
 
     @contextmanager
     def outward(
-        self, write: Writer, carried: list[str], start: list[str], i: str, parent: str, apart: str
+        self, write: FunctionWriter, carried: list[str], start: list[str], i: str, parent: str, apart: str
     ) -> Iterator[None]:
         """Before a step: what the parent carried, unless that was the link before. After it: kept where children wait."""
         T = self.real.type
@@ -118,7 +118,7 @@ class RolledWriter:
 
     @contextmanager
     def inward(
-        self, write: Writer, carried: list[str], start: list[str], i: str, parent: str, apart: str
+        self, write: FunctionWriter, carried: list[str], start: list[str], i: str, parent: str, apart: str
     ) -> Iterator[None]:
         """Before a step: what waits from other children is added. After it: handed to the parent."""
         if self.rolled.branches:
@@ -134,12 +134,12 @@ class RolledWriter:
         with write.when(apart):
             self.assign(write, carried, start)
 
-    def slots(self, write: Writer, link: str, width: int) -> list[str]:
+    def slots(self, write: FunctionWriter, link: str, width: int) -> list[str]:
         """Places in w where values wait for a link."""
         first = write.integer("mul", self.whole(write, "slot_of", link), width)
         return [write.integer("add", first, self.waiting + k) for k in range(width)]
 
-    def climb(self, write: Writer) -> None:
+    def climb(self, write: FunctionWriter) -> None:
         begins, carries, meets = zip(*self.rolled.climb, strict=True)
         width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
         carried = [write.slot(self.real.type, self.real.literal(0.0)) for _ in range(width)]
@@ -160,16 +160,16 @@ class RolledWriter:
                 group = self.whole(write, "group_of", i)
                 write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in meets])
 
-    def parent(self, write: Writer, place: str) -> str:
+    def parent(self, write: FunctionWriter, place: str) -> str:
         return self.whole(write, "parent_of", write.load("i64", place))
 
     def step(
         self,
-        write: Writer,
+        write: FunctionWriter,
         i: str,
         step: TracedStep,
         carried: list[str],
-        result: Callable[[Writer, str, int, str], None],
+        result: Callable[[FunctionWriter, str, int, str], None],
     ) -> None:
         """Loads, operations and stores of one step for the link i."""
         values = self.values(write, i, step, carried)
@@ -184,7 +184,7 @@ class RolledWriter:
             else:
                 result(write, i, k, value)
 
-    def add_result(self, write: Writer, i: str, k: int, value: str) -> None:
+    def add_result(self, write: FunctionWriter, i: str, k: int, value: str) -> None:
         """Entry k of a link's part of the result; several links may add to one entry."""
         place = write.integer("add", self.whole(write, "v_of", i), k)
         if self.rolled.accumulates:
@@ -192,13 +192,13 @@ class RolledWriter:
         else:
             write.store(self.real.type, value, "%y", place)
 
-    def set_pair(self, write: Writer, i: str, k: int, value: str, column: str) -> None:
+    def set_pair(self, write: FunctionWriter, i: str, k: int, value: str, column: str) -> None:
         """An element of a symmetric matrix, and the one across the diagonal."""
         row, nv = write.integer("add", self.whole(write, "v_of", i), k), self.rolled.nv
         for first, second in ((row, column), (column, row)):
             write.store(self.real.type, value, "%y", write.integer("add", write.integer("mul", first, nv), second))
 
-    def values(self, write: Writer, i: str, step: TracedStep, carried: list[str]) -> Values:
+    def values(self, write: FunctionWriter, i: str, step: TracedStep, carried: list[str]) -> Values:
         """Values of a step for the link i."""
         T, operations = self.real.type, step.listed.operations
 
@@ -221,18 +221,18 @@ class RolledWriter:
 
         return Values(write, self.real, step.listed, load)
 
-    def kept(self, write: Writer, i: str, index: int) -> str:
+    def kept(self, write: FunctionWriter, i: str, index: int) -> str:
         return write.integer("add", write.integer("mul", i, self.rolled.row), index)
 
-    def whole(self, write: Writer, name: str, i: str) -> str:
+    def whole(self, write: FunctionWriter, name: str, i: str) -> str:
         """A whole number of a link."""
         return write.load("i64", f"@{name}", i)
 
-    def assign(self, write: Writer, variables: list[str], values: list[str]) -> None:
+    def assign(self, write: FunctionWriter, variables: list[str], values: list[str]) -> None:
         for variable, value in zip(variables, values, strict=True):
             write.store(self.real.type, value, variable)
 
-    def add(self, write: Writer, value: str, pointer: str, index: int | str = 0) -> None:
+    def add(self, write: FunctionWriter, value: str, pointer: str, index: int | str = 0) -> None:
         T = self.real.type
         place = write.at(T, pointer, index)
         write.store(T, write.value(f"fadd {T} {write.load(T, place)}, {value}"), place)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from appell.algorithms.runge_kutta import Tableau
 from appell.compiler.lowering import LoweredFunction
-from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.kernel import (
     Form,
     load_states,
@@ -57,7 +57,7 @@ def rollout_text(
 
 def step_text(real: Real, tableau: Tableau, sizes: Sizes, quaternions: Sequence[int]) -> str:
     """`@take_step(x, dt)`."""
-    write = Writer(f"internal void @take_step(ptr noalias %x, {real.scalar} %dt)")
+    write = FunctionWriter(f"internal void @take_step(ptr noalias %x, {real.scalar} %dt)")
     T, state = real.type, sizes.state
     start = write.at(T, "%x", state + sizes.signals + sizes.constants)
     total, y, scratch = (write.at(T, start, place) for place in (state, 2 * state, 3 * state + sizes.nq))
@@ -95,7 +95,7 @@ def step_text(real: Real, tableau: Tableau, sizes: Sizes, quaternions: Sequence[
     return write.text()
 
 
-def normalize(write: Writer, real: Real, x: str, place: int) -> None:
+def normalize(write: FunctionWriter, real: Real, x: str, place: int) -> None:
     """Unit length for the quaternion at a place of x."""
     T, total = real.type, real.literal(0.0)
     entries = [write.load(T, x, place + k) for k in range(4)]
@@ -109,7 +109,7 @@ def normalize(write: Writer, real: Real, x: str, place: int) -> None:
 
 def batch_text(real: Real, sizes: Sizes) -> str:
     """All steps of a batch of robots."""
-    write = Writer("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
+    write = FunctionWriter("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
     T, x, bad = real.type, "%work", write.slot("i32", "0")
     arrays = [write.load("ptr", "%in", k) for k in range(INPUTS)]
     strides = [(write.load("i64", "%step", k), write.load("i64", "%pitch", k)) for k in range(INPUTS + 1)]

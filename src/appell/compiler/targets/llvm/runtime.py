@@ -10,7 +10,7 @@ appell_nonfinite_one(x, count)                      the same for single numbers
 
 from __future__ import annotations
 
-from appell.compiler.targets.llvm.ir import ATTRIBUTES, Real, Writer
+from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
 from appell.compiler.targets.llvm.lanes import load_text, store_text
 from appell.compiler.targets.llvm.sincos import far_text, repair_text, sincos_text
 
@@ -41,7 +41,7 @@ def runtime_text(real: Real) -> str:
 
 
 def sines_text(real: Real) -> str:
-    write = Writer("void @appell_sincos(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
+    write = FunctionWriter("void @appell_sincos(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
     far = write.slot(real.mask, "zeroinitializer")
     with write.loop("%count") as k:
         _sines(write, real, write.load(real.type, "%a", k), far, *(write.at(real.type, p, k) for p in ("%s", "%c")))
@@ -50,7 +50,7 @@ def sines_text(real: Real) -> str:
 
 
 def sines_of_one_text(one: Real, real: Real) -> str:
-    write = Writer("void @appell_sincos_one(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
+    write = FunctionWriter("void @appell_sincos_one(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
     far = write.slot(real.mask, "zeroinitializer")
     with write.loop("%count", real.lanes) as first:
         angles = "poison"
@@ -62,14 +62,14 @@ def sines_of_one_text(one: Real, real: Real) -> str:
     return write.text()
 
 
-def _sines(write: Writer, real: Real, angles: str, far: str, s: str, c: str) -> None:
+def _sines(write: FunctionWriter, real: Real, angles: str, far: str, s: str, c: str) -> None:
     """Sines and cosines of a vector; `far` collects the lanes that need repair."""
     beyond = write.value(f"call {real.mask} @far({real.type} {angles})")
     write.store(real.mask, write.value(f"or {real.mask} {write.load(real.mask, far)}, {beyond}"), far)
     write.line(f"call void @sincos({real.type} {angles}, ptr {s}, ptr {c})")
 
 
-def _repair(write: Writer, real: Real, far: str, count: str) -> None:
+def _repair(write: FunctionWriter, real: Real, far: str, count: str) -> None:
     with write.when(write.any_lane(real, write.load(real.mask, far))):
         write.line(f"call void @repair(ptr %a, ptr %s, ptr %c, i64 {count})")
     write.line("ret void")
@@ -77,7 +77,7 @@ def _repair(write: Writer, real: Real, far: str, count: str) -> None:
 
 def nonfinite_text(real: Real, name: str) -> str:
     """x 0 is zero where x is finite, else NaN. Four sums of it, so that one does not wait for the other."""
-    write = Writer(f"i32 @{name}(ptr noalias %x, i64 %count) #0")
+    write = FunctionWriter(f"i32 @{name}(ptr noalias %x, i64 %count) #0")
     T, zero = real.type, real.literal(0.0)
     sums = [write.slot(T, zero) for _ in range(4)]
 

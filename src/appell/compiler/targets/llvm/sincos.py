@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from appell.compiler.sincos import PRECISIONS, REDUCTIONS
-from appell.compiler.targets.llvm.ir import Real, Writer
+from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 
 
 def limit_of(real: Real) -> float:
@@ -13,7 +13,7 @@ def limit_of(real: Real) -> float:
 
 def far_text(real: Real) -> str:
     """Lanes whose angle is too large for `@sincos`, or not a number."""
-    write = Writer(f"internal {real.mask} @far({real.type} %x) alwaysinline")
+    write = FunctionWriter(f"internal {real.mask} @far({real.type} %x) alwaysinline")
     size = write.value(f"call {real.type} @llvm.fabs.{real.suffix}({real.type} %x)")
     limit = real.literal(limit_of(real))
     write.line(f"ret {real.mask} {write.value(f'fcmp ugt {real.type} {size}, {limit}')}")
@@ -23,7 +23,7 @@ def far_text(real: Real) -> str:
 def sincos_text(real: Real) -> str:
     """Sines and cosines into memory."""
     numbers, T, B = PRECISIONS[real.dtype], real.type, real.bits
-    write = Writer(f"internal void @sincos({T} %x, ptr noalias %s, ptr noalias %c) alwaysinline")
+    write = FunctionWriter(f"internal void @sincos({T} %x, ptr noalias %s, ptr noalias %c) alwaysinline")
 
     def real_value(operator: str, a: str, b: str) -> str:
         return write.value(f"{operator} contract {T} {a}, {b}")
@@ -83,7 +83,7 @@ def repair_text(real: Real) -> str:
     """Sines and cosines of far angles one by one, in arrays of numbers."""
     T, limit = real.scalar, Real(real.dtype).literal(limit_of(real))
     suffix = Real(real.dtype).suffix
-    write = Writer("internal void @repair(ptr %a, ptr %s, ptr %c, i64 %count) noinline cold")
+    write = FunctionWriter("internal void @repair(ptr %a, ptr %s, ptr %c, i64 %count) noinline cold")
     with write.loop("%count") as k:
         angle = write.load(T, "%a", k)
         size = write.value(f"call {T} @llvm.fabs.{suffix}({T} {angle})")
