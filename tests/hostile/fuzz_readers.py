@@ -38,7 +38,7 @@ import appell
 from appell.compiler.archive import container
 from appell.compiler.targets.llvm.target import CpuTarget
 from appell.control.hardware.record import Run
-from appell.control.hardware.record_file import Cycle, Recorder
+from appell.control.hardware.record_file import Cycle, RunRecorder
 from appell.errors import AppellError
 from appell.identification.recording import read_recording
 from appell.loading.loops import from_file
@@ -281,7 +281,7 @@ def record(folder: Path) -> Callable[[Random], bytes]:
         "resolution": [1e-4, 1e-4],
         "joint_names": ["a", "b"],
     }
-    recorder = Recorder(folder / "record", header)
+    recorder = RunRecorder(folder / "record", header)
     for k in range(5):
         recorder.add(Cycle(4e-3 * k, "follow", *[np.zeros(2)] * 4, 0.1 * k, 0.0, 1e-6, 1e-5))
     recorder.close({"stop": None, "outputs": ([2048, 2048], (False, False)), "shutdown": (True, 1, ""), "homing": None})
