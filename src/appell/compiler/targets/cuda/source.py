@@ -25,6 +25,10 @@ LONG = 2000
 """Operations beyond which a kernel that spills is told to care for its registers alone: ptxas otherwise leaves a thread 32 of
 255 registers and spills thrice as much (docs/decisions/0008)."""
 
+APART = 12_000
+"""Operations beyond which parts are functions of their own: one function of 25 000 took the compiler twice as long, and its
+results were wrong in float64 (docs/decisions/0020)."""
+
 SHARED_BYTES = 48 * 1024
 """Shared memory that every card has; wider rows are read in place."""
 
@@ -74,7 +78,10 @@ def state_text(form: LoweredFunction, dtype: str, title: str) -> str:
     dialect = cuda_dialect(dtype)
     angles = max(form.angle_count, 1)
     data = form.data(dialect).replace("static const", "static __constant__ const")
-    functions = form.functions(dialect, "thread").replace("static void", "static __device__ __forceinline__ void")
+    functions = form.functions(dialect, "thread")
+    if form.cost > APART:
+        functions = functions.replace("static void thread_part", "static __device__ __noinline__ void thread_part")
+    functions = functions.replace("static void", "static __device__ __forceinline__ void")
     return f"""\
 /* {title} */
 #define restrict __restrict__
