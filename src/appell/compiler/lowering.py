@@ -6,10 +6,11 @@ Both write the two C functions that every driver calls, `<prefix>_angles` and `<
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.system import System
-from appell.compiler.emit import Dialect, functions_text, plan_emission, write
+from appell.compiler.emit import Dialect, EmissionPlan, functions_text, plan_emission, write
 from appell.compiler.operations import OperationList, list_operations
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.programs import rolled
@@ -35,12 +36,25 @@ class StraightLine:
     part: int | None = None
 
     def __post_init__(self) -> None:
-        listed = self.listed
-        self.planned = plan_emission(listed, self.part)
-        self.sizes, self.size_out = listed.sizes, len(listed.outputs)
-        self.angle_count, self.shared = len(self.planned.angles), len(self.planned.shared)
-        self.cost = len(listed.operations)
-        self.functions_used = frozenset(operation.name for operation in listed.operations)
+        self.sizes, self.size_out = self.listed.sizes, len(self.listed.outputs)
+        self.cost = len(self.listed.operations)
+
+    @cached_property
+    def planned(self) -> EmissionPlan:
+        """What goes where in C and CUDA; other targets plan for themselves."""
+        return plan_emission(self.listed, self.part)
+
+    @property
+    def angle_count(self) -> int:
+        return len(self.planned.angles)
+
+    @property
+    def shared(self) -> int:
+        return len(self.planned.shared)
+
+    @property
+    def functions_used(self) -> frozenset[str]:
+        return frozenset(operation.name for operation in self.listed.operations)
 
     def data(self, dialect: Dialect) -> str:
         """Constants that the functions read, in scalars of the dialect."""

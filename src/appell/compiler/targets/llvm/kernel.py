@@ -29,11 +29,12 @@ class Form:
     """
 
     def __init__(self, lowered: LoweredFunction) -> None:
-        self.lowered, self.sizes, self.size_out = lowered, lowered.sizes, lowered.size_out
-        self.cost, self.angle_count, self.shared = lowered.cost, lowered.angle_count, lowered.shared
+        self.lowered, self.sizes, self.size_out, self.cost = lowered, lowered.sizes, lowered.size_out, lowered.cost
         if isinstance(lowered, StraightLine):
             self.planned = plan_emission(depth_first(lowered.listed), cut=cut_into_parts)
             self.angle_count, self.shared = len(self.planned.angles), len(self.planned.shared)
+        else:
+            self.angle_count, self.shared = lowered.angle_count, lowered.shared
 
     def data(self, real: Real) -> str:
         """Constants that the functions read."""

@@ -50,10 +50,10 @@ class CpuTarget:
 
     def build(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> Kernel | None:
         builder, half = self.builder, str(place)
+        if builder is None:
+            return None
 
-        def compiled() -> Library | None:
-            if builder is None:
-                return None
+        def compiled() -> Library:
             text = kernel_text(provider.lowered(spec, "cpu", self.options.dtype), builder.real, half)
             return builder.compiled(builder.name(provider.key(spec), half), half, text)
 
