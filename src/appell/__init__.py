@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from appell.loading import catalogue as robots
     from appell.loading.compiled import load_compiled
     from appell.loading.load import check, load
+    from appell.model.point import Point
     from appell.model.pose import Pose
     from appell.robot.builder import RobotBuilder
     from appell.robot.compiled import compile
@@ -60,6 +61,7 @@ _HOME = {
     "Robot": "robot.robot",
     "RobotBuilder": "robot.builder",
     "Pose": "model.pose",
+    "Point": "model.point",
     "load": "loading.load",
     "check": "loading.load",
     "load_compiled": "loading.compiled",

@@ -1,0 +1,37 @@
+"""Points of bodies that can touch surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from appell.checks import require_in_range, require_vector
+from appell.model.pose import Triple, triple
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point fixed to a body, or the centre of a sphere fixed to it.
+
+    Attributes:
+        body: name of the body or frame.
+        offset: position in the body's frame. [m]
+        radius: of the sphere around it; 0 for a point. [m]
+
+    Example:
+        >>> import appell
+        >>> str(appell.Point("foot", (0.12, 0.03, -0.03)))
+        'foot(0.12, 0.03, -0.03)'
+        >>> str(appell.Point("foot"))
+        'foot'
+    """
+
+    body: str
+    offset: Triple = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offset", triple(require_vector(f"offset of {self.body!r}", self.offset, 3)))
+        object.__setattr__(self, "radius", require_in_range(f"radius of {self.body!r}", self.radius, unit="m"))
+
+    def __str__(self) -> str:
+        return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"
