@@ -52,7 +52,7 @@ def test_errors_are_one_line(folder, capsys):
     assert "q of 'joint3' is nan at sample 99" in capsys.readouterr().err
     (folder / "names.csv").write_text("\n".join([lines[0].replace("tau_joint6", "torque6"), *lines[1:50]]))
     assert main(["identify", "puma.urdf", "names.csv"]) == 1
-    assert "no column 'tau_joint6' (or 'tau6')" in capsys.readouterr().err
+    assert "no column 'tau.joint6' (or 'tau6')" in capsys.readouterr().err
     assert main(["identify", "puma.urdf", "data.csv", "--coupling", "joint5,joint9"]) == 1
     assert "unknown joint 'joint9'" in capsys.readouterr().err
     (folder / "short.csv").write_text("\n".join([lines[0], "1,2,3"]))

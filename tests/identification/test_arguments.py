@@ -118,7 +118,7 @@ def test_robots_without_joints_have_no_base_parameters():
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "data.csv: the file is empty. Expected a header t, q_JOINT"),
+        ("", "data.csv: the file is empty. Expected a header t, q.JOINT"),
         ("0,1,2,3,4\n1,1,2,3,4\n", "data.csv: no header: the first line has numbers only"),
         ("t,q1,q2,tau1,tau2\n", "data.csv: no rows below the header"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n\n1,1,a,3,4\n", "data.csv:4: 'a' in column 'q2' is not a number"),

@@ -98,14 +98,14 @@ def test_methods_of_a_transmission():
 
 
 def test_recordings_of_version_0_1_still_load(tmp_path):
-    """Columns of a joint with several degrees of freedom: `q_s.0` was the name of `q_s[0]`."""
+    """Columns of a joint with several degrees of freedom: `q_s.0` was the name of `q.s.angle_x`."""
     robot = (
         appell.RobotBuilder()
         .body("bob", mass=1.0, inertia=(1.0, 1.0, 1.0))
         .joint("universal", "s", "base", "bob")
         .build()
     )
-    assert robot.qd_names == ("s[0]", "s[1]")
+    assert robot.qd_names == ("s.wx", "s.wy")
     file = tmp_path / "swing.csv"
     file.write_text("t,q_s.0,q_s.1,tau_s.0,tau_s.1\n0,1,2,3,4\n0.1,1,2,3,5\n", encoding="utf-8")
     assert read_recording(file, robot).tau.tolist() == [[3.0, 4.0], [3.0, 5.0]]

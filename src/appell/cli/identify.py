@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("data", help="CSV file with columns t, q_JOINT and tau_JOINT of every joint, or .npz with t, q, tau")
+    add(
+        "data",
+        help="CSV file with columns t, q.JOINT and tau.JOINT of every joint, an export of ROS, or .npz with t, q, tau",
+    )
     add("--report", metavar="OUT.html", help="write a page with tables and figures")
     add("--urdf", metavar="OUT.urdf", help="write the identified robot (with --physical)")
     add("--physical", action="store_true", help="physically consistent links; starts from the description")

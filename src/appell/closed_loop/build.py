@@ -39,7 +39,7 @@ def close_loops(
     Args:
         closures: at least one `appell.LoopClosure`.
         actuated: names of the joints with an actuator; the others are passive. The name of a joint with several degrees of
-            freedom means all of them, `joint[k]` one.
+            freedom means all of them, `joint.wx` one.
         independent_velocities: names of the entries of qd, one per degree of freedom; the actuated joints by default, as far
             as they determine the motion. The velocities of the platform are the fastest choice for a parallel robot.
         q: initial guess of a closed configuration, which becomes the reference configuration (or a regular one nearby, if it

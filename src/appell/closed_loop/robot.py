@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from appell.closed_loop.singularity import Singularity, singularity_at
 from appell.closed_loop.system import LoopSystem, system_of
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.errors import ArgumentError, LoopClosureError
-from appell.model.description import indexed_names, velocity_indices
+from appell.model.description import velocity_indices
 from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
 from appell.robot.protocol import AnyRobot, delegated
@@ -42,7 +43,7 @@ class ClosedLoopRobot(AnyRobot):
         spanning_tree: the tree without the loop closures.
         closures: the loop closures.
         actuated: names of the joints with an actuator; the others are passive.
-        independent_velocities: names of the entries of qd, `joint` or `joint[k]`.
+        independent_velocities: names of the entries of qd, `joint` or `joint.wx`.
         reference_configuration: a closed configuration, at which the independent velocities were chosen, (nq,).
 
     Example:
@@ -65,6 +66,7 @@ class ClosedLoopRobot(AnyRobot):
     name = delegated("spanning_tree.name")
     source = delegated("spanning_tree.source", "Source of the tree's description.")
     nq = delegated("spanning_tree.nq", "Number of coordinates of all joints.")
+    q_names = delegated("spanning_tree.q_names", "Names of the entries of q.")
     joint_names = delegated("spanning_tree.joint_names", "Names of all joints with coordinates, in the order of q.")
     first_coordinates = delegated(
         "spanning_tree.first_coordinates",
@@ -82,11 +84,6 @@ class ClosedLoopRobot(AnyRobot):
     def nv(self) -> int:
         """Degrees of freedom: number of independent velocities."""
         return len(self.independent_velocities)
-
-    @cached_property
-    def q_names(self) -> tuple[str, ...]:
-        """Names of the entries of q: `joint`, or `joint[k]` for joints with several coordinates."""
-        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.spanning_tree.moving_joints])
 
     @cached_property
     def actuator_names(self) -> tuple[str, ...]:
@@ -216,4 +213,4 @@ class ClosedLoopRobot(AnyRobot):
 
 def _joint_list(names: Sequence[str]) -> str:
     """Names of joints, without the indices of their velocities."""
-    return ", ".join(dict.fromkeys(name.partition("[")[0] for name in names)) or "none"
+    return ", ".join(dict.fromkeys(re.sub(r"\.[vw][xyz]$|\[\d+\]$", "", name) for name in names)) or "none"

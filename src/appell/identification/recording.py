@@ -5,17 +5,13 @@ Errors have the joint, the sample and a remedy.
 
 from __future__ import annotations
 
-import gzip
-import warnings
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.columns import read_columns
 from appell.errors import ArgumentError, IdentificationError
 from appell.files import read_npz
 from appell.robot.robot import Robot
@@ -47,27 +43,21 @@ class Recording(NamedTuple):
 def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     """A recording of a robot.
 
-    A CSV file has a header with `t` and, for every joint, `q_NAME` and `tau_NAME` (or `q1`, `q2`, ... in the order of the
-    joints). A .npz file has arrays t, q and tau.
+    A CSV file has a header with `t` and, for every joint, `q.NAME` and `tau.NAME`, or is an export of ROS
+    (`appell.columns`). A .npz file has arrays t, q and tau.
 
     Example:
         >>> import appell, tempfile, pathlib
         >>> file = pathlib.Path(tempfile.mkdtemp(), "swing.csv")
-        >>> _ = file.write_text("t,q_joint1,q_joint2,tau_joint1,tau_joint2\\n0,1,2,3,4\\n0.1,1,2,3,5\\n")
+        >>> _ = file.write_text("t,q.joint1,q.joint2,tau.joint1,tau.joint2\\n0,1,2,3,4\\n0.1,1,2,3,5\\n")
         >>> read_recording(file, appell.load("planar2r")).tau.tolist()
         [[3.0, 4.0], [3.0, 5.0]]
     """
     path = Path(path)
     if path.suffix == ".npz":
         return _from_npz(path)
-    header = _header(path)
-    names = tuple(enumerate(robot.qd_names))
-    q, tau = ([_column(header, prefix, k, name, path) for k, name in names] for prefix in ("q", "tau"))
-    time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
-    if time is None:
-        raise IdentificationError(f"{path.name}: no column 't' in the header: {', '.join(header)}.")
-    table = _numbers(path, header, {time, *q, *tau})
-    return Recording(table[:, time], table[:, q], table[:, tau])
+    columns = read_columns(path, IdentificationError)
+    return Recording(columns.times(), columns.block("q", robot.q_names), columns.block("tau", robot.qd_names))
 
 
 def _from_npz(path: Path) -> Recording:
@@ -76,88 +66,6 @@ def _from_npz(path: Path) -> Recording:
         if name not in arrays:
             raise IdentificationError(f"{path.name}: no array {name!r}, it has {', '.join(arrays) or 'none'}.")
     return Recording(*(arrays[name] for name in Recording._fields))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """A text file, also compressed."""
-    with (
-        gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig") as file
-    ):
-        try:
-            yield file
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error):
-            raise IdentificationError(
-                f"{path.name}: not a text file in UTF-8. Expected CSV, or NumPy's .npz."
-            ) from None
-
-
-def _header(path: Path) -> list[str]:
-    """Names of the columns."""
-    with _opened(path) as file:
-        first = file.readline()
-    header = [name.strip().strip('"') for name in first.split(",")]
-    if not first.strip():
-        defect = "is empty" if not first else "begins with an empty line"
-        raise IdentificationError(f"{path.name}: the file {defect}. Expected a header t, q_JOINT, tau_JOINT, and rows.")
-    if all(_value(cell) is not None for cell in header):
-        raise IdentificationError(
-            f"{path.name}: no header: the first line has numbers only. Insert a line with the names of the columns: t, q_JOINT "
-            "and tau_JOINT of every joint."
-        )
-    return header
-
-
-def _column(header: list[str], prefix: str, k: int, name: str, path: Path) -> int:
-    former = name.replace("[", ".").removesuffix("]")  # joint[k] was joint.k in version 0.1
-    for label in (f"{prefix}_{name}", f"{prefix}{k + 1}", f"{prefix}_{k + 1}", f"{prefix}_{former}"):
-        if label in header:
-            return header.index(label)
-    missing = f"no column '{prefix}_{name}' (or '{prefix}{k + 1}')"
-    raise IdentificationError(f"{path.name}: {missing} in the header: {', '.join(header)}.")
-
-
-def _numbers(path: Path, header: list[str], used: set[int]) -> np.ndarray:
-    """The rows below the header; empty cells become NaN."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # for a file without rows, an error below
-        try:
-            with _opened(path) as file:
-                table = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
-        except ValueError:
-            table = _cell_by_cell(path, header, used)
-    if not table.size:
-        raise IdentificationError(f"{path.name}: no rows below the header. Expected one row per sample.")
-    if table.shape[1] != len(header):
-        raise IdentificationError(f"{path.name}: rows have {table.shape[1]} numbers, the header {len(header)} names.")
-    return table
-
-
-def _cell_by_cell(path: Path, header: list[str], used: set[int]) -> np.ndarray:
-    """The same for a file with empty cells, or with text in unused columns."""
-    rows: list[list[float]] = []
-    with _opened(path) as file:
-        for line, text in enumerate(file, 1):
-            cells = text.split(",")
-            if line == 1 or not text.strip():
-                continue
-            if len(cells) != len(header):
-                found = f"{len(cells)} cells, the header has {len(header)} names"
-                raise IdentificationError(f"{path.name}:{line}: {found}.")
-            values = [_value(cell) for cell in cells]
-            for k in sorted(used):
-                cell = cells[k].strip()
-                if values[k] is None and cell:
-                    raise IdentificationError(f"{path.name}:{line}: {cell!r} in column {header[k]!r} is not a number.")
-            rows.append([float("nan") if value is None else value for value in values])
-    return np.array(rows, ndmin=2)
-
-
-def _value(cell: str) -> float | None:
-    try:
-        return float(cell.strip().strip('"'))
-    except ValueError:
-        return None
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 The YAML file of `robot.urdf` is `robot.loops.yaml`:
 
-    actuated: [crank]                # joints with an actuator; `joint[k]` for one of several degrees of freedom
+    actuated: [crank]                # joints with an actuator; `joint.wx` for one of several degrees of freedom
     independent_velocities: [crank]  # entries of qd, chosen automatically if left out; `speeds` in files of version 0.1
     configuration: {crank: 1.0}      # initial guess of a closed configuration; other joints are at zero
     closures:

@@ -25,6 +25,7 @@ from appell.model.pose import Triple, triple
 from appell.model.tree import Tree
 from appell.model.tree_builder import build_tree
 from appell.model.writers import dictionary
+from appell.names import entry_indices, entry_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -116,13 +117,13 @@ class Description:
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
-        """Names of the entries of q: the joint's name, or `joint[k]` for joints with several coordinates."""
-        return indexed_names([(joint.name, KINDS[joint.kind].nq) for joint in self.moving_joints])
+        """Names of the entries of q: the joint's name, or `joint.x`, `joint.qw`, ... for joints with several coordinates."""
+        return entry_names((joint.name, KINDS[joint.kind].q_labels) for joint in self.moving_joints)
 
     @cached_property
     def qd_names(self) -> tuple[str, ...]:
-        """Names of the entries of qd: the joint's name, or `joint[k]` for joints with several degrees of freedom."""
-        return indexed_names([(joint.name, KINDS[joint.kind].nv) for joint in self.moving_joints])
+        """Names of the entries of qd: the joint's name, or `joint.vx`, `joint.wz`, ... for joints with several of them."""
+        return entry_names((joint.name, KINDS[joint.kind].qd_labels) for joint in self.moving_joints)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -228,20 +229,15 @@ Described = TypeVar("Described", bound=Description)
 """A description or a subclass, such as a robot."""
 
 
-def indexed_names(sizes: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """One name per entry: (("a", 1), ("b", 2)) -> a, b[0], b[1]."""
-    return tuple(name if size == 1 else f"{name}[{i}]" for name, size in sizes for i in range(size))
-
-
-def velocity_indices(robot: Description, joints: Sequence[str]) -> list[int]:
-    """Indices in qd of named joints: `joint` for all degrees of freedom of a joint, `joint[k]` for one."""
-    indices: list[int] = []
-    for name in joints:
-        own = [k for k, entry in enumerate(robot.qd_names) if name in (entry, entry.partition("[")[0])]
-        if not own:
+def velocity_indices(robot: Description, names: Sequence[str]) -> list[int]:
+    """Indices in qd of named joints: `joint` for all degrees of freedom of a joint, `joint.wx` (or `joint[k]`) for one."""
+    indices = entry_indices(robot.qd_names)
+    for joint, (_, first) in robot.first_coordinates.items():
+        indices |= {f"{joint}[{k}]": [first + k] for k in range(KINDS[robot.joint(joint).kind].nv)}
+    for name in names:
+        if name not in indices:
             raise ArgumentError(unknown_name_message("joint", name, robot.joint_names))
-        indices += own
-    return indices
+    return [k for name in names for k in indices[name]]
 
 
 def _joined(parts: list[np.ndarray], count: int | None = None) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.checks import is_text
+from appell.columns import column_names
 from appell.errors import AppellError, ArgumentError
 from appell.files import read_npz, write_csv, write_npz
 from appell.robot.simulation_model import LimitViolation
@@ -156,7 +157,9 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
         ("qdd", trajectory.qd_names, trajectory.qdd), ("tau", trajectory.actuator_names, trajectory.tau),
         ("saturated", trajectory.actuator_names, trajectory.saturated),
     )  # fmt: skip
-    named = {f"{label}.{name}": values[:, i] for label, names, values in blocks for i, name in enumerate(names)}
+    named = {
+        column: values[:, i] for label, names, values in blocks for i, column in enumerate(column_names(label, names))
+    }
     work = {f"work.{name}": values for name, values in trajectory.work._asdict().items()}
     return {**named, "energy": trajectory.energy, **work, "balance": trajectory.balance}
 

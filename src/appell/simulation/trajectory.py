@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.checks import require_choice
 from appell.deprecation import renamed_attributes
+from appell.names import entry_indices
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.simulation_model import LimitViolation
 from appell.simulation import files
@@ -170,4 +171,6 @@ def _span(energy: np.ndarray) -> tuple[float, float]:
 
 def _columns_of_joints(values: np.ndarray, names: Sequence[str], joints: Sequence[str] | None) -> dict[str, np.ndarray]:
     """Columns by name; all joints by default."""
-    return {name: values[:, i] for i, name in enumerate(names) if joints is None or name.partition("[")[0] in joints}
+    indices = entry_indices(names)
+    shown = range(len(names)) if joints is None else sorted(k for joint in joints for k in indices.get(joint, ()))
+    return {names[k]: values[:, k] for k in shown}

@@ -11,6 +11,7 @@ class Fixed(JointModel):
 
     name = "fixed"
     nq = nv = 0
+    q_labels, qd_labels = (), ()
     limited = False
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

@@ -23,6 +23,8 @@ class JointModel(ABC):
     name: ClassVar[str]
     nq: ClassVar[int]
     nv: ClassVar[int]
+    q_labels: ClassVar[tuple[str, ...]] = ("",)  # of the coordinates, where there are several
+    qd_labels: ClassVar[tuple[str, ...]] = ("",)  # of the velocities, where there are several
     limited: ClassVar[bool] = True  # whether it has a position range
     axial: ClassVar[bool] = True  # whether it has an axis, the z axis of the child's frame
     symmetric: ClassVar[bool] = True  # whether rotating the child's frame about z leaves qd the same

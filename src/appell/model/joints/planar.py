@@ -15,6 +15,7 @@ class Planar(JointModel):
 
     name = "planar"
     nq = nv = 3
+    q_labels, qd_labels = ("x", "y", "angle"), ("vx", "vy", "wz")
     limited = symmetric = False
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

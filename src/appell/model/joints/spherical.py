@@ -15,6 +15,7 @@ class Spherical(JointModel):
 
     name = "spherical"
     nq, nv = 4, 3
+    q_labels, qd_labels = ("qx", "qy", "qz", "qw"), ("wx", "wy", "wz")
     limited = axial = symmetric = False
     quaternion = 0
 

@@ -13,6 +13,7 @@ class Translation(JointModel):
 
     name = "translation"
     nq = nv = 3
+    q_labels, qd_labels = ("x", "y", "z"), ("vx", "vy", "vz")
     limited = axial = symmetric = False
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

@@ -19,6 +19,7 @@ class Universal(JointModel):
 
     name = "universal"
     nq = nv = 2
+    q_labels, qd_labels = ("angle_x", "angle_y"), ("wx", "wy")
     limited = axial = False
 
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
