@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ModelError,
         ModelWarning,
         SimulationError,
+        SimulationWarning,
     )
     from appell.exporters import export
     from appell.identification.base import base_parameters
@@ -58,6 +59,7 @@ _HOME = {
     "ModelError": "errors",
     "ModelWarning": "errors",
     "SimulationError": "errors",
+    "SimulationWarning": "errors",
     "Robot": "robot.robot",
     "RobotBuilder": "robot.builder",
     "Pose": "model.pose",

@@ -56,6 +56,10 @@ class SimulationError(AppellError, RuntimeError):
         self.quantity = quantity
 
 
+class SimulationWarning(UserWarning):
+    """A simulation that ended early, or whose energy balance is off by more than its tolerance explains."""
+
+
 class TrajectoryError(AppellError, ValueError):
     """A reference trajectory that a robot cannot follow.
 

@@ -112,3 +112,10 @@ def test_numbers_in_order_by_comma_and_by_name():
     assert parse_vector(["1", "-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
     assert parse_vector(["1,-2"], names, zeros, "--q0").tolist() == [1.0, -2.0]
     assert parse_vector(["b=3"], names, zeros, "--q0").tolist() == [0.0, 3.0]
+
+
+def test_a_run_that_is_not_reliable_fails_with_the_reason(run):
+    code, out, err = run("mine.urdf", "--q0", "elbow=0.5", "--method", "semi_implicit_euler", "--dt", "0.1", "--json")
+    assert code == 1
+    assert err.startswith("appell: warning: the motion of 'mine' is not reliable: its energy balance is off by")
+    assert len(json.loads(out)["problems"]) == 1

@@ -155,3 +155,14 @@ def test_of_many_curves_those_that_move_most_are_named(tmp_path):
     spans = np.ptp(motion.q, axis=0)
     busiest = [chain.joint_names[i] for i in sorted(np.argsort(spans)[-12:])]
     assert names == [*busiest, "3 others"]
+
+
+def test_an_energy_balance_beyond_the_tolerance_is_a_warning_and_a_problem(tmp_path):
+    """Steps of 0.1 s are far too long for a double pendulum at 10 rad/s, yet the motion stays finite."""
+    arm, start = appell.load("planar2r"), ([0.5, 0.3], [10.0, -10.0])
+    with pytest.warns(appell.SimulationWarning, match="energy balance is off by .* J. Choose a smaller dt"):
+        motion = appell.simulate(arm, *start, 1.0, method=appell.Integration("rk4", dt=0.1))
+    assert len(motion.problems) == 1
+    motion.save(tmp_path / "motion.npz")
+    assert appell.Trajectory.load(tmp_path / "motion.npz").problems == motion.problems
+    assert appell.simulate(arm, *start, 1.0, method=appell.Integration("rk4", dt=0.001)).problems == ()

@@ -7,7 +7,17 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import LAWS, Command, add_renamed_options, load_robot, parse_vector, print_result, write_files
+from appell.cli.common import (
+    FAILED,
+    LAWS,
+    OK,
+    Command,
+    add_renamed_options,
+    load_robot,
+    parse_vector,
+    print_result,
+    write_files,
+)
 from appell.cli.surfaces import add_surfaces, surfaces_of
 from appell.errors import ArgumentError
 
@@ -61,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     })  # fmt: skip
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     import appell
     from appell.cli import simulate_tables as tables
 
@@ -85,6 +95,7 @@ def run(arguments: argparse.Namespace) -> None:
         **tables.summary(motion), "seconds": seconds, "tables": [table.as_dict() for table in shown], "files": files,
     }  # fmt: skip
     print_result(arguments, text, data)
+    return FAILED if motion.problems else OK
 
 
 def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -32,7 +32,8 @@ def head(motion: Trajectory, seconds: float) -> str:
 def summary(motion: Trajectory) -> dict[str, Any]:
     """The same as data."""
     return {
-        "robot": motion.robot_name, "status": motion.status, "duration": float(motion.t[-1]), "samples": len(motion),
+        "robot": motion.robot_name, "status": motion.status, "problems": list(motion.problems),
+        "duration": float(motion.t[-1]), "samples": len(motion),
         "energy": [float(motion.energy[0]), float(motion.energy[-1])],
         "work": {name: float(values[-1]) for name, values in motion.work._asdict().items()},
         "balance": float(np.abs(motion.balance).max()), "q": motion.q[-1].tolist(), "qd": motion.qd[-1].tolist(),

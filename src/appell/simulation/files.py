@@ -47,6 +47,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "format": FORMAT,
         "version": VERSION,
         "status": trajectory.status,
+        "problems": trajectory.problems,
         "robot_name": trajectory.robot_name,
         **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
@@ -92,6 +93,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
             Event(**entry, q=data["event_q"][i], qd=data["event_qd"][i]) for i, entry in enumerate(rest["events"])
         ),
         "status": rest["status"],
+        "problems": tuple(rest.get("problems", ())),
         "robot_name": rest["robot_name"],
     }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from appell.checks import require_positive, require_real_array, require_vector
 from appell.deprecation import grouped_arguments, renamed_arguments
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, SimulationWarning
 from appell.progress import Progress
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
@@ -24,6 +26,7 @@ from appell.simulation.loop import CONSTRAINT_TOL, EventDetector, EventFunction,
 from appell.simulation.phase import Environment, Plant
 from appell.simulation.records import Recorder, Work
 from appell.simulation.trajectory import Trajectory
+from appell.simulation.validity import check_run
 
 INITIAL_CONSTRAINT_TOL = 1e-6
 """Largest distance of an initial state to the constraints; it is projected to them."""
@@ -88,6 +91,10 @@ def simulate(
             velocities above 1e4 rad/s or m/s grow so that more than 1e6 steps would be left. The error has `time`, `state`
             and `quantity`, the first bad number.
 
+    Warns:
+        SimulationWarning: the run ended early, or its energy balance is off by more than its tolerance explains. The reasons
+            and remedies are `Trajectory.problems`.
+
     Example:
         >>> import appell
         >>> tree = appell.load("shafei_tree")
@@ -118,7 +125,11 @@ def simulate(
             status = loop.run(q, qd, end, contact.max_impacts)
     finally:
         progress.finish()
-    return _trajectory(model, recorder, detector, status)
+    motion = _trajectory(model, recorder, detector, status)
+    problems = check_run(model, motion, integration, end)
+    if problems:
+        warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)
+    return replace(motion, problems=problems)
 
 
 def _require_long_enough(name: str, step: float | None, end: float, limit: int) -> None:

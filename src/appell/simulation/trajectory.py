@@ -38,6 +38,8 @@ class Trajectory:
         limit_violations: time intervals in which joint limits are exceeded.
         status: `"finished"`, `"stopped by <event>"`, `"too many impacts"` or `"no progress"`; all but the first end before
             the duration is over.
+        problems: reasons not to rely on the motion, each with a remedy: it ended early, or its energy balance is off by more
+            than the tolerance explains. Empty for a good one; `appell.simulate` warns of them.
         joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
 
     Example:
@@ -68,6 +70,7 @@ class Trajectory:
     q_names: tuple[str, ...]
     qd_names: tuple[str, ...]
     actuator_names: tuple[str, ...]
+    problems: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)

@@ -257,9 +257,11 @@ def test_a_slanted_rod_rocks_to_rest(e):
 
 
 def test_too_many_impacts_is_a_status():
-    motion = appell.simulate(
-        ball(), [1.0], [0.0], 100.0, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=1.0, max_impacts=7)
-    )
+    with pytest.warns(appell.SimulationWarning, match="it stopped at t = 6.77.* s of 100 s: too many impacts. Lower"):
+        motion = appell.simulate(
+            ball(), [1.0], [0.0], 100.0, surfaces=[FLOOR], contact=appell.ContactOptions(restitution=1.0, max_impacts=7)
+        )
+    assert len(motion.problems) == 1
     assert motion.status == "too many impacts"
     assert len(motion.impacts) == 8
     assert motion.t[-1] == motion.impacts[-1].time
