@@ -131,6 +131,17 @@ def result_array(out: np.ndarray | None, shape: tuple[int, ...], dtype="float64"
     return out
 
 
+def require_angles_within(q: np.ndarray, largest: float) -> None:
+    """Raise for the first coordinate of a larger size, in a function whose result is not finite because of it."""
+    far = np.argwhere(np.abs(q) > largest)
+    if len(far):
+        index = tuple(int(i) for i in far[0])
+        raise ArgumentError(
+            f"q[{', '.join(map(str, index))}] is {q[index]:.9g}, expected angles of at most {largest:.0e} rad, beyond which "
+            "digits are lost. Wrap angles to one turn: np.remainder(q, 2 * np.pi)."
+        )
+
+
 def require_finite_result(function: str, result: np.ndarray) -> None:
     """Raise for a NaN or infinity in a result of finite inputs."""
     if np.isfinite(result).all():

@@ -74,6 +74,8 @@ class System(ABC):
     """Frames for poses, Jacobians and external forces, by name."""
     quaternions: tuple[tuple[str, int], ...] = ()
     """Joints with a unit quaternion, and where in the first input it begins."""
+    angles: tuple[int, ...] = ()
+    """Entries of q that are angles."""
     parameters: Sequence[Scalar] = ()
     """Inertial parameters, where its functions take them at run time."""
     parameter_bodies: tuple[tuple[str, int], ...] = ()
@@ -166,6 +168,10 @@ class SystemOnTree(System):
     @property
     def quaternions(self) -> tuple[tuple[str, int], ...]:
         return self.tree.quaternions
+
+    @property
+    def angles(self) -> tuple[int, ...]:
+        return self.tree.angles
 
     @property
     def parameters(self) -> Sequence[Scalar]:

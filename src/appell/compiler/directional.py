@@ -50,6 +50,10 @@ class DirectionalSystem(System):
         return self.base.quaternions
 
     @property
+    def angles(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.base.angles
+
+    @property
     def fingerprint_data(self) -> object:
         frame = self.base.frames[self.spec.frame] if self.spec.frame else None
         return type(self.base).__qualname__, self.base.fingerprint_data, self.spec, frame

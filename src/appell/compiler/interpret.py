@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.compiler.lowering import LoweredFunction
-from appell.compiler.operations import OPERATIONS, OperationList
+from appell.compiler.operations import OPERATIONS, OperationList, near_angles
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedStep, TracedSweep
 from appell.compiler.trace import Trace
@@ -40,11 +40,15 @@ class GraphKernel(_ChunkedKernel):
 
     CHUNK = 1024
 
-    def __init__(self, traced: Trace) -> None:
-        self.graph = traced.graph
+    def __init__(self, traced: Trace, angles: Sequence[int] = (), dtype: str = "float64") -> None:
+        self.graph, self.dtype = traced.graph, dtype
+        self.angles = list(angles) if traced.inputs and traced.inputs[0][0] == "q" else []
 
     def compute(self, inputs: list[np.ndarray]) -> np.ndarray:
-        return np.asarray(self.graph(*(array.T.astype(float) for array in inputs)).full()).T
+        columns = [array.T.astype(float) for array in inputs]
+        if self.angles:
+            columns[0][self.angles] = near_angles(columns[0][self.angles], self.dtype)
+        return np.asarray(self.graph(*columns).full()).T
 
 
 class InterpretedKernel(_ChunkedKernel):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from appell.compiler.sincos import LARGEST_ANGLE
 from appell.errors import CompileError
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class OperationKind(NamedTuple):
     llvm: str | None = None
 
 
+def near_angles(angles: np.ndarray, dtype: str) -> np.ndarray:
+    """The angles, with NaN for those that are too large (`appell.compiler.sincos`)."""
+    return np.where(np.abs(angles) <= LARGEST_ANGLE[dtype], angles, np.asarray(np.nan, angles.dtype))
+
+
 OPERATIONS = {
     "add": OperationKind(2, np.add, "{0} + {1}", "add", 3, commutative=True, llvm="fadd contract {T} {0}, {1}"),
     "sub": OperationKind(2, np.subtract, "{0} - {1}", "add", 3, llvm="fsub contract {T} {0}, {1}"),
@@ -49,8 +55,8 @@ OPERATIONS = {
     "twice": OperationKind(1, lambda a: a + a, "{0} + {0}", "add", 3, llvm="fadd contract {T} {0}, {0}"),
     "inv": OperationKind(1, np.reciprocal, "{one} / {0}", "div", 13, llvm="fdiv contract {T} {one}, {0}"),
     "sqrt": OperationKind(1, np.sqrt, None, "div", 20),
-    "sin": OperationKind(1, np.sin, None, "trig"),
-    "cos": OperationKind(1, np.cos, None, "trig"),
+    "sin": OperationKind(1, lambda a: np.sin(near_angles(a, a.dtype.name)), None, "trig"),
+    "cos": OperationKind(1, lambda a: np.cos(near_angles(a, a.dtype.name)), None, "trig"),
     "tan": OperationKind(1, np.tan),
     "asin": OperationKind(1, np.arcsin),
     "acos": OperationKind(1, np.arccos),

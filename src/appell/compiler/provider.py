@@ -100,7 +100,7 @@ class TracedProvider:
         return lower_function(self.system, spec, target, dtype)
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
-        return GraphKernel(trace(self.system, spec))
+        return GraphKernel(trace(self.system, spec), self.system.angles, dtype)
 
     def has_rate(self, law: Law, runtime: bool) -> bool:
         return self.system.recursion is not None

@@ -119,6 +119,11 @@ class Tree:
         )
 
     @cached_property
+    def angles(self) -> tuple[int, ...]:
+        """Indices of the coordinates that are angles."""
+        return tuple(sorted({link.idx_q + k for link in self.links for k in link.kind.angles}))
+
+    @cached_property
     def parameter_bodies(self) -> tuple[tuple[str, int], ...]:
         """Bodies in the order of the inertial parameters, each with the axis of its frame that is nearest to its joint's axis."""
         frames = (self.frames[link.body].R for link in self.links)  # the joint's axis is z of the link's frame

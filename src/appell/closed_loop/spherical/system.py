@@ -130,6 +130,10 @@ class SphericalSystem(System):
         return tuple((name, 2) for name, _ in self.names)  # all rotate about z
 
     @property
+    def angles(self) -> tuple[int, ...]:
+        return tuple(range(self.nv))
+
+    @property
     def guided(self) -> int:
         """Coordinates of the platform."""
         return 3 if self.guide is None else self.legs[self.guide].joints

@@ -6,7 +6,7 @@ from appell.model.joints.revolute import Revolute
 
 
 class Continuous(Revolute):
-    """q is an angle [rad] of any size."""
+    """q is an angle [rad], not limited to one turn."""
 
     name = "continuous"
     limited = False

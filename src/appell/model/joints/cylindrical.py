@@ -13,6 +13,7 @@ class Cylindrical(JointModel):
     name = "cylindrical"
     nq = nv = 2
     q_labels, qd_labels = ("z", "angle"), ("vz", "wz")
+    angles = (1,)
     limited = False
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

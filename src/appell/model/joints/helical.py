@@ -19,6 +19,7 @@ class Helical(JointModel):
 
     name = "helical"
     nq = nv = 1
+    angles = (0,)
 
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:
         return ((Helical(joint.pitch), joint.axis),)

@@ -29,6 +29,7 @@ class JointModel(ABC):
     axial: ClassVar[bool] = True  # whether it has an axis, the z axis of the child's frame
     symmetric: ClassVar[bool] = True  # whether rotating the child's frame about z leaves qd the same
     quaternion: ClassVar[int | None] = None  # index of the first entry of a unit quaternion
+    angles: ClassVar[tuple[int, ...]] = ()  # indices of the coordinates that are angles
 
     def __eq__(self, other: object) -> bool:
         """Whether two joint models are the same; one with parameters compares them as well."""

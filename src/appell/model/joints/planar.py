@@ -16,6 +16,7 @@ class Planar(JointModel):
     name = "planar"
     nq = nv = 3
     q_labels, qd_labels = ("x", "y", "angle"), ("vx", "vy", "wz")
+    angles = (2,)
     limited = symmetric = False
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

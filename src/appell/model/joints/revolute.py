@@ -12,6 +12,7 @@ class Revolute(JointModel):
 
     name = "revolute"
     nq = nv = 1
+    angles = (0,)
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:
         return Rotation(rotation_about_z(q[0], offset)), ZERO

@@ -20,6 +20,7 @@ class Universal(JointModel):
     name = "universal"
     nq = nv = 2
     q_labels, qd_labels = ("angle_x", "angle_y"), ("wx", "wy")
+    angles = (0, 1)
     limited = axial = False
 
     def parts(self, joint: Joint) -> tuple[tuple[JointModel, Triple], ...]:

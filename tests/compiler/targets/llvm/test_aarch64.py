@@ -81,7 +81,7 @@ def test_numbers_on_neon(name, half, dtype, machine, tmp_path, monkeypatch):
     for file, text in texts.items():
         (tmp_path / file).write_bytes(jit.compile_text(text, "", ""))
     states = [array.astype(dtype) for array in random_states(ROBOT, STATES)]
-    states[0][0, 0] = 1e7  # an angle for libm
+    states[0][0, 0] = 1e7 if dtype == "float64" else 5e4  # an angle for libm
     numbers = ", ".join(float(x).hex() for array in states for x in array.ravel())
     kind = "double" if dtype == "float64" else "float"
     (tmp_path / "main.c").write_text(

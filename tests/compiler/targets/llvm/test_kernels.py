@@ -160,7 +160,7 @@ def test_a_state_does_not_depend_on_where_it_stands(name, dtype):
 @pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
 def test_far_angles_go_through_libm(name, dtype, one):
     given = states(name, 1 if one else 9, dtype)
-    given[0][-1] *= 1e7
+    given[0][-1] *= 1e7 if dtype == "float64" else 1e4
     result, status = run_guarded(library(name, dtype), dtype, given, lowered(name).size_out, one=one)
     assert status == 0
     expected = interpreted(lowered(name), given, dtype)  # in the same precision: where a joint stands is rounded

@@ -1,19 +1,19 @@
 """Sine and cosine of one angle in CUDA.
 
 The same polynomials as the vector code (`appell.compiler.sincos`); the reduction subtracts k π/2 in three pieces
-of full precision by fused multiply-add. Far angles and NaN go to the library's own function.
+of full precision by fused multiply-add. Angles beyond its limit go to the library's own function.
 """
 
 from __future__ import annotations
 
-from appell.compiler.sincos import PRECISIONS, REDUCTIONS, horner
+from appell.compiler.sincos import LARGEST_ANGLE, PRECISIONS, REDUCTIONS, horner
 
 TEMPLATE = """\
 /* Angles that are too large for sincos_one, or not a number. */
 static __device__ __noinline__ {real}2 far_sincos(real x)
 {{
     {real}2 both;
-    sincos{f}(x, &both.x, &both.y);
+    sincos{f}(fabs{f}(x) <= {largest} ? x : NAN, &both.x, &both.y);
     return both;
 }}
 
@@ -47,6 +47,7 @@ def sincos_text(dtype: str) -> str:
     f = numbers.suffix
     A, B, C = (piece + f for piece in reduction.pieces)
     return TEMPLATE.format(
-        real=numbers.real, f=f, limit=f"{reduction.limit!r}{f}", two_over_pi=reduction.inverse + f, A=A, B=B, C=C,
+        real=numbers.real, f=f, limit=f"{reduction.limit!r}{f}", largest=f"{LARGEST_ANGLE[dtype]!r}{f}",
+        two_over_pi=reduction.inverse + f, A=A, B=B, C=C,
         half=f"0.5{f}", one=f"1.0{f}", sine=f"({horner(numbers.sine, f)})", cosine=f"({horner(numbers.cosine, f)})",
     )  # fmt: skip

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.arrays import as_batch as host_batch
-from appell.arrays import require_finite_result, result_array
+from appell.arrays import require_angles_within, require_finite_result, result_array
 from appell.arrays import require_unit_quaternions as require_unit_quaternions_on_host
 from appell.checks import require_finite
+from appell.compiler.sincos import LARGEST_ANGLE
 from appell.compiler.targets.cuda.arrays import (
     any_bad,
     as_batch,
@@ -129,11 +130,17 @@ class _Call:
         if any_bad(*inputs, result):
             for (name, _), array in zip(named, inputs, strict=False):
                 require_finite(name, array.get())
-            require_finite_result(self.name, result.get())
+            self.require_finite_result(result.get(), inputs[0].get())
         if self.quaternions:
             place = inputs[0].shape[:-1] if lead is None else lead
             require_unit_quaternions(named[0][0], inputs[0], place, self.quaternions)
         return result
+
+    def require_finite_result(self, result: np.ndarray, first: np.ndarray) -> None:
+        """Raise for a NaN or infinity in a result of finite inputs, the first of which is usually q."""
+        if self.signature.inputs[0][0] == "q" and not np.isfinite(result).all():
+            require_angles_within(first, LARGEST_ANGLE[self.dtype])
+        require_finite_result(self.name, result)
 
     def on_device(self, values: list[Any], out: Any | None) -> Any:
         """Compute on the current stream; the finite check waits for it."""
@@ -169,5 +176,5 @@ class _Call:
                 target.get(out=flat[start : start + piece])
         result[...] = (flat.T if self.columns else flat).reshape(shape)
         if self.check:
-            require_finite_result(self.name, result)
+            self.require_finite_result(result, arrays[0])
         return result if shape or out is not None else result[()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from appell.compiler.sincos import PRECISIONS, REDUCTIONS
+from appell.compiler.sincos import LARGEST_ANGLE, PRECISIONS, REDUCTIONS
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 
 
@@ -81,13 +81,15 @@ def sincos_text(real: Real) -> str:
 
 def repair_text(real: Real) -> str:
     """Sines and cosines of far angles one by one, in arrays of numbers."""
-    T, limit = real.scalar, Real(real.dtype).literal(limit_of(real))
-    suffix = Real(real.dtype).suffix
+    one = Real(real.dtype)
+    T, suffix, limit, nan = real.scalar, one.suffix, one.literal(limit_of(real)), one.literal(float("nan"))
     write = FunctionWriter("internal void @repair(ptr %a, ptr %s, ptr %c, i64 %count) noinline cold")
     with write.loop("%count") as k:
         angle = write.load(T, "%a", k)
         size = write.value(f"call {T} @llvm.fabs.{suffix}({T} {angle})")
         with write.when(write.value(f"fcmp ugt {T} {size}, {limit}")):
+            near = write.value(f"fcmp ole {T} {size}, {one.literal(LARGEST_ANGLE[real.dtype])}")
+            angle = write.value(f"select i1 {near}, {T} {angle}, {T} {nan}")
             for name, pointer in (("sin", "%s"), ("cos", "%c")):
                 write.store(T, write.value(f"call {T} @llvm.{name}.{suffix}({T} {angle})"), pointer, k)
     write.line("ret void")

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from appell.arrays import as_batch, require_finite_result, require_unit_quaternions, result_array, stack_wrenches
+from appell.arrays import (
+    as_batch,
+    require_angles_within,
+    require_finite_result,
+    require_unit_quaternions,
+    result_array,
+    stack_wrenches,
+)
 from appell.checks import require_finite
+from appell.compiler.sincos import LARGEST_ANGLE
 from appell.compiler.targets.llvm.build import Builder, builder_for
 from appell.compiler.targets.llvm.jit import machine
 from appell.compiler.targets.llvm.kernel import kernel_text
@@ -111,8 +119,11 @@ class CpuTarget:
         if not direct:
             result[...] = written
         if check and not finite:
-            for (name, _), value in zip(named, values, strict=True):
-                require_finite(name, np.asarray(value, dtype=dtype))
+            given = {name: np.asarray(value, dtype=dtype) for (name, _), value in zip(named, values, strict=True)}
+            for name, value in given.items():
+                require_finite(name, value)
+            if "q" in given:
+                require_angles_within(given["q"], LARGEST_ANGLE[dtype])
             inputs = {name: array.reshape(*lead, -1) for (name, _), array in zip(named, arrays, strict=True)}
             provider.raise_nonfinite_cause(spec.function, inputs)
             require_finite_result(spec.function, result)
