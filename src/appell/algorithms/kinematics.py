@@ -45,10 +45,25 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
     return motions
 
 
+def world_accelerations(tree: Tree, motions: list[WorldMotion], qd: Scalars, qdd: Scalars) -> list[Twist]:
+    """Angular acceleration and acceleration of the origin of every link, along the world's axes, without gravity."""
+    accelerations: list[Twist] = []
+    for link, own in zip(tree.links, motions, strict=True):
+        at_base = link.parent == BASE
+        parent = WorldMotion(tree.base, ZERO, ZERO, ZERO) if at_base else motions[link.parent]
+        carried = Twist(ZERO, ZERO) if at_base else accelerations[link.parent]
+        joint, rate = (link.kind.twist(link.velocities(x)).rotated(own.R) for x in (qd, qdd))
+        arm = own.p - parent.p
+        angular = carried.angular + parent.omega.cross(joint.angular) + rate.angular
+        centripetal = parent.omega.cross(parent.omega.cross(arm) + joint.linear) + own.omega.cross(joint.linear)
+        accelerations.append(Twist(angular, carried.linear + carried.angular.cross(arm) + centripetal + rate.linear))
+    return accelerations
+
+
 @algorithm("pose", "recursive")
 def pose(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[Scalar]]:
     """Homogeneous transformation of the frame in the world."""
-    R, p, _, _ = _frame_motion(tree, world_motion(tree, q), frame)
+    R, p, _, _ = frame_motion(tree, world_motion(tree, q), frame)
     rows = [[*row, x] for row, x in zip(R.rows, p, strict=True)]
     return [*rows, [0.0, 0.0, 0.0, 1.0]]
 
@@ -57,6 +72,11 @@ def pose(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[Scal
 def jacobian(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[Scalar]]:
     """[v; ω] = J qd."""
     return _assembled(tree, world_motion(tree, q), frame, _COLUMN[reference])
+
+
+def frame_jacobian(tree: Tree, motions: list[WorldMotion], frame: Frame) -> list[list[Scalar]]:
+    """Jacobian of the frame's velocity along the world's axes (LOCAL_WORLD_ALIGNED)."""
+    return _assembled(tree, motions, frame, _aligned)
 
 
 @algorithm("jacobian_rate", "recursive")
@@ -71,7 +91,7 @@ Column = Callable[[WorldMotion, WorldMotion, Twist], Twist]
 
 def _assembled(tree: Tree, motions: list[WorldMotion], frame: Frame, column: Column) -> list[list[Scalar]]:
     J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(6)]
-    end = _frame_motion(tree, motions, frame)
+    end = frame_motion(tree, motions, frame)
     for i in tree.ancestors(frame.link):
         link = tree.links[i]
         for k, unit in enumerate(motions[i].units(link.kind.motion_subspace())):
@@ -81,10 +101,20 @@ def _assembled(tree: Tree, motions: list[WorldMotion], frame: Frame, column: Col
     return J
 
 
-def _frame_motion(tree: Tree, motions: list[WorldMotion], frame: Frame) -> WorldMotion:
+def frame_motion(tree: Tree, motions: list[WorldMotion], frame: Frame) -> WorldMotion:
+    """Motion of a frame."""
     link = WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link]
     arm = link.R @ frame.p
     return WorldMotion(link.R.dot(frame.R), link.p + arm, link.omega, link.v + link.omega.cross(arm))
+
+
+def frame_acceleration(tree: Tree, motions: list[WorldMotion], accelerations: list[Twist], frame: Frame) -> Twist:
+    """Angular acceleration and acceleration of the origin of a frame, along the world's axes."""
+    if frame.link == BASE:
+        return Twist(ZERO, ZERO)
+    link, own = motions[frame.link], accelerations[frame.link]
+    arm = link.R @ frame.p
+    return Twist(own.angular, own.linear + own.angular.cross(arm) + link.omega.cross(link.omega.cross(arm)))
 
 
 def _aligned(end: WorldMotion, link: WorldMotion, unit: Twist) -> Twist:

@@ -64,12 +64,33 @@ def factorise(M: Sequence[Scalars], order: Sequence[int]) -> list[EliminationSte
 
 def substitute(steps: Sequence[EliminationStep], b: Scalars) -> list[Scalar]:
     """x with M x = b, from the elimination of M."""
-    x = list(b)
+    return back_substitute(steps, forward_substitute(steps, b))
+
+
+def forward_substitute(steps: Sequence[EliminationStep], b: Scalars) -> list[Scalar]:
+    """y = L^-T b."""
+    y = list(b)
     for k, _, column in steps:
-        for i, factor in column:
-            x[i] = x[i] - factor * x[k]
+        if not is_zero(y[k]):
+            for i, factor in column:
+                y[i] = y[i] - factor * y[k]
+    return y
+
+
+def back_substitute(steps: Sequence[EliminationStep], y: Scalars) -> list[Scalar]:
+    """x with diag(d) L x = y."""
+    x = list(y)
     for k, inverse, column in reversed(steps):
         x[k] = x[k] * inverse
         for i, factor in column:
             x[k] = x[k] - factor * x[i]
     return x
+
+
+def dot(a: Scalars, b: Scalars) -> Scalar:
+    """a · b without structural zeros."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if not (is_zero(x) or is_zero(y)):
+            total = total + x * y
+    return total

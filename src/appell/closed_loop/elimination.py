@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.algebra import Scalar, is_zero
+from appell.algorithms.linear import dot
 
 SINE_TOL = 1e-5
 """A column is dependent if the sine of its angle to the span of the columns before it is below this."""
@@ -23,15 +24,6 @@ LENGTH_TOL = 1e-8
 """Columns of about this length count as zero: their direction is rounding error. [m, rad]"""
 
 Column = Sequence[Scalar]
-
-
-def dot(a: Column, b: Column) -> Scalar:
-    """a · b without structural zeros."""
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        if not (is_zero(x) or is_zero(y)):
-            total = total + x * y
-    return total
 
 
 def subtract_multiple(a: Column, factor: Scalar, b: Column) -> list[Scalar]:

@@ -15,6 +15,7 @@ import numpy as np
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.fast_path import fast_path, split_fast_path
 from appell.deprecation import renamed_arguments, renamed_attributes
+from appell.robot.constrained import ConstrainedDynamics
 from appell.robot.linearize import Linearization, linearize
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
 
@@ -36,7 +37,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
 
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
-class Dynamics:
+class Dynamics(ConstrainedDynamics):
     """Functions of the state of a robot.
 
     q is the configuration (..., nq), qd the generalized velocity and qdd its rate (..., nv). For closed loops q holds all

@@ -17,7 +17,7 @@ class Floating(JointModel):
     name = "floating"
     nq, nv = 7, 6
     q_labels, qd_labels = ("x", "y", "z", "qx", "qy", "qz", "qw"), ("vx", "vy", "vz", "wx", "wy", "wz")
-    limited = axial = symmetric = False
+    limited = axial = symmetric = actuated = False
     quaternion = 3
 
     def placement(self, q: Scalars, offset: Angle) -> tuple[Rotation, Vec3]:

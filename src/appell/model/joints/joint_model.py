@@ -28,6 +28,7 @@ class JointModel(ABC):
     limited: ClassVar[bool] = True  # whether it has a position range
     axial: ClassVar[bool] = True  # whether it has an axis, the z axis of the child's frame
     symmetric: ClassVar[bool] = True  # whether rotating the child's frame about z leaves qd the same
+    actuated: ClassVar[bool] = True  # whether an actuator can move it; a floating base has none
     quaternion: ClassVar[int | None] = None  # index of the first entry of a unit quaternion
     angles: ClassVar[tuple[int, ...]] = ()  # indices of the coordinates that are angles
 

@@ -1,0 +1,171 @@
+"""Constrained dynamics: equations of motion and contact at rest, for every kind of joint, closed loops and redundant contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import KIND_TREES
+from helpers.loop_robots import built_in, states
+from helpers.states import random_states
+
+import appell
+from appell import Point
+
+OFFSET = (0.1, -0.2, 0.3)
+CORNERS = [Point("block", (x, y, -0.1)) for x in (-0.2, 0.2) for y in (-0.3, 0.3)]
+
+
+def block() -> appell.Robot:
+    builder = appell.RobotBuilder("block").body("world").body("block", 2.0, inertia=(0.1, 0.2, 0.3))
+    return builder.floating("base", "world", "block").build()
+
+
+def point_terms(robot, q, qd, body: str, offset) -> tuple[np.ndarray, np.ndarray]:
+    """J and J̇ qd of a point, from the functions of its body."""
+    J, Jd, R = robot.jacobian(q, body), robot.jacobian_rate(q, qd, body), robot.pose(q, body)[:3, :3]
+    arm, omega = R @ offset, J[3:] @ qd
+    moved = np.array([[0.0, arm[2], -arm[1]], [-arm[2], 0.0, arm[0]], [arm[1], -arm[0], 0.0]])
+    drift = Jd @ qd
+    return J[:3] + moved @ J[3:], drift[:3] + np.cross(drift[3:], arm) + np.cross(omega, np.cross(omega, arm))
+
+
+@pytest.mark.parametrize("robot", KIND_TREES, ids=lambda robot: robot.name)
+def test_equations_of_motion_and_contact_at_rest(robot) -> None:
+    """M qdd + b = tau + J^T f and J qdd + J̇ qd = 0, with a frame and a point."""
+    frame, body = robot.body_names[-1], robot.body_names[len(robot.body_names) // 2]
+    q, qd, tau = (x[0] for x in random_states(robot, 1))
+    found = robot.constrained_forward_dynamics(q, qd, tau, [Point(body, OFFSET), frame])
+    Jp, drift = point_terms(robot, q, qd, body, OFFSET)
+    J = np.vstack([Jp, robot.jacobian(q, frame)])
+    gamma = np.concatenate([drift, robot.jacobian_rate(q, qd, frame) @ qd])
+    f = np.concatenate([found.forces[0, :3], found.forces[1]])
+    assert not found.forces[0, 3:].any()
+    M, b = robot.mass_matrix(q), robot.bias(q, qd)
+    scale = float((np.abs(J.T) @ np.abs(f) + np.abs(b)).max())
+    assert_close(M @ found.qdd + b, tau + J.T @ f, tolerance=1e-12, scale=scale)
+    if np.linalg.matrix_rank(J, tol=1e-8) == len(J):
+        assert_close(J @ found.qdd, -gamma, tolerance=1e-7, scale=float(np.abs(gamma).max() + np.abs(found.qdd).max()))
+
+
+@pytest.mark.parametrize("name", ["five_bar", "delta"])
+def test_closed_loops(name: str) -> None:
+    """A held point of a body of a loop: the same equations in independent velocities."""
+    robot = built_in(name)
+    q, qd, _ = (x[0] for x in states(robot, 1))
+    tau, body = np.ones(len(robot.actuator_names)), robot.body_names[-1]
+    qdd, forces = robot.constrained_forward_dynamics(q, qd, tau, [Point(body)])
+    J = robot.jacobian(q, body)[:3]
+    left = robot.generalized_forces(q, qd, qdd) - robot.actuator_jacobian(q).T @ tau
+    assert_close(left, J.T @ forces[0, :3], tolerance=1e-9, scale=float(np.abs(left).max()))
+    tree, v, vd = robot.spanning_tree, robot.joint_velocities(q, qd), robot.joint_accelerations(q, qd, qdd)
+    acceleration = (tree.jacobian(q, body) @ vd + tree.jacobian_rate(q, v, body) @ v)[:3]
+    held = np.linalg.pinv(J.T, rcond=1e-8) @ J.T  # what independent velocities can bring to rest
+    assert_close(held @ acceleration, np.zeros(3), tolerance=1e-7, scale=float(np.abs(vd).max()))
+
+
+def test_inverse_of_forward() -> None:
+    """The forces of four legs with actuated joints come back, and floating joints carry nothing."""
+    robot = appell.RobotBuilder("two legs").body("world").body("trunk", 3.0, inertia=(0.1, 0.2, 0.3))
+    robot = robot.floating("base", "world", "trunk")
+    for side in (-1.0, 1.0):
+        for k, (kind, axis) in enumerate(
+            (("hip", "x"), ("knee", "y"), ("ankle", "y"), ("roll", "x"), ("yaw", "z"), ("toe", "y"))
+        ):
+            parent = "trunk" if not k else f"shin{k - 1}{side:g}"
+            robot.body(f"shin{k}{side:g}", 0.5, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01))
+            robot.revolute(f"{kind}{side:g}", parent, f"shin{k}{side:g}", axis, xyz=(0.0, 0.1 * side, -0.2))
+    robot = robot.build()
+    feet = ["shin5-1", "shin51"]
+    q, qd, tau = (x[0] for x in random_states(robot, 1))
+    tau[:6] = 0.0
+    found = robot.constrained_forward_dynamics(q, 0.0 * qd, tau, feet)
+    again = robot.constrained_inverse_dynamics(q, 0.0 * qd, found.qdd, feet)
+    assert_close(again.tau[:6], np.zeros(6), tolerance=1e-9, scale=float(np.abs(found.forces).max()))
+    back = robot.constrained_forward_dynamics(q, 0.0 * qd, again.tau, feet)
+    assert_close(back.qdd, found.qdd, tolerance=1e-8)
+    assert_close(back.forces, again.forces, tolerance=1e-7)
+    assert np.abs(again.forces).sum() < np.abs(found.forces).sum()  # the shortest of all
+
+
+def test_redundant_contacts_share_symmetrically() -> None:
+    robot, rest = block(), np.zeros(6)
+    q = robot.neutral_configuration()
+    qdd, forces = robot.constrained_forward_dynamics(q, rest, rest, CORNERS)
+    assert_close(qdd, rest, tolerance=1e-12, scale=9.81)
+    expected = np.zeros((4, 6))
+    expected[:, 2] = 2.0 * 9.81 / 4
+    assert_close(forces, expected, tolerance=1e-9)
+
+
+def test_inverse_dynamics_leaves_what_contacts_cannot_carry() -> None:
+    """A point cannot hold the moment of gravity about it."""
+    robot, rest = block(), np.zeros(6)
+    tau, forces = robot.constrained_inverse_dynamics(
+        robot.neutral_configuration(), rest, rest, [Point("block", (0.2, 0, 0))]
+    )
+    left = robot.gravity(robot.neutral_configuration())
+    J, _ = point_terms(robot, robot.neutral_configuration(), rest, "block", (0.2, 0.0, 0.0))
+    assert_close(tau + J.T @ forces[0, :3], left, tolerance=1e-9)
+    assert np.linalg.norm(tau) < np.linalg.norm(left)
+
+
+def test_baumgarte_gains() -> None:
+    """J qdd + J̇ qd = -k_p e - k_d J qd, for positions and for a rotation."""
+    robot = block()
+    reference = robot.neutral_configuration()
+    step = np.array([0.01, -0.02, 0.03, 1e-4, 2e-4, -3e-4])
+    q, qd = robot.integrate(reference, step), np.array([0.1, 0.2, -0.1, 0.3, -0.2, 0.1])
+    qdd, _ = robot.constrained_forward_dynamics(
+        q, qd, [0.0] * 6, ["block"], baumgarte=(100.0, 20.0), reference=reference
+    )
+    J = robot.jacobian(q, "block")
+    a = J @ qdd + robot.jacobian_rate(q, qd, "block") @ qd
+    error = np.concatenate([(robot.pose(q, "block") - robot.pose(reference, "block"))[:3, 3], step[3:]])
+    assert_close(a, -100.0 * error - 20.0 * J @ qd, tolerance=1e-7)
+    damped, _ = robot.constrained_forward_dynamics(q, qd, [0.0] * 6, ["block"], baumgarte=(0.0, 20.0))
+    assert_close(J @ damped + robot.jacobian_rate(q, qd, "block") @ qd, -20.0 * J @ qd, tolerance=1e-10)
+
+
+def test_batches_layouts_and_options() -> None:
+    """Leading dimensions, columns, single precision, run-time parameters, gravity and external forces."""
+    robot, contacts = appell.robots.random_chain(7, seed=3), [Point("link4", OFFSET)]
+    q, qd, tau = random_states(robot, 1100)
+    found = robot.constrained_forward_dynamics(q, qd, tau, contacts)
+    assert found.qdd.shape == (1100, 7)
+    assert found.forces.shape == (1100, 1, 6)
+    one = robot.constrained_forward_dynamics(q[7], qd[7], tau[7], contacts)
+    assert_close(found.qdd[7], one.qdd, tolerance=1e-9)
+    columns = appell.compile(robot, layout="columns").constrained_forward_dynamics(q.T, qd.T, tau.T, contacts)
+    assert_close(columns.qdd.T, found.qdd, tolerance=1e-9)
+    assert_close(np.moveaxis(columns.forces, -1, 0), found.forces, tolerance=1e-9)
+    single = appell.compile(robot, dtype="float32").constrained_forward_dynamics(q[7], qd[7], tau[7], contacts)
+    assert_close(single.qdd, one.qdd.astype(np.float32), tolerance=1e-3)
+    runtime = appell.compile(robot, parameters="runtime")
+    heavier = runtime.constrained_forward_dynamics(q[7], qd[7], tau[7], contacts, parameters=2.0 * robot.parameters)
+    assert_close(heavier.qdd, robot.constrained_forward_dynamics(q[7], qd[7], tau[7] / 2, contacts).qdd, tolerance=1e-9)
+    wrench = {"link4": np.array([1.0, 2.0, 3.0, 0.1, 0.2, 0.3])}
+    options = {"gravity": (0.0, 0.0, 0.0), "external_forces": wrench}
+    loaded = robot.constrained_forward_dynamics(q[7], qd[7], tau[7], contacts, **options)
+    J, _ = point_terms(robot, q[7], qd[7], "link4", OFFSET)
+    left = robot.inverse_dynamics(q[7], qd[7], loaded.qdd, **options) - tau[7]
+    assert_close(left, J.T @ loaded.forces[0, :3], tolerance=1e-9, scale=float(np.abs(left).max() + 10.0))
+
+
+def test_errors() -> None:
+    robot, q = appell.load("planar2r"), [0.1, 0.2]
+    for contacts, text in (
+        (["link3"], "frame 'link3'"),
+        ([Point("link3")], "body of a point 'link3'"),
+        ("link2", r"as in \['foot'\]"),
+        ([], "expected names of frames and points"),
+        ([3], "expected the name of a frame or an appell.Point"),
+    ):
+        with pytest.raises(appell.ArgumentError, match=text):
+            robot.constrained_forward_dynamics(q, q, q, contacts)
+    with pytest.raises(appell.ArgumentError, match="configuration `reference`"):
+        robot.constrained_forward_dynamics(q, q, q, ["link2"], baumgarte=(1.0, 0.0))
+    with pytest.raises(appell.ArgumentError, match="is of trees, got a ClosedLoopRobot"):
+        built_in("four_bar").constrained_inverse_dynamics([0.0] * 3, [0.0], [0.0], ["rocker"])
+    with pytest.raises(appell.ArgumentError, match="of trees, got a SphericalRobot"):
+        appell.load("agile_wrist").constrained_forward_dynamics([0.1] * 3, [0.0] * 3, [0.0] * 3, ["platform"])
