@@ -140,6 +140,16 @@ class ClosedLoopRobot(AnyRobot):
             )
         return newton_closure(self, start, velocity_indices(self.spanning_tree, fixed_joints))
 
+    def configuration(self, q: ArrayLike | Mapping[str, ArrayLike]) -> np.ndarray:
+        """A closed configuration (nq,) with these coordinates of the named joints (`solve_loop_closure`).
+
+        Example:
+            >>> import appell
+            >>> appell.load("four_bar").configuration({"crank": 1.0})[0].item()
+            1.0
+        """
+        return self.solve_loop_closure(q).q if isinstance(q, Mapping) else super().configuration(q)
+
     def _with_joints(self, start: np.ndarray, given: Mapping[str, ArrayLike]) -> np.ndarray:
         for name, values in given.items():
             require_choice("joint", name, self.joint_names)

@@ -51,10 +51,11 @@ class Evaluator(dict[tuple, "Function"]):
     first used and then kept. Threads may share an evaluator: each kernel is built once.
 
     Attributes:
-        owner: the object whose methods call these functions; plain calls of them may bypass Python (`fast_path`).
+        owner: the object whose methods call these functions; plain calls of them may bypass Python (`fast_path`). Its
+            `vector` makes arrays of values by name.
     """
 
-    def __init__(self, provider: Provider, options: Options, owner: object = None) -> None:
+    def __init__(self, provider: Provider, options: Options, owner: Any = None) -> None:
         super().__init__()
         self.provider, self.options, self.owner = provider, options, owner
         module, _, name = TARGETS[options.target].partition(":")
@@ -131,6 +132,9 @@ class Function:
             optional = dict(zip(names, (*key[:2], key[2] or self.spec.parameter_input), strict=True))
             spec = self.variants[key] = replace(self.spec, **optional)
         values = list(inputs)
+        if any(isinstance(value, dict) for value in values):
+            names = evaluator.provider.signature(self.spec).inputs
+            values = [evaluator.owner.vector(name, value) for (name, _), value in zip(names, values, strict=False)]
         if gravity is not None:
             values.append(gravity)
         if external_forces:
@@ -146,6 +150,6 @@ class Function:
         return result
 
 
-def evaluator_of(system: System, options: Options | None = None, owner: object = None) -> Evaluator:
+def evaluator_of(system: System, options: Options | None = None, owner: Any = None) -> Evaluator:
     """The functions of a system; by default compiled where that pays."""
     return Evaluator(TracedProvider(system), options or Options(eager=False), owner)

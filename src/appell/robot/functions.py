@@ -43,7 +43,8 @@ class Dynamics(ConstrainedDynamics):
     q is the configuration (..., nq), qd the generalized velocity and qdd its rate (..., nv). For closed loops q holds all
     joints and must close the loops, and qd are the independent velocities (`qd_names`); for spherical robots q are the
     platform's Euler angles (and free joints of the legs). Leading dimensions are a batch and are broadcast; results have the
-    same leading dimensions. Common options:
+    same leading dimensions. One state may be given by name instead, `{"elbow": 0.5}`: other joints are as in
+    `neutral_configuration`, other velocities and forces are zero. Common options:
 
     - `gravity`: another gravity vector [m/s²] for this call, (..., 3).
     - `external_forces`: `{frame: wrench}` with wrenches (..., 6) acting on the robot, force then moment, at the origin

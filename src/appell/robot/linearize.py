@@ -46,6 +46,7 @@ def linearize(
         )
     columns = robot.functions.options.layout == "columns"
     sizes = [(name, system.sizes[name]) for name in ("q", "qd", "tau")]
+    state = tuple(robot.vector(name, value) for (name, _), value in zip(sizes, state, strict=True))
     arrays, lead = as_batch(sizes, state, check=check, columns=columns)
     q, qd, tau = (np.ascontiguousarray(array) for array in arrays)
     free = () if system.kind else system.free  # independent velocities of loops are taken as rates of coordinates

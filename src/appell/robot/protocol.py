@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.algorithms.system import System
+from appell.checks import require_vector
 from appell.compiler.evaluate import Evaluator, evaluator_of
+from appell.names import as_vector
 from appell.robot.functions import Dynamics
 
 if TYPE_CHECKING:
@@ -90,6 +93,45 @@ class AnyRobot(Dynamics, ABC):
     @abstractmethod
     def neutral_configuration(self) -> np.ndarray:
         """A configuration (nq,) to start from: zeros and unit quaternions for trees, the reference configuration of loops."""
+
+    def configuration(self, q: ArrayLike | Mapping[str, ArrayLike]) -> np.ndarray:
+        """A configuration (nq,) from values by name; joints that are not named are as in `neutral_configuration`.
+
+        Functions of one state take such a dictionary themselves. For closed loops the named joints are moved and the others
+        follow, as in `solve_loop_closure`.
+
+        Args:
+            q: a number per entry of `q_names`, or all entries of a joint by its name; an array (nq,) is returned as it is.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.configuration({"joint3": 0.5}).tolist()
+            [0.0, 0.0, 0.5, 0.0, 0.0, 0.0]
+            >>> bool((robot.gravity({"joint3": 0.5}) == robot.gravity([0.0, 0.0, 0.5, 0.0, 0.0, 0.0])).all())
+            True
+        """
+        return require_vector("q", as_vector("q", q, self.q_names, self.neutral_configuration()), self.nq)
+
+    def state(
+        self, q: ArrayLike | Mapping[str, ArrayLike], qd: ArrayLike | Mapping[str, ArrayLike] = MappingProxyType({})
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A configuration (nq,) and velocities (nv,) from values by name; velocities that are not named are zero.
+
+        Example:
+            >>> import appell
+            >>> q, qd = appell.load("planar2r").state({"joint2": 0.5}, {"joint1": 1.0})
+            >>> q.tolist(), qd.tolist()
+            ([0.0, 0.5], [1.0, 0.0])
+        """
+        return self.configuration(q), require_vector("qd", self.vector("qd", qd), self.nv)
+
+    def vector(self, name: str, given: Any) -> Any:
+        """The argument `name` of a function (q, qd, qdd or tau) from values by name; anything but a mapping as it is."""
+        if name in ("q", "q0", "q1") and isinstance(given, Mapping):
+            return self.configuration(given)
+        names = self.actuator_names if name == "tau" else self.qd_names
+        return as_vector(name, given, names, np.zeros(len(names)))
 
     @abstractmethod
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:

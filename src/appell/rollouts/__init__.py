@@ -41,7 +41,8 @@ def rollout(
 
     Args:
         dyn: a compiled robot.
-        q0, qd0: initial states (..., nq) and (..., nv); batch dimensions broadcast with those of the controls.
+        q0, qd0: initial states (..., nq) and (..., nv), or one state by name: `{"elbow": 0.5}`; batch dimensions broadcast
+            with those of the controls.
         controls: torques [N m, N] for the law `"torque"` (zero by default), or a mapping from signal to array: `q` for
             `"point_to_point"`, also `qd` for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"` and
             `"integral_tracking"`; signals that are not given are zero.
@@ -67,6 +68,8 @@ def rollout(
         raise ArgumentError(f"rollout takes a compiled robot that is a tree, got {type(dyn).__name__}. {remedy}")
     options = RolloutOptions() if options is None else options
     schedule = RolloutSteps(steps, dt, control_every, save_every)
+    if isinstance(q0, dict) or isinstance(qd0, dict):
+        q0, qd0 = dyn.vector("q0", q0), dyn.vector("qd0", qd0)
     plan = make_plan(dyn, (q0, qd0), controls, law, gains, schedule, parameters, options)
     runner = RUNNERS[dyn.options.target] if plan.nq else _without_joints
     q, qd = runner(dyn, plan, options.check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,8 +65,8 @@ def simulate(
 
     Args:
         robot: a `Robot`, also a compiled one, or any object with `simulation_model()` (`appell.robot.simulation_model`).
-        q0, qd0: configuration (nq,) and generalized velocities (nv,) at t = 0. Impacts and contacts of points that touch a
-            surface already are resolved first; a point behind a surface is an error.
+        q0, qd0: configuration (nq,) and generalized velocities (nv,) at t = 0, also by name: `{"elbow": 0.5}`. Impacts and
+            contacts of points that touch a surface already are resolved first; a point behind a surface is an error.
         duration: [s]
         tau: forces of the actuators (nu,), for a tree one per generalized velocity: constant, or a function of (t, q, qd);
             zero by default. Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb
@@ -103,6 +103,8 @@ def simulate(
         [(0.385192, ('O1', 'O5')), (0.569731, ('O2', 'O4'))]
     """
     model = simulation_model_of(robot)
+    if any(isinstance(given, Mapping) for given in (q0, qd0, tau)):
+        q0, qd0, tau = (robot.vector(*given) for given in (("q0", q0), ("qd0", qd0), ("tau", tau)))
     q, qd = _initial_state(model, q0, qd0)
     end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
     integration = method if isinstance(method, Integration) else Integration(method)

@@ -79,8 +79,8 @@ def inverse_kinematics(
         pose: of the frame in the world, (..., 4, 4); or its position (..., 3), with free orientation. A rotation matrix
             (3, 3) on its own raises, since it is not three positions. [m]
         frame: name of a body; by default the tip, if the robot has only one.
-        q0: configuration (..., nq) near which a solution is wanted, and of the joints that do not move the frame; the
-            neutral configuration by default.
+        q0: configuration (..., nq) near which a solution is wanted, and of the joints that do not move the frame, also by
+            name; the neutral configuration by default.
         branch: for arms with a closed form, one of `appell.ik.BRANCHES` such as `"right/above/no_flip"`, or `"all"` for all
             eight (adds a leading dimension of 8). By default the branch within the joint limits that is nearest to q0, or
             the first one without q0.
@@ -175,7 +175,7 @@ def require_proper_pose(pose: np.ndarray) -> None:
 
 
 def _starts(robot: Robot, q0: ArrayLike | None, batch_shape: tuple[int, ...]) -> np.ndarray:
-    q = robot.neutral_configuration() if q0 is None else np.asarray(q0, dtype=float)
+    q = robot.neutral_configuration() if q0 is None else np.asarray(robot.vector("q0", q0), dtype=float)
     if q.shape[-1:] != (robot.nq,):
         raise ArgumentError(f"q0 has shape {q.shape}, expected (..., {robot.nq}).")
     require_finite("q0", q)
