@@ -5,6 +5,7 @@ import sys
 from setuptools import Extension, setup
 
 COMPILE = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O2", "-pthread"]
+SOURCES, HEADERS = ["boundary", "contact", "contact_call", "pool"], ["contact", "contact_call", "pool"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 
@@ -16,8 +17,8 @@ def extensions() -> list[Extension]:
     return [
         Extension(
             "appell._native.boundary",
-            sources=["src/appell/_native/boundary.c", "src/appell/_native/pool.c"],
-            depends=["src/appell/_native/pool.h"],
+            sources=[f"src/appell/_native/{name}.c" for name in SOURCES],
+            depends=[f"src/appell/_native/{name}.h" for name in HEADERS],
             include_dirs=[numpy.get_include()],
             extra_compile_args=COMPILE,
             extra_link_args=LINK,

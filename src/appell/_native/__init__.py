@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 try:
-    from appell._native.boundary import Function, Kernel, bind
+    from appell._native.boundary import Function, Kernel, bind, solve_contacts
 except ImportError:
-    Kernel = Function = bind = None
+    Kernel = Function = bind = solve_contacts = None
 
-__all__ = ["Function", "Kernel", "bind"]
+__all__ = ["Function", "Kernel", "bind", "solve_contacts"]

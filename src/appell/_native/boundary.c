@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "contact_call.h"
 #include "pool.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
@@ -518,6 +519,9 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, 
         "bind(function, kernel, parameters, rows, quaternions=()): let plain calls go to a kernel from now on."},
+    {"solve_contacts", appell_solve_contacts, METH_VARARGS,
+        "solve_contacts(G, c, blocks, limits, p, w, tolerance, most) -> (residual, iterations, Newton steps): solve w = G p + c "
+        "from p; blocks are rows (first, size, box) of int32, p and w are written."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -30,3 +30,14 @@ def bind(
     quaternions: tuple[int, ...] = ...,
     /,
 ) -> None: ...
+def solve_contacts(
+    G: np.ndarray,
+    c: np.ndarray,
+    blocks: np.ndarray,
+    limits: np.ndarray,
+    p: np.ndarray,
+    w: np.ndarray,
+    tolerance: float,
+    most: int,
+    /,
+) -> tuple[float, int, int]: ...

@@ -1,0 +1,575 @@
+/* Impulses of contacts with Coulomb friction, joint limits, joint friction and bilateral constraints, in one solve.
+
+   w = G p + c, with the Delassus matrix G = J M^-1 J^T, symmetric and positive semidefinite. Per block of rows:
+
+   cone   tangential rows (0, 1 or 2), then the normal one: p_n >= 0, w_n >= 0, p_n w_n = 0, |p_t| <= mu p_n, and
+          w_t = -s p_t with s >= 0 where |p_t| = mu p_n; w_t = 0 inside of the cone.
+   box    one row: |p| <= b; w = 0 inside, w <= 0 at p = b, w >= 0 at p = -b. b = inf is a bilateral constraint.
+
+   1. A few sweeps of projected Gauss-Seidel find which contacts are open, stick or slip.
+   2. Newton's method solves the equations of these states and updates them (after Alart and Curnier 1991), in 3 unknowns for a
+      sticking contact, 2 (p_n and the direction of p_t) for a slipping one, none for an open one. Redundant contacts share their
+      load: iterated Tikhonov regularization converges to the solution of least norm.
+   3. Where that fails, Newton steps towards the nearest solution, cut where the first contact leaves its cone; its state
+      changes then (an active-set method). This ends where equations of sticking contacts contradict each other.
+   4. Where that fails, iterations of ADMM, with Newton steps every now and then.
+   docs/theory/contact.md has the equations, docs/decisions/0021-contact.md the measurements. */
+#include "contact.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#pragma GCC optimize("O3")
+#define FOR_CPUS __attribute__((target_clones("default", "arch=haswell")))
+#else
+#define FOR_CPUS
+#endif
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define PART static __attribute__((noinline)) FOR_CPUS
+#else
+#define INLINE static inline
+#define PART static
+#endif
+
+enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
+enum { ENTRY, NORMAL, DIRECTION };        /* unknowns: an entry of p; p_n and the turn of p_t of a slipping contact */
+enum { SWEEPS = 4, NEWTON_STEPS = 6, CLIPPED_STEPS = 12, ADMM_STEPS = 30, REFINEMENTS = 20 };
+#define ROUNDING 1e-16 /* of p, part of the residual: impulses that hide the velocities are no solution */
+#define REGULARIZATION 1e-9 /* part of the diagonal */
+
+typedef struct {
+    int n, blocks;
+    const double *G, *c;
+    const contact_block *block;
+    double *p, *w, scale, tolerance, least; /* least: residual of `best` */
+    double *best, *A, *x, *line, *weight, *origin, *former, *y, *z, *F, rho; /* work arrays */
+    double (*d)[2]; /* directions of slip, per block */
+    int *state, *forced, *order, *kind, *owner, *admm_order, clipped; /* clipped: the last step was to the nearest solution */
+} Problem;
+
+enum { VECTORS = 10, INT_VECTORS = 6, MATRICES = 2 };
+
+size_t contact_work(int n)
+{
+    const size_t m = (size_t)n;
+    return (MATRICES * m * m + VECTORS * m) * sizeof(double) + INT_VECTORS * m * sizeof(int);
+}
+
+INLINE void add_row(double *restrict y, const double *restrict row, double factor, int n)
+{
+    for (int k = 0; k < n; k++) y[k] += factor * row[k];
+}
+
+INLINE const double *row_of(const Problem *s, int k)
+{
+    return s->G + (size_t)k * s->n;
+}
+
+/* The diagonal entry, for scaling: not zero. */
+INLINE double diagonal(const Problem *s, int k)
+{
+    const double entry = s->G[(size_t)k * s->n + k];
+    return entry > 0.0 ? entry : s->scale;
+}
+
+/* The nearest impulse of a block, in place. */
+INLINE void project(const contact_block *block, double *p)
+{
+    const double limit = block->limit;
+    if (block->box) {
+        *p = *p > limit ? limit : *p < -limit ? -limit : *p;
+        return;
+    }
+    double *normal = p + block->size - 1, square = 0.0;
+    for (double *t = p; t < normal; t++) square += *t * *t;
+    const double length = sqrt(square);
+    if (length <= limit * *normal && *normal >= 0.0) return;
+    const double along = (limit * length + *normal) / (1.0 + limit * limit);
+    const double size = along > 0.0 ? along : 0.0, factor = length > 0.0 ? limit * size / length : 0.0;
+    for (double *t = p; t < normal; t++) *t *= factor;
+    *normal = size;
+}
+
+/* w = G p + c. */
+PART void find_velocities(const Problem *s)
+{
+    memcpy(s->w, s->c, (size_t)s->n * sizeof *s->w);
+    for (int k = 0; k < s->n; k++)
+        if (s->p[k] != 0.0) add_row(s->w, row_of(s, k), s->p[k], s->n);
+}
+
+INLINE void start_from(const Problem *s, const double *p)
+{
+    if (p != s->p) memcpy(s->p, p, (size_t)s->n * sizeof *p);
+    for (int b = 0; b < s->blocks; b++) project(s->block + b, s->p + s->block[b].first);
+    find_velocities(s);
+}
+
+/* Largest entry of p - P(p - (w + s)/g), times g; s adds mu |w_t| to the normal velocity (De Saxce). [m/s] */
+INLINE double residual_of(const Problem *s)
+{
+    double most = 0.0;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const double *p = s->p + block->first, *w = s->w + block->first;
+        const int last = block->size - 1;
+        double z[3], square = 0.0;
+        for (int k = 0; k <= last; k++) z[k] = p[k] - w[k] / s->scale;
+        for (int k = 0; k < last; k++) square += w[k] * w[k];
+        if (last) z[last] -= block->limit * sqrt(square) / s->scale;
+        project(block, z);
+        for (int k = 0; k <= last; k++) {
+            const double entry = (fabs(p[k] - z[k]) + ROUNDING * fabs(p[k])) * s->scale;
+            if (!(entry <= most)) most = entry; /* also NaN */
+        }
+    }
+    return most;
+}
+
+/* Remember p if its residual is the least so far; whether it is well within the tolerance. */
+INLINE int keep_best(Problem *s)
+{
+    const double now = residual_of(s);
+    if (now < s->least) {
+        s->least = now;
+        memcpy(s->best, s->p, (size_t)s->n * sizeof *s->p);
+    }
+    return s->least <= 0.5 * s->tolerance; /* p is projected at the end */
+}
+
+/* One sweep of projected Gauss-Seidel; w = G p + c is kept. */
+PART void sweep(const Problem *s)
+{
+    const int n = s->n;
+    double *p = s->p, *w = s->w;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int first = block->first, last = first + block->size - 1;
+        const double low = block->box ? -block->limit : 0.0, high = block->box ? block->limit : INFINITY;
+        double normal = p[last] - w[last] / diagonal(s, last);
+        normal = normal < low ? low : normal > high ? high : normal;
+        if (normal != p[last]) {
+            add_row(w, row_of(s, last), normal - p[last], n);
+            p[last] = normal;
+        }
+        if (first == last) continue;
+        double most = diagonal(s, first), t[2], square = 0.0;
+        if (last - first == 2) { /* the largest eigenvalue of the tangential part */
+            const double e = diagonal(s, first + 1), o = row_of(s, first)[first + 1], h = 0.5 * (most - e);
+            most = 0.5 * (most + e) + sqrt(h * h + o * o);
+        }
+        for (int k = first; k < last; k++) {
+            t[k - first] = p[k] - w[k] / most;
+            square += t[k - first] * t[k - first];
+        }
+        const double bound = block->limit * p[last], factor = square > bound * bound ? bound / sqrt(square) : 1.0;
+        for (int k = first; k < last; k++) {
+            const double change = factor * t[k - first] - p[k];
+            if (change != 0.0) add_row(w, row_of(s, k), change, n);
+            p[k] += change;
+        }
+    }
+}
+
+/* States and directions of slip at p and w. */
+INLINE void find_states(const Problem *s)
+{
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int first = block->first, last = first + block->size - 1;
+        const double z = s->p[last] - s->w[last] / diagonal(s, last);
+        int state = STICK;
+        if (block->box) state = z >= block->limit ? SLIP : z <= -block->limit ? OPEN : STICK;
+        else if (z <= 0.0) state = OPEN;
+        if (s->forced[b] != UNKNOWN) state = s->forced[b];
+        if (!block->box && state != OPEN && last > first) {
+            double size = 0.0, square = 0.0, *d = s->d[b];
+            for (int k = first; k < last; k++) size += diagonal(s, k) / (last - first);
+            for (int k = first; k < last; k++) {
+                d[k - first] = s->p[k] - s->w[k] / size;
+                square += d[k - first] * d[k - first];
+            }
+            const double length = sqrt(square);
+            if (length > block->limit * z) state = SLIP;
+            for (int k = 0; k < last - first; k++) d[k] = length > 0.0 ? d[k] / length : k == 0;
+        }
+        s->state[b] = state, s->forced[b] = UNKNOWN;
+    }
+}
+
+/* LU factors of A (m, m), column by column, with pivots, in place; 0 where it is singular. */
+INLINE int factor(double *A, int *order, int m)
+{
+    for (int k = 0; k < m; k++) {
+        double *restrict left = A + (size_t)k * m;
+        int pivot = k;
+        for (int i = k + 1; i < m; i++)
+            if (fabs(left[i]) > fabs(left[pivot])) pivot = i;
+        order[k] = pivot;
+        if (!(fabs(left[pivot]) > 0.0)) return 0;
+        if (pivot != k)
+            for (int j = 0; j < m; j++) {
+                double *column = A + (size_t)j * m;
+                const double held = column[k];
+                column[k] = column[pivot], column[pivot] = held;
+            }
+        const double inverse = 1.0 / left[k];
+        for (int i = k + 1; i < m; i++) left[i] *= inverse;
+        for (int j = k + 1; j < m; j++) {
+            double *restrict column = A + (size_t)j * m;
+            const double f = column[k];
+            if (f != 0.0)
+                for (int i = k + 1; i < m; i++) column[i] -= f * left[i];
+        }
+    }
+    return 1;
+}
+
+INLINE void substitute(const double *A, const int *order, int m, double *restrict x)
+{
+    for (int k = 0; k < m; k++) {
+        const double held = x[order[k]];
+        x[order[k]] = x[k], x[k] = held;
+    }
+    for (int k = 0; k < m; k++) {
+        const double *restrict column = A + (size_t)k * m, f = x[k];
+        for (int i = k + 1; i < m; i++) x[i] -= f * column[i];
+    }
+    for (int k = m - 1; k >= 0; k--) {
+        const double *restrict column = A + (size_t)k * m, f = x[k] / column[k];
+        x[k] = f;
+        for (int i = 0; i < k; i++) x[i] -= f * column[i];
+    }
+}
+
+/* The unknowns of the states; returns how many. */
+INLINE int list_unknowns(const Problem *s)
+{
+    int m = 0;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        if (s->state[b] == STICK)
+            for (int k = 0; k < block->size; k++) s->kind[m] = ENTRY, s->owner[m++] = block->first + k;
+        else if (s->state[b] == SLIP && !block->box) {
+            s->kind[m] = NORMAL, s->owner[m++] = b;
+            if (block->size == 3) s->kind[m] = DIRECTION, s->owner[m++] = b;
+        }
+    }
+    return m;
+}
+
+/* The entry of E^T v that belongs to unknown i. */
+INLINE double equation(const Problem *s, int i, const double *v)
+{
+    if (s->kind[i] == ENTRY) return v[s->owner[i]];
+    const contact_block *block = s->block + s->owner[i];
+    const double *d = s->d[s->owner[i]];
+    return s->kind[i] == NORMAL ? v[block->first + block->size - 1] : d[0] * v[block->first + 1] - d[1] * v[block->first];
+}
+
+/* G times the impulse of unknown i: one row of G, or a combination in `line`. */
+INLINE const double *response(const Problem *s, int i)
+{
+    if (s->kind[i] == ENTRY) return row_of(s, s->owner[i]);
+    const contact_block *block = s->block + s->owner[i];
+    const double *d = s->d[s->owner[i]];
+    const int n = s->n, last = block->first + block->size - 1;
+    if (s->kind[i] == NORMAL) {
+        if (block->limit == 0.0) return row_of(s, last);
+        memcpy(s->line, row_of(s, last), (size_t)n * sizeof *s->line);
+        for (int k = block->first; k < last; k++) add_row(s->line, row_of(s, k), block->limit * d[k - block->first], n);
+    } else {
+        memset(s->line, 0, (size_t)n * sizeof *s->line);
+        add_row(s->line, row_of(s, block->first), -d[1], n);
+        add_row(s->line, row_of(s, block->first + 1), d[0], n);
+    }
+    return s->line;
+}
+
+/* The part of the step from `former` to p on which sticking contacts stay in their cones, boxes in their bounds, and no
+   contact pulls. The one that ends it changes its state in the next step. */
+INLINE void clip(const Problem *s)
+{
+    double part = 1.0;
+    int blocking = -1, next = UNKNOWN;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int first = block->first, last = first + block->size - 1;
+        const double p = s->former[last], v = s->p[last] - p;
+        double end = 1.0;
+        if (block->box) {
+            if (fabs(p + v) <= block->limit || v == 0.0) continue;
+            end = (copysign(block->limit, v) - p) / v;
+            if (end < part) part = end, blocking = b, next = v > 0.0 ? SLIP : OPEN;
+            continue;
+        }
+        if (s->state[b] == OPEN) continue;
+        if (p + v < 0.0 && p > 0.0 && -p / v < part) part = -p / v, blocking = b, next = OPEN;
+        if (s->state[b] != STICK || first == last) continue;
+        const double square = block->limit * block->limit;
+        double a = -square * v * v, h = -square * p * v, e = -square * p * p; /* a f^2 + 2 h f + e = 0 on the cone */
+        for (int k = first; k < last; k++) {
+            const double q = s->former[k], u = s->p[k] - q;
+            a += u * u, h += q * u, e += q * q;
+        }
+        const double root = h * h - a * e;
+        if (a + 2.0 * h + e <= 0.0 || root < 0.0) continue;
+        end = h > 0.0 ? -e / (h + sqrt(root)) : (sqrt(root) - h) / a;
+        if (end >= 0.0 && end < part) part = end, blocking = b, next = SLIP;
+    }
+    if (blocking < 0) return;
+    s->forced[blocking] = next;
+    if (part < 0.0) part = 0.0;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int first = block->first, last = first + block->size - 1, slips = !block->box && s->state[b] == SLIP;
+        s->p[last] = s->former[last] + part * (s->p[last] - s->former[last]);
+        for (int k = first; k < last; k++)
+            s->p[k] = slips ? block->limit * s->p[last] * s->d[b][k - first] : s->former[k] + part * (s->p[k] - s->former[k]);
+    }
+}
+
+/* p of the unknowns x. */
+INLINE void set_impulses(const Problem *s)
+{
+    const double *x = s->x;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int last = block->size - 1;
+        double *p = s->p + block->first, *d = s->d[b];
+        if (s->state[b] == STICK)
+            for (int k = 0; k <= last; k++) p[k] = *x++;
+        else if (block->box) p[0] = s->state[b] == SLIP ? block->limit : -block->limit;
+        else if (s->state[b] == OPEN) memset(p, 0, (size_t)block->size * sizeof *p);
+        else {
+            const double before = block->limit * p[last];
+            p[last] = *x++;
+            if (last == 2) {
+                const double turn = before > 0.0 ? *x / before : 0.0, length = sqrt(1.0 + turn * turn);
+                const double a = (d[0] - turn * d[1]) / length, e = (d[1] + turn * d[0]) / length;
+                d[0] = a, d[1] = e, x++;
+            }
+            for (int k = 0; k < last; k++) p[k] = p[last] > 0.0 ? block->limit * p[last] * d[k] : 0.0;
+        }
+    }
+}
+
+/* One Newton step from p and w, whose states are known: towards the solution of least norm, or the one nearest to p with the
+   step cut at the cones; 0 where the equations are singular. */
+PART int newton(Problem *s, int nearest)
+{
+    const int n = s->n, m = list_unknowns(s);
+    double *x = s->x, *fixed = s->former, *correction = s->line;
+    memcpy(fixed, s->c, (size_t)n * sizeof *fixed);
+    for (int b = 0; b < s->blocks; b++)
+        if (s->block[b].box && s->state[b] != STICK)
+            add_row(fixed, row_of(s, s->block[b].first), s->state[b] == SLIP ? s->block[b].limit : -s->block[b].limit, n);
+    for (int j = 0; j < m; j++) {
+        const double *v = response(s, j);
+        double *restrict column = s->A + (size_t)j * m;
+        for (int i = 0; i < m; i++) column[i] = equation(s, i, v);
+        x[j] = -equation(s, j, fixed);
+        const contact_block *block = s->block + (s->kind[j] == ENTRY ? 0 : s->owner[j]);
+        const int last = s->kind[j] == ENTRY ? s->owner[j] : block->first + block->size - 1;
+        const double size = s->kind[j] == NORMAL ? diagonal(s, last) : column[j] > 0.0 ? column[j] : s->scale;
+        s->origin[j] = nearest && s->kind[j] != DIRECTION ? s->p[last] : 0.0;
+        s->weight[j] = REGULARIZATION * size;
+        x[j] += s->weight[j] * s->origin[j];
+        column[j] += s->weight[j];
+        if (s->kind[j] == DIRECTION) { /* of a turn of p_t, which turns the equation as well */
+            const double speed = -(s->d[s->owner[j]][0] * s->w[last - 2] + s->d[s->owner[j]][1] * s->w[last - 1]);
+            const double force = block->limit * s->p[last], most = 1e12 * size;
+            if (speed > 0.0) column[j] += speed < most * force ? speed / force : most;
+        }
+    }
+    if (!factor(s->A, s->order, m)) return 0;
+    substitute(s->A, s->order, m, x);
+    for (int i = 0; i < m; i++) correction[i] = x[i] - s->origin[i];
+    double before = INFINITY;
+    for (int round = 0; round < REFINEMENTS; round++) {
+        double most = 0.0;
+        for (int i = 0; i < m; i++) {
+            correction[i] *= s->weight[i];
+            if (fabs(correction[i]) > most) most = fabs(correction[i]);
+        }
+        if (!(most > 1e-3 * s->tolerance)) break;
+        if (most > 0.5 * before && most > 0.1 * s->tolerance) { /* the equations contradict each other: the impulses grow without end */
+            nearest = 1;
+            break;
+        }
+        before = most;
+        substitute(s->A, s->order, m, correction);
+        for (int i = 0; i < m; i++) x[i] += correction[i];
+    }
+    memcpy(s->former, s->p, (size_t)n * sizeof *x);
+    set_impulses(s);
+    s->clipped = nearest;
+    if (nearest) clip(s);
+    find_velocities(s);
+    return 1;
+}
+
+/* Newton steps from p; whether they end within the tolerance. */
+INLINE int newton_steps(Problem *s, int steps, int nearest, contact_report *report, int most)
+{
+    for (int b = 0; b < s->blocks; b++) s->forced[b] = UNKNOWN;
+    for (int k = 0; k < steps && report->iterations < most; k++) {
+        find_states(s);
+        report->iterations++, report->newton++;
+        if (!newton(s, nearest)) return 0;
+        if (keep_best(s)) return 1;
+    }
+    return 0;
+}
+
+/* The states with most unknowns that the velocities allow: whatever does not move sticks. Whether any differs from before. */
+INLINE int widen_states(const Problem *s)
+{
+    int changed = 0;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const double *w = s->w + block->first, normal = w[block->size - 1];
+        double square = 0.0;
+        for (int k = 0; k + 1 < block->size; k++) square += w[k] * w[k];
+        int state = sqrt(square) <= s->tolerance ? STICK : SLIP;
+        if (block->box) state = fabs(normal) <= s->tolerance ? STICK : normal < 0.0 ? SLIP : OPEN;
+        else if (normal > s->tolerance) state = OPEN;
+        changed |= state != s->state[b];
+        s->state[b] = state;
+    }
+    return changed;
+}
+
+/* The solution of least norm among those of the same velocities, if it obeys the law. */
+INLINE void share_loads(Problem *s, contact_report *report)
+{
+    start_from(s, s->best);
+    if (!widen_states(s) && report->newton && !s->clipped) return;
+    find_states(s); /* for the directions of slip */
+    widen_states(s);
+    report->newton++, report->iterations++;
+    if (newton(s, 0)) {
+        start_from(s, s->p);
+        if (residual_of(s) <= s->tolerance) memcpy(s->best, s->p, (size_t)s->n * sizeof *s->p);
+    }
+}
+
+INLINE double block_weight(const Problem *s, const contact_block *block)
+{
+    double sum = 0.0;
+    for (int k = 0; k < block->size; k++) sum += diagonal(s, block->first + k);
+    return sum / block->size;
+}
+
+/* Factors of G + rho W. */
+INLINE int prepare_admm(Problem *s)
+{
+    memcpy(s->F, s->G, (size_t)s->n * s->n * sizeof *s->F);
+    for (int b = 0; b < s->blocks; b++)
+        for (int k = s->block[b].first; k < s->block[b].first + s->block[b].size; k++)
+            s->F[(size_t)k * s->n + k] += s->rho * block_weight(s, s->block + b);
+    return factor(s->F, s->admm_order, s->n);
+}
+
+/* Iterations of ADMM on z and y, with penalties rho W; p becomes z. */
+PART void admm(Problem *s, int steps)
+{
+    const int n = s->n;
+    double *x = s->x, *shift = s->line;
+    if (s->rho == 0.0) {
+        memcpy(s->z, s->best, (size_t)n * sizeof *x);
+        memset(s->y, 0, (size_t)n * sizeof *x);
+        s->rho = 1.0;
+        if (!prepare_admm(s)) return;
+    }
+    double primal = 0.0, dual = 0.0;
+    for (int step = 0; step < steps; step++) {
+        for (int b = 0; b < s->blocks; b++) { /* De Saxce's shift at the velocities of before */
+            const contact_block *block = s->block + b;
+            const double weight = s->rho * block_weight(s, block);
+            const int first = block->first, last = first + block->size - 1;
+            double square = 0.0;
+            for (int k = first; k <= last; k++) {
+                shift[k] = 0.0;
+                if (k < last) square += s->w[k] * s->w[k];
+            }
+            if (first < last) shift[last] = block->limit * sqrt(square);
+            for (int k = first; k <= last; k++) x[k] = weight * s->z[k] - s->y[k] - s->c[k] - shift[k];
+        }
+        substitute(s->F, s->admm_order, n, x);
+        primal = dual = 0.0;
+        for (int b = 0; b < s->blocks; b++) {
+            const contact_block *block = s->block + b;
+            const double weight = s->rho * block_weight(s, block);
+            const int first = block->first;
+            double z[3];
+            for (int k = 0; k < block->size; k++) {
+                const int i = first + k;
+                s->w[i] = weight * (s->z[i] - x[i]) - s->y[i] - shift[i];
+                z[k] = x[i] + s->y[i] / weight;
+            }
+            project(block, z);
+            for (int k = 0; k < block->size; k++) {
+                const int i = first + k;
+                s->y[i] += weight * (x[i] - z[k]);
+                primal = fmax(primal, fabs(x[i] - z[k]) * weight / s->rho);
+                dual = fmax(dual, fabs(z[k] - s->z[i]) * weight);
+                s->z[i] = z[k];
+            }
+        }
+        const double change = primal > 5.0 * dual ? 2.0 : dual > 5.0 * primal ? 0.5 : 1.0;
+        if (step % 10 == 9 && change != 1.0) {
+            s->rho *= change;
+            if (!prepare_admm(s)) break;
+        }
+    }
+    start_from(s, s->z);
+}
+
+static void lay_out(Problem *s, void *work)
+{
+    const size_t n = (size_t)s->n;
+    double *memory = work, **vectors[] = {&s->best, &s->x, &s->line, &s->weight, &s->origin, &s->former, &s->y, &s->z};
+    s->A = memory, s->F = s->A + n * n, memory = s->F + n * n;
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++, memory += n) *vectors[k] = memory;
+    s->d = (double(*)[2])memory, memory += 2 * n;
+    int *numbers = (int *)memory, **lists[] = {&s->state, &s->forced, &s->order, &s->kind, &s->owner, &s->admm_order};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++, numbers += n) *lists[k] = numbers;
+}
+
+contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
+    double tolerance, int most, void *work)
+{
+    Problem given = {.n = n, .blocks = blocks, .G = G, .c = c, .block = block, .p = p, .w = w, .tolerance = tolerance}, *s = &given;
+    contact_report report = {0};
+    double trace = 0.0;
+    lay_out(s, work);
+    for (int k = 0; k < n; k++) trace += G[(size_t)k * n + k];
+    s->scale = trace > 0.0 ? trace / n : 1.0;
+    start_from(s, p);
+    memcpy(s->best, p, (size_t)n * sizeof *p);
+    s->least = INFINITY;
+    int done = keep_best(s);
+    for (int round = 0; !done && report.iterations < most; round++) {
+        if (round < 2)
+            for (int k = 0; k < SWEEPS << round && report.iterations < most; k++, report.iterations++) sweep(s);
+        else {
+            admm(s, ADMM_STEPS);
+            report.iterations += ADMM_STEPS;
+        }
+        done = keep_best(s);
+        if (!done && round < 2) {
+            done = newton_steps(s, NEWTON_STEPS, 0, &report, most);
+            if (!done) start_from(s, s->best);
+        }
+        if (!done) done = newton_steps(s, CLIPPED_STEPS, 1, &report, most);
+        if (!done) start_from(s, round < 1 ? s->best : s->rho > 0.0 ? s->z : s->best);
+    }
+    if (done && report.iterations) share_loads(s, &report);
+    start_from(s, s->best);
+    report.residual = residual_of(s);
+    report.converged = report.residual <= tolerance;
+    return report;
+}
