@@ -11,7 +11,9 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
+from appell import Pose
 from appell.closed_loop.robot import ClosedLoopRobot
+from appell.model.body import Geometry
 from appell.model.joint import Limits, Mimic
 
 mujoco = pytest.importorskip("mujoco")
@@ -95,6 +97,18 @@ def test_what_is_read():
     assert (sphere.kind, sphere.size, sphere.rgba) == ("sphere", (0.1,), (1.0, 0.0, 0.0, 1.0))
     (capsule,) = robot.body("tool").visuals
     assert (capsule.kind, capsule.size) == ("capsule", (0.1, 0.8))
+
+
+def test_geoms_with_contact_are_collision_shapes(tmp_path):
+    drawn = "<geom size='.2' contype='0' conaffinity='0'/>"
+    touching = "<geom type='box' size='.1 .2 .3' pos='0 0 1'/><geom type='ellipsoid' size='.1 .1 .2'/>"
+    xml = f"<mujoco><worldbody><body name='leg'><joint/>{drawn}{touching}</body></worldbody></mujoco>"
+    path = tmp_path / "leg.xml"
+    path.write_text(xml)
+    robot = appell.load(path)
+    assert [visual.kind for visual in robot.body("leg").visuals] == ["sphere", "box"]
+    assert robot.body("leg").collisions == (Geometry("box", (0.2, 0.4, 0.6), Pose((0.0, 0.0, 1.0))),)
+    assert robot.folder == str(tmp_path)
 
 
 def test_a_file_with_an_include(tmp_path):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import appell
 from appell.loading.catalogue.random import ALL_KINDS
-from appell.model.body import Body, Visual
+from appell.model.body import Body, Geometry, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
 from appell.model.writers.urdf import TYPES
@@ -56,7 +56,10 @@ def robots(draw, kinds=ALL_KINDS) -> Robot:
         mass, com = draw(positive), draw(triples)
         inertia = draw(st.tuples(*[st.floats(1.0, 1.5)] * 3).map(lambda d: (d[0], 0.0, 0.0, d[1], 0.0, d[2])))
         shapes = tuple(draw(st.lists(visuals, max_size=2)))
-        bodies.append(Body(labels[i], mass, com, inertia, shapes))
+        touching = tuple(
+            Geometry(each.kind, each.size, each.pose, each.mesh) for each in draw(st.lists(visuals, max_size=2))
+        )
+        bodies.append(Body(labels[i], mass, com, inertia, shapes, touching))
         kind = draw(st.sampled_from(kinds))
         axis = (0.0, 0.0, 1.0) if kind == "fixed" else draw(st.sampled_from([(1.0, 0.0, 0.0), (0.0, -0.6, 0.8)]))
         leaders = [joint.name for joint in joints if joint.kind != "fixed"]

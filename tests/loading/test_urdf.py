@@ -10,6 +10,8 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
+from appell import Pose
+from appell.model.body import Geometry
 
 MASS = "<inertial><mass value='2'/><inertia ixx='0.1' ixy='0' ixz='0' iyy='0.2' iyz='0' izz='0.25'/></inertial>"
 
@@ -183,6 +185,30 @@ def test_meshes_stay_names_and_foreign_tags_are_ignored():
     assert mesh.pose.xyz == (1.0, 2.0, 3.0)
     assert mesh.rgba == (1.0, 0.0, 0.0, 1.0)
     assert (box.kind, box.size, box.rgba) == ("box", (1.0, 2.0, 3.0), None)
+
+
+def test_collision_shapes():
+    shapes = (
+        "<collision><origin xyz='1 2 3' rpy='0 0 1'/><geometry><mesh filename='b.dae'/></geometry></collision>"
+        "<collision><geometry><cylinder radius='0.1' length='0.4'/></geometry></collision>"
+    )
+    mesh, cylinder = appell.load(arm(link=MASS + shapes)).body("tip").collisions
+    assert mesh == Geometry("mesh", (1.0, 1.0, 1.0), Pose((1.0, 2.0, 3.0), (0.0, 0.0, 1.0)), "b.dae")
+    assert cylinder == Geometry("cylinder", (0.1, 0.4))
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ("<sphere radius='-1'/>", r"a sphere with size \(-1.0,\), expected numbers >= 0"),
+        ("<sphere radius='x'/>", "radius='x' of <sphere>, expected a decimal number"),
+        ("<cone radius='1'/>", "<collision> has no known shape"),
+    ],
+)
+def test_invalid_collision_shapes_are_left_out(shape, text):
+    with pytest.warns(appell.ModelWarning, match=text + ". Shapes are box.*not used for contact"):
+        robot = appell.load(arm(link=f"{MASS}<collision><geometry>{shape}</geometry></collision>"))
+    assert robot.body("tip").collisions == ()
 
 
 def test_a_shape_that_cannot_be_read_is_left_out_with_a_warning():

@@ -127,7 +127,9 @@ def read(given: Any) -> ParsedRobot:
         return ParsedRobot(catalogue.build(given), virtual=catalogue.virtual_bodies(given))
     source = open_source(given)
     if source.kind in READERS:
-        return replace(import_module(f"appell.loading.{READERS[source.kind]}").read(source), path=source.path)
+        parsed = import_module(f"appell.loading.{READERS[source.kind]}").read(source)
+        folder = "" if source.path is None else str(source.path.resolve().parent)
+        return replace(parsed, robot=replace(parsed.robot, folder=folder), path=source.path)
     if source.data:
         place = f"{source.label}: " if source.label else ""
         raise ModelError(f"{place}the root element is <{source.kind}>, expected <robot> (URDF) or <mujoco> (MJCF).")

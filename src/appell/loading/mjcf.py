@@ -24,7 +24,7 @@ from appell.errors import ModelError
 from appell.loading.loops import Loops
 from appell.loading.source import ParsedRobot, Source, unused_name
 from appell.loading.xml import ProblemLog, local_name, parse, xml_error
-from appell.model.body import Body, Visual, rotated_inertia
+from appell.model.body import Body, Geometry, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple, triple
 from appell.robot.robot import Robot
@@ -141,9 +141,10 @@ def _lines(source: Source) -> dict[tuple[str, str], int]:
 def _chain(names: _Names, i: int) -> tuple[list[Joint], Body]:
     """Body i and the joints from its parent to it."""
     model, name = names.model, names.bodies[i]
+    visuals, collisions = _shapes(model, i)
     body = Body(
         name, float(model.body_mass[i]), triple(model.body_ipos[i]),
-        rotated_inertia(_rotation(model.body_iquat[i]), np.diag(model.body_inertia[i])), _visuals(model, i),
+        rotated_inertia(_rotation(model.body_iquat[i]), np.diag(model.body_inertia[i])), visuals, collisions,
         line=names.lines.get(("body", name), 0),
     )  # fmt: skip
     if i == 0:
@@ -200,7 +201,7 @@ def _gravity(names: _Names) -> Triple:
     return (0.0, 0.0, 0.0) if off else triple(names.model.opt.gravity)
 
 
-# --- visual shapes ------------------------------------------------------------------------------------------------------
+# --- shapes -------------------------------------------------------------------------------------------------------------
 
 
 _SIZES = {
@@ -212,10 +213,13 @@ _SIZES = {
 _MESH = 7
 
 
-def _visuals(model: Any, body: int) -> tuple[Visual, ...]:
-    """The geoms of a body, without planes, height fields and ellipsoids."""
+def _shapes(model: Any, body: int) -> tuple[tuple[Visual, ...], tuple[Geometry, ...]]:
+    """The geoms of a body, without planes, height fields and ellipsoids; all are drawn, those with contact touch surfaces."""
     geoms = range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
-    return tuple(visual for g in geoms if (visual := _visual(model, g)) is not None)
+    found = [(g, visual) for g in geoms if (visual := _visual(model, g)) is not None]
+    touching = (visual for g, visual in found if model.geom_contype[g] or model.geom_conaffinity[g])
+    collisions = tuple(Geometry(visual.kind, visual.size, visual.pose, visual.mesh) for visual in touching)
+    return tuple(visual for _, visual in found), collisions
 
 
 def _visual(model: Any, g: int) -> Visual | None:

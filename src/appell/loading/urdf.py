@@ -1,9 +1,9 @@
 """URDF: the unified robot description format.
 
-Read are links (mass properties, visual shapes), joints and, of transmissions, only the motor's inertia
+Read are links (mass properties, shapes for drawing and for contact), joints and, of transmissions, only the motor's inertia
 (`drake:rotor_inertia`, `drake:gear_ratio`). A gear ratio alone, such as `mechanicalReduction`, has no effect: it acts
-on the dynamics only together with a rotor. Meshes are file names, not opened. Everything else (collision, gazebo,
-sensors, safety controllers) is not part of the model.
+on the dynamics only together with a rotor. Meshes are file names, not opened. Everything else (gazebo, sensors,
+safety controllers) is not part of the model.
 
 Defaults: no `inertial` means no mass, no `axis` means x, no `limit` (or no `lower`, `upper` in it) means unlimited. A
 `mimic` of a fixed joint is ignored. The order of links and joints is kept.
@@ -20,7 +20,7 @@ import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
 from appell.loading.xml import ProblemLog, XmlNode, parse
-from appell.model.body import Body, Six, Visual, rotated_inertia
+from appell.model.body import Body, Geometry, Six, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, triple
@@ -66,9 +66,11 @@ def _body(link: XmlNode, colours: Mapping[str, Rgba]) -> Body:
     if inertial and not mass:
         inertial.note("missing", "<inertial> has no <mass>", 'Add <mass value="..."/>.')
     visuals = (_visual(visual, colours) for visual in link.children("visual"))
+    collisions = (_collision(collision) for collision in link.children("collision"))
     return Body(
         name, mass.number("value", required=True), pose.xyz, _inertia(inertial, pose),
-        tuple(visual for visual in visuals if visual is not None), line=link.line,
+        tuple(visual for visual in visuals if visual is not None),
+        tuple(collision for collision in collisions if collision is not None), line=link.line,
     )  # fmt: skip
 
 
@@ -96,16 +98,37 @@ _SIZES = {
 def _visual(node: XmlNode, colours: Mapping[str, Rgba]) -> Visual | None:
     """A visual shape. Invalid ones are left out with a warning: they do not affect the dynamics."""
     quiet = replace(node, notes=ProblemLog(node.notes.file))
-    shape = next((shape for shape in quiet.child("geometry").children() if shape.tag in _SIZES), None)
-    if shape is not None:
-        material = quiet.child("material")
-        colour = _colour(material) or colours.get(material.text("name"))
-        visual = Visual(shape.tag, _SIZES[shape.tag](shape), _pose(quiet), shape.text("filename"), colour)
-        if not quiet.notes.problems:
-            return visual
-    what = quiet.notes.problems[0].what if quiet.notes.problems else "<visual> has no known shape"
-    node.note("drawing", what, f"Shapes are {', '.join(_SIZES)}; the shape is not drawn.")
+    material = quiet.child("material")
+    colour = _colour(material) or colours.get(material.text("name"))
+    found = _geometry(quiet)
+    if found is not None and not quiet.notes.problems:
+        return Visual(found.kind, found.size, found.pose, found.mesh, colour)
+    _note_shape(node, quiet, "drawing", "drawn")
     return None
+
+
+def _collision(node: XmlNode) -> Geometry | None:
+    """A shape that touches surfaces. Invalid ones are left out with a warning."""
+    quiet = replace(node, notes=ProblemLog(node.notes.file))
+    found = _geometry(quiet)
+    if found is not None and found.kind != "mesh" and min(found.size) < 0.0:
+        quiet.note("number", f"a {found.kind} with size {found.size}, expected numbers >= 0", "")
+    if found is not None and not quiet.notes.problems:
+        return found
+    _note_shape(node, quiet, "collision", "used for contact")
+    return None
+
+
+def _geometry(node: XmlNode) -> Geometry | None:
+    shape = next((shape for shape in node.child("geometry").children() if shape.tag in _SIZES), None)
+    if shape is None:
+        return None
+    return Geometry(shape.tag, _SIZES[shape.tag](shape), _pose(node), shape.text("filename"))
+
+
+def _note_shape(node: XmlNode, quiet: XmlNode, kind: str, use: str) -> None:
+    what = quiet.notes.problems[0].what if quiet.notes.problems else f"<{node.tag}> has no known shape"
+    node.note(kind, what, f"Shapes are {', '.join(_SIZES)}; the shape is not {use}.")
 
 
 def _colour(material: XmlNode) -> Rgba | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
-from appell.model.body import Body, Visual, inertia_entries, rotated_inertia
+from appell.model.body import Body, Geometry, Visual, inertia_entries, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, triple
@@ -29,12 +29,14 @@ def read(source: Source) -> ParsedRobot:
 def _body(link: Any, colours: dict[str, Any]) -> Body:
     visuals = tuple(_visual(visual, colours) for visual in link.visuals if visual.geometry is not None)
     drawn = tuple(visual for visual in visuals if visual is not None)
+    shapes = (_geometry(collision) for collision in link.collisions if collision.geometry is not None)
+    touching = tuple(shape for shape in shapes if shape is not None)
     if link.inertial is None:
-        return Body(link.name or "", visuals=drawn)
+        return Body(link.name or "", visuals=drawn, collisions=touching)
     pose = _pose(link.inertial.origin)
     tensor = np.zeros((3, 3)) if link.inertial.inertia is None else np.asarray(link.inertial.inertia, dtype=float)
     inertia = inertia_entries(tensor) if pose.rpy == (0.0, 0.0, 0.0) else rotated_inertia(pose.rotation, tensor)
-    return Body(link.name or "", _number(link.inertial.mass), pose.xyz, inertia, drawn)
+    return Body(link.name or "", _number(link.inertial.mass), pose.xyz, inertia, drawn, touching)
 
 
 def _joint(joint: Any) -> Joint:
@@ -63,13 +65,19 @@ _SIZES = {
 
 
 def _visual(visual: Any, colours: dict[str, Any]) -> Visual | None:
+    found, material = _geometry(visual), visual.material
+    if found is None:
+        return None
+    colour = (material.color or colours.get(material.name)) if material is not None else None
+    rgba = None if colour is None else tuple(float(each) for each in colour.rgba)
+    return Visual(found.kind, found.size, found.pose, found.mesh, rgba)  # type: ignore[arg-type]
+
+
+def _geometry(element: Any) -> Geometry | None:
     for kind, size in _SIZES.items():
-        shape = getattr(visual.geometry, kind)
+        shape = getattr(element.geometry, kind)
         if shape is not None:
-            material = visual.material
-            colour = (material.color or colours.get(material.name)) if material is not None else None
-            rgba = None if colour is None else tuple(float(each) for each in colour.rgba)
-            return Visual(kind, size(shape), _pose(visual.origin), getattr(shape, "filename", ""), rgba)  # type: ignore[arg-type]
+            return Geometry(kind, size(shape), _pose(element.origin), getattr(shape, "filename", ""))
     return None
 
 

@@ -31,20 +31,30 @@ def rotated_inertia(R: np.ndarray, tensor: np.ndarray) -> Six:
 
 
 @dataclass(frozen=True)
-class Visual:
-    """A visual shape fixed to a body.
+class Geometry:
+    """A shape fixed to a body.
 
     Attributes:
         kind: `"box"`, `"cylinder"`, `"sphere"`, `"capsule"` or `"mesh"`.
-        size: box edges, (radius, length), (radius,), or the mesh's scale along x, y, z. [m]
+        size: box edges, (radius, length), (radius,), or the mesh's scale along x, y, z. Cylinders and capsules are along z; the
+            length of a capsule is that of its cylinder. [m]
         mesh: file name or URI of a mesh as the description gives it.
-        rgba: colour, or None.
     """
 
     kind: str
     size: tuple[float, ...]
     pose: Pose = Pose()
     mesh: str = ""
+
+
+@dataclass(frozen=True)
+class Visual(Geometry):
+    """A shape that is drawn.
+
+    Attributes:
+        rgba: colour, or None.
+    """
+
     rgba: tuple[float, float, float, float] | None = None
 
 
@@ -56,6 +66,7 @@ class Body:
         mass: [kg]
         com: centre of mass in the body frame. [m]
         inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, along the body frame's axes. [kg m²]
+        visuals, collisions: shapes that are drawn, and shapes that touch surfaces.
         line: line of the description file it came from, 0 where unknown.
     """
 
@@ -64,4 +75,5 @@ class Body:
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Six = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     visuals: tuple[Visual, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
     line: int = field(default=0, compare=False, repr=False)

@@ -45,6 +45,7 @@ class Description:
         gravity_vector: gravitational acceleration in the world frame. [m/s²]
         coupled: whether mimic joints follow their leader (True) or are independent (False).
         initial_state: (q, qd) at the start of a motion, where the description has one.
+        source, folder: name and folder of the description file, empty where there is none. Mesh files are searched there.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Description:
     coupled: bool = True
     initial_state: State | None = None
     source: str = field(default="", compare=False, repr=False)
+    folder: str = field(default="", compare=False, repr=False)
 
     # --- from and to other formats ------------------------------------------------------------------------------------
 

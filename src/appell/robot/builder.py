@@ -9,7 +9,7 @@ import numpy as np
 
 from appell.checks import require_choice, require_real_array
 from appell.errors import ArgumentError
-from appell.model.body import Body, Six, Visual, inertia_entries
+from appell.model.body import Body, Geometry, Six, Visual, inertia_entries
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
@@ -52,6 +52,7 @@ class RobotBuilder:
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Sequence = (0.0, 0.0, 0.0),
         visuals: Sequence[Visual] = (),
+        collisions: Sequence[Geometry] = (),
     ) -> RobotBuilder:
         """Add a body.
 
@@ -60,12 +61,13 @@ class RobotBuilder:
             com: centre of mass in the body's frame. [m]
             inertia: about the centre of mass: three principal moments along the body's axes, six entries
                 (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 tensor. [kg m²]
+            visuals, collisions: shapes that are drawn, and shapes that touch surfaces.
         """
         if self._bodies.get(name) is not None:
             raise ArgumentError(f"body {name!r} was already added. Names of bodies must differ.")
         (m,) = _numbers(f"mass of body {name!r}", [mass], 1)
         x, y, z = _numbers(f"com of body {name!r}", com, 3)
-        self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals))
+        self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals), tuple(collisions))
         return self
 
     def revolute(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:

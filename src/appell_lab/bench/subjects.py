@@ -64,8 +64,8 @@ def arms(folder: Path) -> list[Robot]:
 
 
 def bare(robot: Robot) -> Robot:
-    """The same dynamics without features that libraries treat differently: meshes, friction, continuous joints."""
-    bodies = tuple(replace(body, visuals=()) for body in robot.bodies)
+    """The same dynamics without features that libraries treat differently: shapes, friction, continuous joints."""
+    bodies = tuple(replace(body, visuals=(), collisions=()) for body in robot.bodies)
     joints = tuple(
         replace(joint, damping=0.0, friction=0.0, kind="revolute" if joint.kind == "continuous" else joint.kind)
         for joint in robot.joints

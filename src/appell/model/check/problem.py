@@ -35,6 +35,7 @@ SEVERITY = {
     "limits": WARNING,       # reversed, or an empty range
     "friction": WARNING,     # negative damping or friction
     "drawing": WARNING,      # a visual shape that cannot be read
+    "collision": WARNING,    # a collision shape that cannot be read
     "ignored": WARNING,      # something that changes the motion and is not part of the model
     "robot-name": WARNING,   # the robot has no name
 }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.checks import is_text
 from appell.errors import ModelError, unknown_name_message
-from appell.model.body import Body, Visual
+from appell.model.body import Body, Geometry, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
 
@@ -111,6 +111,7 @@ _DECODERS: dict[str, Decoder] = {
     "Limits": partial(_record, Limits),
     "Mimic | None": partial(_record, Mimic),
     "tuple[Visual, ...]": partial(_tuple, partial(_record, Visual), None),
+    "tuple[Geometry, ...]": partial(_tuple, partial(_record, Geometry), None),
     "tuple[Body, ...]": partial(_tuple, partial(_record, Body), None),
     "tuple[Joint, ...]": partial(_tuple, partial(_record, Joint), None),
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
-from appell.model.body import Body, Visual
+from appell.model.body import Body, Geometry
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS
 from appell.model.pose import Pose
@@ -70,7 +70,11 @@ def _link(root: etree._Element, body: Body) -> None:
         _add(inertial, "mass", value=body.mass)
         _add(inertial, "inertia", **dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), body.inertia, strict=True)))
     for visual in body.visuals:
-        _visual(link, visual)
+        node = _geometry(link, "visual", visual)
+        if visual.rgba is not None:
+            _add(_add(node, "material", name="rgba " + _text(visual.rgba)), "color", rgba=visual.rgba)
+    for collision in body.collisions:
+        _geometry(link, "collision", collision)
 
 
 _SHAPES = {
@@ -82,16 +86,15 @@ _SHAPES = {
 }
 
 
-def _visual(link: etree._Element, visual: Visual) -> None:
-    node = _add(link, "visual")
-    _pose(node, visual.pose)
-    names = _SHAPES[visual.kind]
-    values = visual.size if len(names) > 1 else [visual.size]
-    shape = _add(_add(node, "geometry"), visual.kind, **dict(zip(names, values, strict=True)))
-    if visual.mesh:
-        shape.set("filename", visual.mesh)
-    if visual.rgba is not None:
-        _add(_add(node, "material", name="rgba " + _text(visual.rgba)), "color", rgba=visual.rgba)
+def _geometry(link: etree._Element, tag: str, geometry: Geometry) -> etree._Element:
+    node = _add(link, tag)
+    _pose(node, geometry.pose)
+    names = _SHAPES[geometry.kind]
+    values = geometry.size if len(names) > 1 else [geometry.size]
+    shape = _add(_add(node, "geometry"), geometry.kind, **dict(zip(names, values, strict=True)))
+    if geometry.mesh:
+        shape.set("filename", geometry.mesh)
+    return node
 
 
 def _joint(root: etree._Element, joint: Joint) -> None:
