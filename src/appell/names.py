@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,3 +66,10 @@ def as_vector(label: str, given: Any, names: Sequence[str], default: ArrayLike) 
             )
         vector[own] = values
     return vector
+
+
+def unused_name(wanted: str, taken: Collection[str]) -> str:
+    """The name, with underscores after it until no other has it."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

@@ -10,6 +10,7 @@ import pytest
 from helpers.closeness import assert_close
 from helpers.joint_trees import CURVED, EVERY_TREE, mixed_tree
 from helpers.random_trees import over
+from helpers.shared_data import shared
 from helpers.states import random_states
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,11 @@ from appell.model.tree_builder import axes_along
 from appell.robot.robot import Robot
 
 TOLERANCE = 1e-11
-CONVERSIONS = {"mujoco": ("to_mujoco", "from_mujoco"), "drake": ("to_drake", "from_drake")}
+CONVERSIONS = {
+    "mujoco": ("to_mujoco", "from_mujoco"),
+    "drake": ("to_drake", "from_drake"),
+    "pinocchio": ("to_pinocchio", "from_pinocchio"),
+}
 
 
 @over(EVERY_TREE)
@@ -56,7 +61,8 @@ def test_what_is_no_state_is_refused_by_name() -> None:
 
 
 def test_a_fixed_robot_is_the_same_everywhere() -> None:
-    robot = appell.load("puma560")
+    """But for the continuous joints of Pinocchio."""
+    robot = appell.RobotBuilder().prismatic("a", "base", "cart").revolute("b", "cart", "bob").build()
     q, qd, _ = random_states(robot)
     for names in CONVERSIONS.values():
         for name in names:
@@ -285,3 +291,25 @@ def drake_plant(plants, robot: Robot):
         plant.AddJoint(kind(joint.name, *frames, **extra))
     plant.Finalize()
     return plant
+
+
+@pytest.mark.parametrize("name", ["panda", "g1", "ur5"])
+def test_pinocchio_computes_the_same_from_its_layout(name: str) -> None:
+    """Its order of joints, and mimic joints, which it has as joints of their own."""
+    pin = pytest.importorskip("pinocchio")
+    path = shared(f"robots/{name}.urdf")
+    floating = name == "g1"
+    model = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
+    robot, data, names = appell.load(path, base="floating" if floating else "fixed"), model.createData(), model.names
+    q, qd, _ = random_states(robot)
+    for k in range(len(q)):
+        there, speeds = robot.to_pinocchio(q[k], qd[k], list(names)[1:])
+        assert there.shape == (model.nq,)
+        pin.forwardKinematics(model, data, there, speeds)
+        kinetic = pin.computeKineticEnergy(model, data, there, speeds)
+        assert_close(np.array(kinetic), robot.kinetic_energy(q[k], qd[k]), tolerance=1e-11)
+        again, back = robot.from_pinocchio(there, speeds, list(names)[1:])
+        assert_close(robot.difference(q[k], again), 0 * qd[k], tolerance=1e-13, scale=10.0)
+        assert_close(back, qd[k])
+    with pytest.raises(appell.ArgumentError, match="not once, expected every joint"):
+        robot.to_pinocchio(q[0], qd[0], list(names)[2:])

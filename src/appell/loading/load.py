@@ -10,13 +10,14 @@ from appell.checks import require_choice
 from appell.errors import ArgumentError, ModelError
 from appell.loading import catalogue
 from appell.loading.loops import find
-from appell.loading.source import ParsedRobot, open_source, unused_name
+from appell.loading.source import ParsedRobot, open_source
 from appell.model.body import Body
 from appell.model.check import inspect, raise_or_warn
 from appell.model.check.problem import ERROR, CheckReport, Problem, sorted_by_place
 from appell.model.check.repair import repair, with_unit_axis
 from appell.model.joint import Joint
 from appell.model.tree_builder import root_body
+from appell.names import unused_name
 from appell.robot.robot import Robot
 
 READERS = {"robot": "urdf", "mujoco": "mjcf", "yourdfpy.URDF": "yourdfpy_object"}

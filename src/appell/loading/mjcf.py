@@ -22,11 +22,12 @@ from scipy.spatial.transform import Rotation
 from appell.closed_loop.closures import LoopClosure
 from appell.errors import ModelError
 from appell.loading.loops import Loops
-from appell.loading.source import ParsedRobot, Source, unused_name
+from appell.loading.source import ParsedRobot, Source
 from appell.loading.xml import ProblemLog, local_name, parse, xml_error
 from appell.model.body import Body, Geometry, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple, triple
+from appell.names import unused_name
 from appell.robot.robot import Robot
 
 ORIGIN = np.zeros(3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +83,3 @@ def _not_found(given: str) -> str:
     if os.sep in given or Path(given).suffix:
         return f"the file {given!r} does not exist. Built-in robots: {', '.join(ROBOTS)}."
     return f"there is no file {given!r} and " + unknown_name_message("built-in robot", given, ROBOTS)
-
-
-def unused_name(wanted: str, taken: Collection[str]) -> str:
-    """The name, with underscores after it until no other has it."""
-    while wanted in taken:
-        wanted += "_"
-    return wanted

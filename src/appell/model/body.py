@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from appell.checks import require_real_array
+from appell.errors import ArgumentError
 from appell.model.pose import Pose, Triple
 
 Six = tuple[float, float, float, float, float, float]
@@ -15,6 +18,20 @@ Six = tuple[float, float, float, float, float, float]
 def inertia_entries(tensor: np.ndarray) -> Six:
     """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of a symmetric tensor (3, 3)."""
     xx, xy, xz, yy, yz, zz = tensor[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()
+    return xx, xy, xz, yy, yz, zz
+
+
+def as_inertia(name: str, inertia: Any) -> Six:
+    """(Ixx, Ixy, Ixz, Iyy, Iyz, Izz) from three principal moments, these six entries or a symmetric tensor (3, 3)."""
+    label = f"inertia of body {name!r}"
+    entries = require_real_array(label, inertia)
+    if entries.shape == (3,):
+        entries = np.diag(entries)
+    if entries.shape == (3, 3):
+        if not np.allclose(entries, entries.T, rtol=1e-9, atol=0.0):
+            raise ArgumentError(f"{label} is not symmetric.")
+        return inertia_entries(entries)
+    xx, xy, xz, yy, yz, zz = require_real_array(label, entries, (6,)).tolist()
     return xx, xy, xz, yy, yz, zz
 
 

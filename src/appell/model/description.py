@@ -15,7 +15,8 @@ from appell.arrays import as_batch, require_unit_quaternions
 from appell.checks import require_vector
 from appell.errors import ArgumentError, unknown_name_message
 from appell.files import write_text
-from appell.model import dh, joint_friction, layouts
+from appell.model import composition, dh, joint_friction, layouts
+from appell.model.actuator import Actuator, Posture
 from appell.model.body import Body
 from appell.model.check import require_tree
 from appell.model.joint import Joint
@@ -25,7 +26,7 @@ from appell.model.pose import Triple, triple
 from appell.model.tree import Tree
 from appell.model.tree_builder import build_tree
 from appell.model.writers import dictionary
-from appell.names import entry_indices, entry_names
+from appell.names import as_vector, entry_indices, entry_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,6 +46,8 @@ class Description:
         gravity_vector: gravitational acceleration in the world frame. [m/s²]
         coupled: whether mimic joints follow their leader (True) or are independent (False).
         initial_state: (q, qd) at the start of a motion, where the description has one.
+        actuators: of the description: names, joints, gears, ranges and kinds; empty where it has none.
+        named_postures: coordinates of joints by name; `postures` has them as configurations.
         source, folder: name and folder of the description file, empty where there is none. Mesh files are searched there.
     """
 
@@ -54,6 +57,8 @@ class Description:
     gravity_vector: Triple = (0.0, 0.0, -9.81)
     coupled: bool = True
     initial_state: State | None = None
+    actuators: tuple[Actuator, ...] = ()
+    named_postures: tuple[Posture, ...] = ()
     source: str = field(default="", compare=False, repr=False)
     folder: str = field(default="", compare=False, repr=False)
 
@@ -78,6 +83,11 @@ class Description:
         if path is not None:
             write_text(path, text)
         return text
+
+    # --- other robots made of this one --------------------------------------------------------------------------------
+
+    lock, reduce = composition.lock, composition.reduce
+    attach, with_payload = composition.attach, composition.with_payload
 
     # --- joints, bodies, coordinates ----------------------------------------------------------------------------------
 
@@ -158,6 +168,25 @@ class Description:
         """The configuration of the description: zeros, and identity quaternions. (nq,)"""
         return _joined([KINDS[joint.kind].neutral() for joint in self.moving_joints])
 
+    @property
+    def postures(self) -> dict[str, np.ndarray]:
+        """Named configurations of the description, such as the keyframes of an MJCF, (nq,) each.
+
+        Joints that a posture does not name are as in `neutral_configuration`.
+
+        Example:
+            >>> import appell
+            >>> appell.load("puma560").postures
+            {}
+        """
+        neutral, moving = self.neutral_configuration(), set(self.joint_names)
+        return {
+            posture.name: as_vector(
+                "q", {joint: q for joint, q in posture.joints if joint in moving}, self.q_names, neutral
+            )
+            for posture in self.named_postures
+        }
+
     def random_configuration(self, seed: int | np.random.Generator = 0) -> np.ndarray:
         """A configuration drawn uniformly within the joint limits (unlimited angles from [-π, π]). (nq,)
 
@@ -211,6 +240,7 @@ class Description:
 
     to_mujoco, from_mujoco = layouts.to_mujoco, layouts.from_mujoco
     to_drake, from_drake = layouts.to_drake, layouts.from_drake
+    to_pinocchio, from_pinocchio = layouts.to_pinocchio, layouts.from_pinocchio
     passive_forces = joint_friction.passive_forces
 
     def __repr__(self) -> str:

@@ -6,22 +6,27 @@ Drake: a floating body is quaternion (w first), position; angular velocity, velo
 spherical joint is roll, pitch, yaw (`BallRpyJoint`) with the angular velocity along the parent's axes; the velocities of a
 planar joint are the rates of its coordinates.
 
+Pinocchio: a continuous joint and the angle of a planar one are cosine and sine; all else is as here.
+
 All other joint types are the same. To add a program: define a `Layout` with the joint types that differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.arrays import as_batch, require_unit_quaternions
+from appell.errors import ArgumentError, unknown_name_message
 from appell.model.joints import KINDS, quaternion
+from appell.model.tree_builder import leader_of
 
 if TYPE_CHECKING:
     from appell.model.description import Description
+    from appell.model.joint import Joint
 
 State = tuple[np.ndarray, np.ndarray]
 """q and qd, (N, nq) and (N, nv)."""
@@ -39,25 +44,60 @@ Layout = Mapping[str, JointLayout]
 """The joint types with another layout in a program."""
 
 
-def convert(robot: Description, layout: Layout, q: ArrayLike, qd: ArrayLike, back: bool = False) -> State:
-    """A state of the robot in another layout, or back."""
-    same = {name: JointLayout(kind.nq, lambda q, v: (q, v), lambda q, v: (q, v)) for name, kind in KINDS.items()}
-    forms = [{**same, **layout}[joint.kind] for joint in robot.moving_joints]
-    sizes = [form.nq if back else KINDS[joint.kind].nq for form, joint in zip(forms, robot.moving_joints, strict=True)]
-    names = ("their q", "their qd") if back else ("q", "qd")
-    named = ((names[0], sum(sizes)), (names[1], robot.nv))
-    (given, velocity), batch_shape = as_batch(named, (q, qd))
+def convert(
+    robot: Description,
+    layout: Layout,
+    q: ArrayLike,
+    qd: ArrayLike,
+    names: Sequence[str] | None = None,
+    back: bool = False,
+) -> State:
+    """A state of the robot in another layout, or back.
+
+    Args:
+        names: of the joints in the order of the other program, mimic joints among them; those of the robot by default.
+    """
+    order = robot.moving_joints if names is None else _joints(robot, names)
+    forms = {joint.name: layout.get(joint.kind) or _same(KINDS[joint.kind].nq) for joint in order}
+    theirs = sum(form.nq for form in forms.values()), sum(KINDS[joint.kind].nv for joint in order)
+    labels, sizes = (("their q", "their qd"), theirs) if back else (("q", "qd"), (robot.nq, robot.nv))
+    (given, velocity), batch_shape = as_batch(tuple(zip(labels, sizes, strict=True)), (q, qd))
     if not back:
         require_unit_quaternions("q", given, batch_shape, robot.tree.quaternions)
-    parts = [(np.zeros((len(given), 0)), np.zeros((len(given), 0)))]
-    first = 0
-    for joint, form, size in zip(robot.moving_joints, forms, sizes, strict=True):
-        v = robot.first_coordinates[joint.name][1]
-        own = given[:, first : first + size], velocity[:, v : v + KINDS[joint.kind].nv]
-        parts.append((form.from_other if back else form.to_other)(*own))
-        first += size
-    q, qd = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
+    parts: dict[str, State] = {"": (np.zeros((len(given), 0)), np.zeros((len(given), 0)))}
+    first = [0, 0]
+    for joint in order:
+        kind, form = KINDS[joint.kind], forms[joint.name]
+        if back:
+            own = given[:, first[0] : first[0] + form.nq], velocity[:, first[1] : first[1] + kind.nv]
+            parts[joint.name] = form.from_other(*own)
+            first = [first[0] + form.nq, first[1] + kind.nv]
+        else:
+            leader, multiplier, offset = leader_of(robot, joint)
+            i, k = robot.first_coordinates[leader.name]
+            own = given[:, i : i + kind.nq], velocity[:, k : k + kind.nv]
+            parts[joint.name] = form.to_other(
+                *(own if leader is joint else (multiplier * own[0] + offset, multiplier * own[1]))
+            )
+    wanted = ["", *(joint.name for joint in (robot.moving_joints if back else order))]
+    q, qd = (np.concatenate(columns, axis=-1) for columns in zip(*(parts[name] for name in wanted), strict=True))
     return q.reshape(*batch_shape, -1), qd.reshape(*batch_shape, -1)
+
+
+def _same(nq: int) -> JointLayout:
+    return JointLayout(nq, lambda q, v: (q, v), lambda q, v: (q, v))
+
+
+def _joints(robot: Description, names: Sequence[str]) -> list[Joint]:
+    """The joints of these names; an error unless every moving joint is among them once."""
+    joints = {joint.name: joint for joint in robot.joints if KINDS[joint.kind].nv}
+    for name in names:
+        if name not in joints:
+            raise ArgumentError(f"names: {unknown_name_message('joint', name, joints)}")
+    missing = [name for name in robot.joint_names if list(names).count(name) != 1]
+    if missing:
+        raise ArgumentError(f"names has {', '.join(missing)} not once, expected every joint of the robot once.")
+    return [joints[name] for name in names]
 
 
 # --- joint types with another layout ------------------------------------------------------------------------------------
@@ -125,6 +165,20 @@ DRAKE: Layout = {
 }
 
 
+PINOCCHIO: Layout = {
+    "continuous": JointLayout(
+        2,
+        lambda q, v: (np.hstack([np.cos(q), np.sin(q)]), v),
+        lambda q, v: (np.arctan2(q[:, 1:], q[:, :1]), v),
+    ),
+    "planar": JointLayout(
+        4,
+        lambda q, v: (np.hstack([q[:, :2], np.cos(q[:, 2:]), np.sin(q[:, 2:])]), v),
+        lambda q, v: (np.hstack([q[:, :2], np.arctan2(q[:, 3:], q[:, 2:3])]), v),
+    ),
+}
+
+
 # --- methods of `Description` -------------------------------------------------------------------------------------------
 
 
@@ -183,3 +237,37 @@ def from_drake(robot: Description, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarr
         [0.1, 0.2]
     """
     return convert(robot, DRAKE, q, v, back=True)
+
+
+def to_pinocchio(
+    robot: Description, q: ArrayLike, qd: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pinocchio's configuration and velocity of a state.
+
+    A continuous joint and the angle of a planar one are cosine and sine there. Pinocchio sorts the joints of a URDF: give
+    `names` to have them in its order.
+
+    Args:
+        names: of the joints in Pinocchio's order, `list(model.names)[1:]`; mimic joints among them get the coordinates that
+            follow from their leaders. The order of the robot by default.
+
+    Example:
+        >>> import appell
+        >>> arm = appell.RobotBuilder().continuous("a", "base", "upper").revolute("b", "upper", "fore").build()
+        >>> arm.to_pinocchio([0.0, 0.5], [1.0, 2.0], names=["b", "a"])[0].tolist()
+        [0.5, 1.0, 0.0]
+    """
+    return convert(robot, PINOCCHIO, q, qd, names)
+
+
+def from_pinocchio(
+    robot: Description, q: ArrayLike, v: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """q and qd of a state in Pinocchio's layout, the inverse of `to_pinocchio`; angles are from -π to π.
+
+    Example:
+        >>> import appell
+        >>> appell.load("planar2r").from_pinocchio([1.0, 0.0, 0.0, 1.0], [0, 0])[0].round(3).tolist()
+        [0.0, 1.571]
+    """
+    return convert(robot, PINOCCHIO, q, v, names, back=True)

@@ -36,6 +36,15 @@ def root_body(robot: Description) -> str:
     return root
 
 
+def leader_of(robot: Description, joint: Joint) -> tuple[Joint, float, float]:
+    """The joint whose coordinate a joint follows, with multiplier and offset; itself unless it is a coupled mimic joint."""
+    multiplier, offset = 1.0, 0.0
+    while robot.coupled and joint.mimic is not None:
+        multiplier, offset = multiplier * joint.mimic.multiplier, multiplier * joint.mimic.offset + offset
+        joint = robot.joint(joint.mimic.joint)
+    return joint, multiplier, offset
+
+
 def joints_outward(robot: Description) -> Iterator[Joint]:
     """All joints, parents first."""
     below: dict[str, list[Joint]] = {body.name: [] for body in robot.bodies}
@@ -122,10 +131,7 @@ class _Builder:
 
     def _link(self, i: int, zxz: tuple[float, float, float], own: dict[int, float], inertia: Inertia) -> Link:
         joint, kind, parent, first, _, p = self.parts[i]
-        leader, multiplier, offset = joint, 1.0, 0.0
-        while self.robot.coupled and leader.mimic is not None:
-            multiplier, offset = multiplier * leader.mimic.multiplier, multiplier * leader.mimic.offset + offset
-            leader = self.robot.joint(leader.mimic.joint)
+        leader, multiplier, offset = leader_of(self.robot, joint)
         q, v = self.robot.first_coordinates[leader.name]
         return Link(
             name=joint.name,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from appell.checks import require_choice, require_real_array
 from appell.errors import ArgumentError
-from appell.model.body import Body, Geometry, Six, Visual, inertia_entries
+from appell.model.body import Body, Geometry, Visual, as_inertia
 from appell.model.check import inspect, raise_or_warn
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose, Triple
@@ -67,7 +65,7 @@ class RobotBuilder:
             raise ArgumentError(f"body {name!r} was already added. Names of bodies must differ.")
         (m,) = _numbers(f"mass of body {name!r}", [mass], 1)
         x, y, z = _numbers(f"com of body {name!r}", com, 3)
-        self._bodies[name] = Body(name, m, (x, y, z), _tensor(name, inertia), tuple(visuals), tuple(collisions))
+        self._bodies[name] = Body(name, m, (x, y, z), as_inertia(name, inertia), tuple(visuals), tuple(collisions))
         return self
 
     def revolute(self, name: str, parent: str, child: str, axis: Axis = "z", **options: Any) -> RobotBuilder:
@@ -183,15 +181,3 @@ def _limits(where: str, values: Sequence[float]) -> Limits:
             f"limits {where} have {len(values)} entries, expected (lower, upper[, velocity[, effort]])."
         )
     return Limits(*_numbers(f"limits {where}", values, len(values)))
-
-
-def _tensor(name: str, inertia: Sequence) -> Six:
-    entries = np.asarray(inertia, dtype=float)
-    if entries.shape == (3,):
-        entries = np.diag(entries)
-    if entries.shape == (3, 3):
-        if not np.allclose(entries, entries.T, rtol=1e-9, atol=0.0):
-            raise ArgumentError(f"inertia of body {name!r} is not symmetric.")
-        return inertia_entries(entries)
-    xx, xy, xz, yy, yz, zz = _numbers(f"inertia of body {name!r}", entries.tolist(), 6)
-    return xx, xy, xz, yy, yz, zz

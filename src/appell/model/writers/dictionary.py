@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.checks import is_text
 from appell.errors import ModelError, unknown_name_message
+from appell.model.actuator import Actuator, Posture
 from appell.model.body import Body, Geometry, Visual
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.pose import Pose
@@ -98,6 +99,13 @@ def _record(kind: type, value: Any, where: str) -> Any:
 
 
 _number = partial(_plain, (int, float), "a number")
+
+
+def _named_numbers(value: Any, where: str) -> tuple[str, tuple[float, ...]]:
+    name, numbers = _tuple(lambda each, _: each, 2, value, where)
+    return _plain((str,), "text", name, f"{where}[0]"), _tuple(_number, None, numbers, f"{where}[1]")
+
+
 _DECODERS: dict[str, Decoder] = {
     "str": partial(_plain, (str,), "text"),
     "bool": partial(_plain, (bool,), "true or false"),
@@ -113,6 +121,11 @@ _DECODERS: dict[str, Decoder] = {
     "tuple[Visual, ...]": partial(_tuple, partial(_record, Visual), None),
     "tuple[Geometry, ...]": partial(_tuple, partial(_record, Geometry), None),
     "tuple[Body, ...]": partial(_tuple, partial(_record, Body), None),
+    "tuple[str, ...]": partial(_tuple, partial(_plain, (str,), "text"), None),
+    "Range": partial(_tuple, _number, 2),
+    "tuple[Actuator, ...]": partial(_tuple, partial(_record, Actuator), None),
+    "tuple[tuple[str, tuple[float, ...]], ...]": partial(_tuple, _named_numbers, None),
+    "tuple[Posture, ...]": partial(_tuple, partial(_record, Posture), None),
     "tuple[Joint, ...]": partial(_tuple, partial(_record, Joint), None),
 }
 """How a field is read, by the type it is declared with."""
