@@ -79,6 +79,7 @@ class Picture:
     Attributes:
         data: the bytes of the file.
         media_type: such as `"image/png"`.
+        notes: remarks below it.
 
     Example:
         >>> Picture("a dot", b"<svg/>", "image/svg+xml").html()
@@ -88,23 +89,24 @@ class Picture:
     caption: str
     data: bytes = field(repr=False)
     media_type: str = "image/png"
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def from_file(cls, path: str | PathLike, caption: str) -> Picture:
+    def from_file(cls, path: str | PathLike, caption: str, notes: tuple[str, ...] = ()) -> Picture:
         """A PNG, SVG or JPEG file."""
         media_type = MEDIA_TYPES.get(Path(path).suffix.lower())
         if media_type is None:
             remedy = f"Give a file that ends in {', '.join(MEDIA_TYPES)}."
             raise ArgumentError(f"picture {path}: unknown file type. {remedy}")
-        return cls(caption, Path(path).read_bytes(), media_type)
+        return cls(caption, Path(path).read_bytes(), media_type, notes)
 
     @classmethod
-    def from_drawing(cls, draw: Callable[[Path], Any], caption: str) -> Picture:
+    def from_drawing(cls, draw: Callable[[Path], Any], caption: str, notes: tuple[str, ...] = ()) -> Picture:
         """The PNG file that a function writes to the given path, such as a result's `plot`."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "picture.png")
             draw(path)
-            return cls.from_file(path, caption)
+            return cls.from_file(path, caption, notes)
 
     @classmethod
     def from_figure(cls, figure: Any, caption: str) -> Picture:
@@ -119,7 +121,7 @@ class Picture:
         text = base64.b64encode(self.data).decode("ascii")
         caption = escape(self.caption)
         image = f'<img src="data:{self.media_type};base64,{text}" alt="{caption}">'
-        return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+        return f"<figure>{image}<figcaption>{caption}</figcaption>{html_notes(self.notes)}</figure>"
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class Report:
         title: the page's heading.
         source: one line below it: where the subject was published, or which data were used.
         notes: remarks that concern all tables.
+        contents: a table in place of the list of tables and pictures at the top.
+        links: other pages (address, text), above the heading.
         tables, pictures: in the order in which they are shown.
         versions: software and hardware that produced the numbers; the installed ones by default.
 
@@ -144,18 +148,22 @@ class Report:
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     versions: Mapping[str, str] = field(default_factory=versions)
+    contents: Table | None = None
+    links: tuple[tuple[str, str], ...] = ()
 
     def html(self) -> str:
         """The whole page; it needs no other file and no network."""
         titles = [table.title for table in self.tables] + [picture.caption for picture in self.pictures]
+        listed = _contents(titles) if len(titles) > 2 else ""
         body = [
+            f"<header>{link_list(self.links)}</header>" if self.links else "",
             f"<h1>{escape(self.title)}</h1>",
             f'<p class="source">{escape(self.source)}</p>' if self.source else "",
-            _notes(self.notes),
-            _contents(titles) if len(titles) > 2 else "",
-            *(_section(table.title, _wide_table(table) + _notes(table.notes)) for table in self.tables),
-            *(f'<section id="{_anchor(picture.caption)}">{picture.html()}</section>' for picture in self.pictures),
-            _section("Versions", f"<footer>{html_table((), tuple(self.versions.items()))}</footer>"),
+            html_notes(self.notes),
+            listed if self.contents is None else section(self.contents.title, _wide_table(self.contents)),
+            *(section(table.title, _wide_table(table) + html_notes(table.notes)) for table in self.tables),
+            *(f'<section id="{anchor(picture.caption)}">{picture.html()}</section>' for picture in self.pictures),
+            section("Versions", f"<footer>{html_table((), tuple(self.versions.items()))}</footer>"),
         ]
         return page(self.title, body)
 
@@ -180,19 +188,27 @@ def link_list(links: Sequence[tuple[str, str]]) -> str:
     return "<ul>" + "".join(f'<li><a href="{escape(to)}">{escape(text)}</a></li>' for to, text in links) + "</ul>"
 
 
-def _section(title: str, content: str) -> str:
-    return f'<section id="{_anchor(title)}"><h2>{escape(title)}</h2>{content}</section>'
+def section(title: str, content: str) -> str:
+    """A part of a page under a heading."""
+    return f'<section id="{anchor(title)}"><h2>{escape(title)}</h2>{content}</section>'
 
 
 def _contents(titles: Sequence[str]) -> str:
-    return f"<nav>{link_list([(f'#{_anchor(title)}', title) for title in titles])}</nav>"
+    return f"<nav>{link_list([(f'#{anchor(title)}', title) for title in titles])}</nav>"
 
 
-def _anchor(title: str) -> str:
+def anchor(title: str) -> str:
+    """The address of a section within its page, without the #.
+
+    Example:
+        >>> anchor("Table 1. Inverse dynamics")
+        'table-1-inverse-dynamics'
+    """
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
-def _notes(notes: Sequence[str]) -> str:
+def html_notes(notes: Sequence[str]) -> str:
+    """Remarks as a list; nothing for none."""
     if not notes:
         return ""
     return '<ul class="notes">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
@@ -224,6 +240,8 @@ ul.notes li { margin: .25rem 0; }
 figure { margin: 1.6rem 0; padding-top: 1.4rem; border-top: 1px solid var(--line); }
 figure img { max-width: 100%; height: auto; display: block; }
 figcaption { font-weight: 600; margin-top: .3rem; }
+header ul { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; list-style: none; padding: 0; margin: 0 0 1.4rem;
+            font-size: .92rem; }
 nav ul { columns: 2; font-size: .92rem; padding-left: 1.2rem; }
 footer table { font-size: .82rem; }
 @media print { body { max-width: none; padding: 0; } h2, figure, tr { break-inside: avoid; } }

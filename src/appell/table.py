@@ -73,6 +73,21 @@ def note_lines(notes: Sequence[str]) -> list[str]:
     return lines
 
 
+class Link(NamedTuple):
+    """A cell that leads to another place of a page, or to another page.
+
+    Example:
+        >>> str(Link("Table 1", "#table-1"))
+        'Table 1'
+    """
+
+    text: str
+    address: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class StyledCell(NamedTuple):
     """A cell with CSS declarations of its own."""
 
@@ -104,7 +119,7 @@ def html_table(
         for cell, right in zip(row, numeric, strict=True):
             css = ";".join(filter(None, (cell_style, cell.style)))
             attributes = _attribute("class", "number" if right else "") + _attribute("style", css)
-            parts.append(f"<{tag}{attributes}>{escape(cell_text(cell.value))}</{tag}>")
+            parts.append(f"<{tag}{attributes}>{_cell_html(cell.value)}</{tag}>")
         return "".join(parts)
 
     head = f"<thead><tr>{line('th', [StyledCell(text, '') for text in columns])}</tr></thead>" if columns else ""
@@ -113,6 +128,11 @@ def html_table(
         marked = mark and any(isinstance(cell.value, str) and cell.value.startswith(mark) for cell in row)
         body += f"<tr{_attribute('class', mark if marked else '')}>{line('td', row)}</tr>"
     return f"<table{_attribute('style', style)}>{head}<tbody>{body}</tbody></table>"
+
+
+def _cell_html(cell: Any) -> str:
+    text = escape(cell_text(cell))
+    return f'<a href="{escape(cell.address)}">{text}</a>' if isinstance(cell, Link) else text
 
 
 def _attribute(name: str, value: str) -> str:

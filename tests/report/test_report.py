@@ -16,7 +16,7 @@ from appell.report import Picture, Report, versions
 from appell.table import Table
 from appell_lab.reproduce import reproduce
 from appell_lab.reproduce.report import report_of, write_all
-from appell_lab.reproduce.reproduction import Figure, Reproduction
+from appell_lab.reproduce.reproduction import Figure, Item, Reproduction
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -117,11 +117,28 @@ def test_without_matplotlib_the_report_says_what_is_missing(monkeypatch: pytest.
 
 
 def test_all_reports_are_linked(tmp_path: Path) -> None:
-    results = [Reproduction(name, f"Paper {name}", (TABLE,)) for name in ("one", "two")]
+    """From the index to every table and figure, and from every page to the others."""
+    items = (
+        Item("Table 1", "masses", "Masses"),
+        Item("Figure 2", "a line", "figure2_a_line"),
+        Item("Figure 3", "x", remark="no data"),
+    )
+    figures = (Figure("figure2_a_line", lambda path: a_figure().savefig(path), ("as printed: 1",)),)
+    results = [Reproduction(name, f"Paper {name}", (TABLE,), figures=figures, items=items) for name in ("one", "two")]
     paths = write_all(results, tmp_path / "reports")
-    page = Reader(paths[-1].read_text(encoding="utf-8"))
-    assert page.addresses == ["one.html", "two.html"]
-    assert all((tmp_path / "reports" / address).exists() for address in page.addresses)
+    pages = {path.name: Reader(path.read_text(encoding="utf-8")) for path in paths}
+    index = pages["index.html"]
+    assert [address for address in index.addresses if address.startswith("one.html")] == [
+        "one.html", "one.html#masses-sizes", "one.html#figure-2-a-line",
+    ]  # fmt: skip
+    assert "no data" in index.cells
+    for name, page in pages.items():
+        for address in page.addresses:
+            if not address.startswith("data:"):
+                target, _, place = address.partition("#")
+                assert not place or place in pages[target or name].anchors, address
+    assert {"index.html", "two.html"} <= set(pages["one.html"].addresses)
+    assert "as printed: 1" in paths[0].read_text(encoding="utf-8")
 
 
 def test_command_writes_the_page_of_a_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

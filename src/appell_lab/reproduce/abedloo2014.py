@@ -14,7 +14,7 @@ from appell.robot.compiled import compile
 from appell.table import Table
 from appell_lab.reproduce.abedloo2014_figures import figures
 from appell_lab.reproduce.abedloo2014_plant import MultiplierModel, State
-from appell_lab.reproduce.reproduction import Reproduction
+from appell_lab.reproduce.reproduction import Item, Reproduction
 
 SOURCE = (
     "E. Abedloo, A. Molaei, H.D. Taghirad, Closed-form dynamic formulation of spherical parallel manipulators by Gibbs-Appell "
@@ -35,6 +35,19 @@ PRINTED = {
 }
 """Orders of the errors that the paper reports."""
 SAMPLES = 401
+STEP_RATIO = 3.0
+DIAGRAM = "a drawing, no data"
+CHOSEN = "duration, gains and some mass properties are not given; chosen here"
+ITEMS = (
+    Item("Section IV", "orders of the errors", "Section IV", CHOSEN),
+    Item("Figures 1 to 3", "the wrist, a body, the axes", remark=f"{DIAGRAM}: the built-in robot agile_wrist"),
+    Item(
+        "Figure 4", "block diagram of the simulator", remark="a diagram; the simulator of section IV is built after it"
+    ),
+    Item("Figure 5", "trajectory of simulator and model", "figure5_trajectory", CHOSEN),
+    Item("Figure 6", "torques of both, and their difference", "figure6_torques", CHOSEN),
+    Item("Figure 7", "errors of angles, rates, accelerations", "figure7_errors", CHOSEN),
+)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,11 @@ def reproduce() -> Reproduction:
     wrist = agile_wrist()
     verified = verification(wrist)
     return Reproduction(
-        "abedloo2014", SOURCE, (errors_table(verified), coriolis_table(wrist)), figures=figures(verified, reference)
+        "abedloo2014",
+        SOURCE,
+        (errors_table(verified), coriolis_table(wrist)),
+        figures=figures(verified, reference),
+        items=ITEMS,
     )
 
 
@@ -147,9 +164,11 @@ def errors_table(verified: Verification) -> Table:
 def coriolis_table(wrist: SphericalRobot) -> Table:
     """C of eq. (21) and that of the Christoffel symbols along eq. (52)."""
     q, qd, _ = reference(np.linspace(0.0, DURATION, 41))
-    step = 1e-5
-    ahead, behind = (wrist.mass_matrix(q + sign * step * qd) for sign in (1.0, -1.0))
-    Md = (ahead - behind) / (2 * step)
+    Md, other = (
+        (wrist.mass_matrix(q + step * qd) - wrist.mass_matrix(q - step * qd)) / (2 * step)
+        for step in (1e-5, STEP_RATIO * 1e-5)
+    )
+    apart = float(np.abs(Md - other).max())
     forces = wrist.bias(q, qd) - wrist.gravity(q)
     rows = []
     for label, method in (("eq. (21), as printed", "abedloo2014"), ("Christoffel symbols", "christoffel")):
@@ -159,7 +178,7 @@ def coriolis_table(wrist: SphericalRobot) -> Table:
         rows.append((label, f"{wrong:.1e}", f"{float(np.abs(S + S.transpose(0, 2, 1)).max()):.1e}"))
     notes = (
         "Both give the velocity forces; only the second has the skew Ṁ - 2C on which passivity-based control relies. Ṁ by "
-        "central differences, which are good to about 1e-11.",
+        f"central differences, which two steps {STEP_RATIO:g} times apart give within {apart:.0e} N m s.",
     )
     columns = ("C", "error of C q̇ [N m]", "symmetric part of Ṁ - 2C [N m s]")
     return Table("Two Coriolis matrices along eq. (52)", columns, tuple(rows), notes)

@@ -16,6 +16,8 @@ from appell.compiler.count import Counts, count_operations
 from appell.loading.catalogue.random import random_chain
 
 SIZES = range(3, 13)
+LARGEST = 100
+"""Number of joints up to which polynomials are compared."""
 SIX = 6
 """The number of joints for which the papers give numbers."""
 COLUMNS = ("products", "n = 6", "sums", "n = 6")
@@ -64,6 +66,26 @@ def compared(ours: Cost, other: Cost, name: str) -> str:
     if products == sums == 0:
         return f"as many products and sums as {name}"
     return f"{_more(products, 'products')} and {_more(sums, 'sums')} than {name}"
+
+
+def exceptions(ours: Cost, paper: Cost, name: str) -> list[str]:
+    """In words, from which n on a counted polynomial exceeds the printed one; nothing where it does not."""
+    found = []
+    for what, mine, theirs in (("products", ours.products, paper.products), ("sums", ours.sums, paper.sums)):
+        n = None if mine is None or theirs is None else first_above(mine, theirs)
+        if n is not None and mine is not None and theirs is not None:
+            found.append(f"{name}, more {what} than printed from n = {n} ({mine(n)} against {theirs(n)})")
+    return found
+
+
+def first_above(a: Polynomial, b: Polynomial) -> int | None:
+    """The first number of joints, from 3 to 100, for which a exceeds b.
+
+    Example:
+        >>> first_above(poly(1, 18, -36, 21), poly(1, 17, -21, 8))
+        15
+    """
+    return next((n for n in range(SIZES[0], LARGEST + 1) if a(n) > b(n)), None)
 
 
 def _more(difference: int, what: str) -> str:

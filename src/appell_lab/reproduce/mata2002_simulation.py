@@ -14,7 +14,7 @@ from appell.table import Table
 from appell_lab.bench.timing import Contender, race
 from appell_lab.reproduce.mata2002_growth import growth
 from appell_lab.reproduce.mata2002_methods import METHODS, ForwardDynamics
-from appell_lab.reproduce.mata2002_replay import BRANCH, INTERVAL, Outcome, replay, run
+from appell_lab.reproduce.mata2002_replay import BRANCH, INTERVAL, TOLERANCE, Outcome, replay, run
 
 ERRORS = (
     (6.91878269e-4, 1.28209533e-3, 2.84439095e-3),
@@ -27,6 +27,8 @@ ERRORS = (
 """Table 6 as printed: mean errors of q [rad], qd [rad/s] and qdd [rad/s²] of joints 1 to 6."""
 EFFORT = {"CRBA": (0.65, 1122), "ABA": (0.71, 1089), "GA": (0.59, 1092)}
 """Table 7 as printed: seconds on a Pentium II of 400 MHz, and evaluations of the function."""
+SPEED = 0.1
+"""Of the line, as printed. [m/s]"""
 BATCH = 256
 GROWTH = "Why replayed torques lead away: growth of small differences along the line"
 
@@ -50,17 +52,21 @@ def errors_table(title: str) -> Table:
     for joint, (paper, mine, exact) in enumerate(zip(ERRORS, ours, small, strict=True), start=1):
         ratios = (paper[1] / paper[0], paper[2] / paper[0], *(exact[1:] / exact[0]).tolist())
         rows.append((joint, *paper, *mine.tolist(), *ratios))
-    others = [outcome(method=method) for method in METHODS]
-    apart = max(float(np.abs(other.q - outcome().q).max()) for other in others)
+    line = replay().line
+    length = float(np.linalg.norm(np.diff(line.path(np.array([0.0, line.duration])).pose[:, :3, 3], axis=0)))
     notes = (
         "Not given in print, chosen here: the robot (the PUMA of Valera 2003), the tool point (the wrist), the branch of the "
         f"inverse kinematics ({BRANCH}), and how torques are supplied between the instants: by straight lines.",
+        f"The paper prints {SPEED:g} m/s and {line.duration:g} s; its line is {length:.5f} m long, which takes "
+        f"{length / SPEED:.3f} s at {SPEED:g} m/s, or {length / line.duration:.4f} m/s for {line.duration:g} s. The duration "
+        "is kept here.",
         "What is large and what is small depends on these choices. With torques exact at all times the largest mean error "
         f"is {exact_outcome().errors[0].max():.2g} rad: errors of this experiment are those of its torques, amplified.",
         "Ratios: where one motion that grows like exp(λ t) governs, qd/q and qdd/q are λ and λ² for all joints; here they are "
-        "those of exact torques, whose errors stay small. Two printed entries do not fit: qd of joint 2, whose digits are "
-        "those of joint 3 (probably 4.05e-2, as joint 4), and qdd of joint 5 (probably 9.54e-2: the exponent).",
-        f"GA, CRBA and ABA end within {apart:.1g} rad of each other here: practically the same, as the paper says.",
+        f"those of exact torques, whose errors stay small. Two printed entries do not fit: qd of joint 2, {ERRORS[1][1]:.3g}, "
+        f"whose digits are those of joint 3 (probably {ERRORS[3][1]:.3g}, as joint 4), and qdd of joint 5, {ERRORS[4][2]:.3g} "
+        f"(probably {10 * ERRORS[4][2]:.3g}: the exponent).",
+        f"GA, CRBA and ABA stay within {apart():.1g} rad of each other here: practically the same, as the paper says.",
     )
     columns = (
         "joint", "q printed [rad]", "qd [rad/s]", "qdd [rad/s²]", "q here", "qd", "qdd",
@@ -81,20 +87,39 @@ def effort_table(title: str) -> Table:
         ))  # fmt: skip
     order = " < ".join(sorted(costs, key=lambda method: costs[method]))
     ratio = EFFORT["GA"][0] / EFFORT["GA"][1] * 1e9 / costs["GA"]
+    runs = {method: outcome(method=method) for method in METHODS}
+    shares = [1e-9 * costs[method] * each.evaluations / each.seconds for method, each in runs.items()]
+    printed_order = " < ".join(sorted(EFFORT, key=lambda method: EFFORT[method][0]))
     notes = (
         f"One evaluation: forward dynamics alone, native code, a mean over batches of {BATCH} states of the motion. It takes GA "
         f"about {ratio:.2g} times less than the paper's time for an evaluation with its share of the integration.",
-        f"Order of the times of one evaluation here: {order}; printed: GA < CRBA < ABA.",
-        "The time of a whole run is dominated by the integrator in Python, not by the methods.",
-        "The printed numbers of evaluations differ from method to method by rounding. Here they are equal: the methods agree to "
-        "about 1e-13, far below the tolerance. How many there are depends on the error measure and the first step of the "
-        "integrator, which are not given; here every interval of 0.1 s is begun anew.",
+        f"Order of the times of one evaluation here: {order}; printed: {printed_order}.",
+        f"Of the time of a whole run the methods take {100 * min(shares):.2g} to {100 * max(shares):.2g} %; the rest is the "
+        "integrator in Python.",
+        f"{_evaluations_note()} How many there are depends on the error measure and the first step of the integrator, which are "
+        f"not given; here every interval of {INTERVAL:g} s is begun anew.",
     )
     columns = (
         "method", "printed [s]", "to GA", "evaluations", "each [us]",
         "here [ms]", "evaluations", "each [us]", "to GA",
     )  # fmt: skip
     return Table(title, columns, tuple(rows), notes)
+
+
+def apart() -> float:
+    """Largest difference of a coordinate between the replays of the three methods. [rad]"""
+    return max(float(np.abs(outcome(method=method).q - outcome().q).max()) for method in METHODS)
+
+
+def _evaluations_note() -> str:
+    """Whether the numbers of evaluations differ between the methods, and by how much the motions do."""
+    counts = {outcome(method=method).evaluations for method in METHODS}
+    here = "are equal" if len(counts) == 1 else f"range from {min(counts)} to {max(counts)}"
+    printed = [evaluations for _, evaluations in EFFORT.values()]
+    return (
+        f"The printed numbers of evaluations range from {min(printed)} to {max(printed)}. Here they {here}: the motions of the "
+        f"methods differ by {apart():.1g} rad, at a tolerance of {TOLERANCE:g}."
+    )
 
 
 @cache
@@ -136,7 +161,8 @@ def growth_table() -> Table:
     printed = [qd / q for k, (q, qd, _) in enumerate(ERRORS) if k != 1]
     notes = (
         f"Along this line small differences grow by {min(rates):.2f} to {max(rates):.2f} 1/s, linearised or simulated, "
-        "whatever the integration does: the arm is held up by torques alone, as an upside-down pendulum. In 5 s a difference "
+        "whatever the integration does: the arm is held up by torques alone, as an upside-down pendulum. In "
+        f"{replay().line.duration:g} s a difference "
         f"grows by a factor of about {np.median([row[4] for row in rows]):.1g}, and no tolerance of an integrator is small "
         f"enough. The printed errors, qd/q = {min(printed):.1f} to {max(printed):.1f} 1/s, show the same growth.",
         "A controller with feedback takes it out: under tracking control every 1 ms (`appell.control.ComputedTorque`) no joint "

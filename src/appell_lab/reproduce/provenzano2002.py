@@ -5,7 +5,7 @@ from __future__ import annotations
 from appell.table import Table
 from appell_lab.reproduce import mata2002, mata2002_figures, mata2002_simulation
 from appell_lab.reproduce.cost import COLUMNS, SIX, counted, printed
-from appell_lab.reproduce.reproduction import Reproduction
+from appell_lab.reproduce.reproduction import Item, Reproduction
 
 SOURCE = (
     "S.E. Provenzano, V. Mata, Resolución del problema dinámico directo de cadenas abiertas utilizando las ecuaciones de "
@@ -22,6 +22,16 @@ TABLE_2 = {"CRBA": (1627, 1261), "NOC": (1353, 1165), "ABA": (1533, 1415), "GA":
 """Table 2 as printed: products and sums for n = 6. The paper's Spanish names are MCRC, CNO, MCA and GAH."""
 
 
+ITEMS = (
+    Item("Table 1", "operations of forward dynamics by its parts", "Table 1", "one printed number is wrong: see its note"),
+    Item("Table 2", "operations of forward dynamics, four methods", "Table 2", "rows of other authors are quoted"),
+    Item("Table 3", "errors of the replayed line", "Table 3", mata2002.REPLAY_REMARK),
+    Item("Table 4", "times and evaluations of three methods", "Table 4", "times are of another computer"),
+    Item("Figure 1", "initial and final position of the line", "figure1_initial_and_final_position", mata2002.REPLAY_REMARK),
+    Item("Figure 2", "block diagram of the experiment", remark="a diagram, no data"),
+)  # fmt: skip
+
+
 def reproduce() -> Reproduction:
     """All tables with the counts and results of this library."""
     notes = (
@@ -34,7 +44,7 @@ def reproduce() -> Reproduction:
         mata2002_simulation.effort_table("Table 4. Processing time and evaluations of the function"),
         mata2002_simulation.growth_table(),
     )  # fmt: skip
-    return Reproduction("provenzano2002", SOURCE, tables, notes, mata2002_figures.figures(1))
+    return Reproduction("provenzano2002", SOURCE, tables, notes, mata2002_figures.figures(1), ITEMS)
 
 
 def table_1() -> Table:

@@ -1,4 +1,4 @@
-"""Tables 1 and 3 and figures 14 to 19 of Shafei and Shafei 2018."""
+"""Tables 1 to 3 and figures 12 to 19 of Shafei and Shafei 2018."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from appell.compiler.count import Counts, count_operations
 from appell.loading.catalogue.random import random_chain
 from appell.loading.catalogue.shafei_tree import shafei_tree, start
 from appell.model.body import Body
 from appell.robot.robot import Robot
-from appell.simulation.contact.pairs import ContactOptions
+from appell.simulation.contact.pairs import ContactOptions, ContactPoints
 from appell.simulation.contact.surfaces import Circle
 from appell.simulation.integrators import Integration
 from appell.simulation.simulate import simulate
 from appell.simulation.trajectory import Trajectory
 from appell.table import Table
-from appell_lab.reproduce.cost import Polynomial, poly
-from appell_lab.reproduce.reproduction import Reproduction
+from appell_lab.reproduce import shafei2018_growth
+from appell_lab.reproduce.cost import Polynomial
+from appell_lab.reproduce.reproduction import Item, Reproduction
 from appell_lab.reproduce.shafei2018_figures import figures
+from appell_lab.reproduce.shafei2018_growth import TABLE_1, counted
 
 SOURCE = (
     "A.M. Shafei, H.R. Shafei, Dynamic modeling of tree-type robotic systems by combining 3x3 rotation and 4x4 "
@@ -29,20 +30,11 @@ SOURCE = (
 )
 
 WALL = Circle(radius=2.5)
-"""The paper never states its wall; this one gives its table 3."""
+"""The paper never states its wall; this one is inferred, because it gives its table 3."""
 DURATION = 1.5
+RESTITUTION = 1.0
 BRANCHES = (4, 5, 4, 5)
 """Links of each branch of the tree, n_m."""
-
-TABLE_1: dict[str, tuple[str, Polynomial, Polynomial]] = {
-    "Lagrange, 4x4 matrices (Hollerbach)": ("hollerbach", poly(340, 1296, 504), poly("463/2", "2111/2", 350)),
-    "Gibbs-Appell, 3x3 matrices (Mata et al.)": ("mata2002", poly(186, 57, -162), poly(148, 145, -215)),
-    "Gibbs-Appell, both (Shafei, Shafei)": ("shafei2018", poly("507/2", "1631/2", 297), poly(146, 643, 165)),
-}
-"""Table 1 as printed: this library's method, products and sums of one branch, polynomials in its number of links n_m."""
-
-INERTIA_METHODS = {"hollerbach": "hollerbach", "mata2002": "gibbs_hessian", "shafei2018": "shafei2018"}
-"""The inertia matrix that belongs to each of them."""
 
 TABLE_3 = (
     (0.3851, ("O1", "O5"), 33.12, 6.32, 5.26),
@@ -54,12 +46,40 @@ TABLE_3 = (
 """Table 3 as printed: time [s], points, angle of attack [deg], relative velocity [m/s], impulse on each point [N s]."""
 
 
+PRINTED_START = -1.366
+"""X1 and X2 at the start, as printed. [m]"""
+ENERGY = 18.66
+"""As printed. [J]"""
+DRAWING = "a drawing, no data"
+WALL_REMARK = "the wall is not stated in the paper: inferred from table 3"
+ITEMS = (
+    Item("Table 1", "operations of three formulations", "Table 1", "the paper gives no steps that could be counted again"),
+    Item("Table 2", "parameters of the simulation", "Table 2", "the direction of gravity is not given"),
+    Item("Table 3", "impacts", "Table 3", WALL_REMARK),
+    Item("Figure 1", "the tree in its wall", remark=DRAWING),
+    Item("Figures 2, 3", "places in the matrices of one branch", remark="diagrams; tested with (I), (II), (41), (42)"),
+    Item("Figure 4", "the tree of the example", remark=f"{DRAWING}: the built-in robot shafei_tree"),
+    Item("Figures 5 to 8", "matrices of the branches and of the tree", remark="diagrams; tested with the sum over branches"),
+    Item("Figure 9", "the Jacobian of all points", remark="a diagram; tested with equation (43)"),
+    Item("Figure 10", "the tree at an impact", remark=DRAWING),
+    Item("Figure 11", "the matrix of the impact phase", remark="a diagram; tested with equation (47)"),
+    Item("Figure 12", "operations against links", "figure12_operations_against_links"),
+    Item("Figure 13", "operations against branches", "figure13_operations_against_branches"),
+    Item("Figure 14", "positions along X1", "figure14_positions_X1", WALL_REMARK),
+    Item("Figure 15", "velocities along X1", "figure15_velocities_X1", WALL_REMARK),
+    Item("Figure 16", "positions along X2", "figure16_positions_X2", WALL_REMARK),
+    Item("Figure 17", "velocities along X2", "figure17_velocities_X2", WALL_REMARK),
+    Item("Figure 18", "configurations", "figure18_configurations", WALL_REMARK),
+    Item("Figure 19", "energy", "figure19_energy"),
+)  # fmt: skip
+
+
 def reproduce() -> Reproduction:
-    """Tables 1 and 3 with the results of this library, and the figures."""
+    """Tables 1 to 3 with the results of this library, and the figures."""
     motion, seconds = timed_motion()
-    return Reproduction(
-        "shafei2018", SOURCE, (table_1(), table_3(motion, seconds)), figures=figures(shafei_tree(), motion, WALL.radius)
-    )
+    tables = (table_1(), table_2(), table_3(motion, seconds))
+    drawn = (*shafei2018_growth.figures(), *figures(shafei_tree(), motion, WALL.radius))
+    return Reproduction("shafei2018", SOURCE, tables, figures=drawn, items=ITEMS)
 
 
 def table_1() -> Table:
@@ -81,6 +101,31 @@ def table_1() -> Table:
     return Table("Table 1. Operations for the equations of motion", columns, tuple(rows), notes)
 
 
+def table_2() -> Table:
+    """Parameters as printed and as the built-in robot has them."""
+    robot = shafei_tree()
+    links = [body for body in robot.bodies if body.mass]
+    (mass,), (entries,) = {body.mass for body in links}, {body.inertia for body in links}
+    p, _ = ContactPoints(robot, ("O1", "O2")).positions_and_velocities(*(np.array([x]) for x in start()))
+    length = float(np.linalg.norm(p[0, 1] - p[0, 0]))
+    rod = mass * length**2 / 12
+    own = (entries[0], entries[3] - rod, entries[5] - rod)
+    rows = (
+        ("length of a link [m]", 1.0, length),
+        ("mass per length [kg/m]", 1.0, mass / length),
+        *((f"moment of inertia per length, {axis} [kg m]", printed, value / length)
+          for axis, printed, value in zip(("x", "y", "z"), (5.89e-5, 2.94e-5, 2.94e-5), own, strict=True)),
+        ("gravity [m/s²]", 9.81, float(np.linalg.norm(robot.gravity_vector))),
+        ("torques of the joints [N m]", 0.0, 0.0),
+        ("coefficient of restitution", 1.0, RESTITUTION),
+    )  # fmt: skip
+    notes = (
+        f"The moments per length are those of the cross-sections; about its centre a link has {entries[5]:.6f} kg m² with that "
+        f"of the thin rod, {rod:.6f} kg m². Gravity acts along -X2, which gives the printed energy of {ENERGY:g} J.",
+    )
+    return Table("Table 2. Parameters", ("parameter", "printed", "here"), rows, notes)
+
+
 def table_3(motion: Trajectory, seconds: float) -> Table:
     """The impacts of the simulation."""
     rows = []
@@ -94,34 +139,54 @@ def table_3(motion: Trajectory, seconds: float) -> Table:
     notes = (
         "The velocity is the jump along the surface normal, (1 + e) times the approach velocity; the angle lies between the "
         "velocity before the impact and the normal. The impulse acts on each of the points.",
-        "X1 = X2 = -(1 + √3)/2 at the start. With the printed -1.366 m the points of a pair do not touch at the same time, and "
-        "impacts one after the other do not lead to this table.",
-        f"Energy: {motion.energy[0]:.6f} J, constant within {change:.1e} J (printed: 18.66 J).",
+        _wall_note(),
+        _start_note(),
+        f"Energy: {motion.energy[0]:.6f} J, constant within {change:.1e} J (printed: {ENERGY:g} J).",
         f"Computed in {seconds:.2f} s at rtol = 1e-12 (printed: about 40 h).",
     )
     columns = ("impact", "from", "points", "t [s]", "angle [deg]", "velocity [m/s]", "impulse [N s]")
     return Table("Table 3. Impacts of the tree in its wall", columns, tuple(rows), notes)
 
 
+def _wall_note() -> str:
+    """How far the points of the first impact are from the centre at the printed time, without any wall."""
+    robot, (time, points, *_) = shafei_tree(), TABLE_3[0]
+    free = simulate(robot, *start(), time, method=Integration(rtol=1e-12))
+    p, _ = ContactPoints(robot, points).positions_and_velocities(free.q[-1:], free.qd[-1:])
+    reach = np.linalg.norm(p[0], axis=-1)
+    return (
+        f"The paper does not state its wall. A circle of {WALL.radius:g} m about the origin is inferred: in free motion "
+        f"{' and '.join(points)} are {reach.min():.4f} and {reach.max():.4f} m from the origin at the first printed time, and "
+        "this table follows from it."
+    )
+
+
+def _start_note() -> str:
+    """What becomes of the table with the printed start."""
+    q, qd = map(list, start())
+    exact = q[-1]
+    q[-2:] = [PRINTED_START] * 2
+    motion = _motion(q, qd)
+    groups = "; ".join(f"{' '.join(impact.points)} at {impact.time:.4f} s" for impact in motion.impacts)
+    return (
+        f"X1 = X2 = -(1 + √3)/2 = {exact:.6f} m at the start. With the printed {PRINTED_START} m the points of a pair do not "
+        f"touch at the same time, and the impacts one after the other are others: {groups}."
+    )
+
+
 def timed_motion() -> tuple[Trajectory, float]:
     """The paper's simulation, dense enough for its figures, and the time it took. [s]"""
     begun = time.perf_counter()
-    motion = simulate(
-        shafei_tree(),
-        *start(),
-        DURATION,
-        surfaces=[WALL],
-        contact=ContactOptions(restitution=1.0),
-        method=Integration(rtol=1e-12, max_step=0.01),
-    )
+    motion = _motion(*start())
     return motion, time.perf_counter() - begun
 
 
-@lru_cache(maxsize=16)
-def counted(robot: Robot, method: str) -> Counts:
-    """Operations of bias and inertia matrix."""
-    parts = (count_operations(robot, "bias", method), count_operations(robot, "mass_matrix", INERTIA_METHODS[method]))
-    return Counts(*(sum(counts) for counts in zip(*parts, strict=True)))
+def _motion(q, qd) -> Trajectory:
+    """Inside the wall, from a start."""
+    return simulate(
+        shafei_tree(), q, qd, DURATION, surfaces=[WALL], contact=ContactOptions(restitution=RESTITUTION),
+        method=Integration(rtol=1e-12, max_step=0.01),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1)

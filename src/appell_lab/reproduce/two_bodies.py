@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.algebra import Scalar
 from appell.algorithms.registry import find
-from appell.loading.catalogue.mata_two_body import mata_two_body
+from appell.loading.catalogue.mata_two_body import LENGTHS, MASSES, mata_two_body
 from appell.model.tree import Tree
 from appell.robot.robot import Robot
 from appell.table import Table
@@ -97,13 +97,21 @@ METHODS: dict[str, Callable[[Study], list[Scalar]]] = {
 }
 
 
+def accelerations(robot: Robot, method: str, dtype, joint: int = JOINT) -> np.ndarray:
+    """Accelerations of a joint at all angles by one method in one precision. [rad/s²]"""
+    return all_of(dtype, METHODS[method](Study.of(robot, dtype)))[joint]
+
+
+def condition_numbers(robot: Robot) -> np.ndarray:
+    """Condition number of the mass matrix at all angles."""
+    return np.linalg.cond(robot.mass_matrix(np.stack([np.zeros_like(ANGLES), ANGLES], axis=1)))
+
+
 def differences(robot: Robot) -> dict[str, Difference]:
     """Every method in single against double precision."""
-    double, single = Study.of(robot, np.float64), Study.of(robot, np.float32)
     differences = {}
-    for name, method in METHODS.items():
-        exact = all_of(np.float64, method(double))[JOINT]
-        error = exact - all_of(np.float32, method(single))[JOINT]
+    for name in METHODS:
+        error = accelerations(robot, name, np.float64) - accelerations(robot, name, np.float32)
         differences[name] = Difference(float(abs(error).max()), float(abs(error).mean()), float(error.mean()))
     return differences
 
@@ -160,10 +168,21 @@ def _range(values: list[float]) -> str:
 
 def _notes(here: dict[str, Difference], draws: list[dict[str, Difference]]) -> list[str]:
     """Where print and computation differ and why, with the measured numbers."""
-    return [_note_on_order(here), _note_on_composites(draws), _note_on_aba(here, draws), _note_on_average(draws), MASS]
+    return [
+        _note_on_order(here),
+        _note_on_composites(draws),
+        _note_on_aba(here, draws),
+        _note_on_average(draws),
+        _note_on_mass(),
+    ]
 
 
-MASS = "The mass of the second body is garbled in print; 10 kg follows from equal density of both."
+def _note_on_mass() -> str:
+    (short, long), (light, heavy) = LENGTHS, MASSES
+    return (
+        f"The mass of the second body is garbled in print; {heavy:g} kg follows from equal density: {light:g} kg times {long:g} "
+        f"m / {short:g} m = {light * long / short:g} kg."
+    )
 
 
 def _note_on_order(here: dict[str, Difference]) -> str:

@@ -1,8 +1,9 @@
-"""Tables 2 and 3 and figures 3 to 5 of Valera et al. 2003."""
+"""Tables 2 to 7, the identification and figures 3 to 5 of Valera et al. 2003."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from appell.algebra import Scalar, Vec3, Wrench
@@ -13,8 +14,11 @@ from appell.loading.catalogue.random import random_chain
 from appell.model.tree import Tree
 from appell.table import Table
 from appell_lab.reproduce import valera2003_control as control
+from appell_lab.reproduce import valera2003_controllers as controllers
+from appell_lab.reproduce import valera2003_parameters as parameters
+from appell_lab.reproduce import valera2003_paul
 from appell_lab.reproduce.cost import COLUMNS, SIX, SIZES, Cost, compared, counted, fit, operations, poly, printed
-from appell_lab.reproduce.reproduction import Reproduction
+from appell_lab.reproduce.reproduction import Item, Reproduction
 
 SOURCE = (
     "A. Valera, V. Mata, M. Vallés, F. Valero, N. Rosillo, F. Benimeli, Solving the inverse dynamic control for low cost "
@@ -38,14 +42,40 @@ TABLE_3 = {
 """Table 3 as printed."""
 
 
+PAUL = printed((133, -74), 724, (97, -71), 511)
+"""Below table 3, as printed: the same algorithm with Denavit-Hartenberg under Paul's convention."""
+
+LINE_REMARK = "tool point and branch are not given; chosen here"
+ITEMS = (
+    Item("Table 1", "algorithms of other authors", remark="a list of methods, no numbers"),
+    Item("Table 2", "operations of the vector form by its steps", "Table 2"),
+    Item("Table 3", "operations of two algorithms, and in Paul's convention", "Table 3"),
+    Item("Table 4", "three controllers", "Table 4", "laws only in the paper; errors computed here; gains not given"),
+    Item("Table 5", "Denavit-Hartenberg parameters", "Table 5", "no column of θ"),
+    Item("Table 6", "masses", "Table 6"),
+    Item("Table 7", "centres of mass, inertias", "Table 7"),
+    Item("Section 4", "identification by four methods", "Identification", "no results in the paper"),
+    Item("Section 4", "execution times", "Execution time", "other computer"),
+    Item("Figure 1", "Denavit-Hartenberg notation", remark="a drawing, no data"),
+    Item("Figure 2", "architecture of the controller", remark="a diagram; built as appell.control (docs/howto/hardware.md)"),
+    Item("Figure 3", "the prescribed trajectory", "figure3_prescribed_trajectory", LINE_REMARK),
+    Item("Figure 4", "torques along it", "figure4_torques", LINE_REMARK),
+    Item("Figure 5", "ramp and spline references", "figure5_ramp_and_spline_references", "the real robot's record is not "
+         "published: simulated here"),
+)  # fmt: skip
+
+
 def reproduce() -> Reproduction:
     """Tables and figures with the counts and results of this library."""
     notes = (
         "Printed: the paper's own text. Counted: operations of this library's vector form, traced for general chains of "
         "n = 3 to 12 revolute joints; a formula is shown only if it gives all ten counts exactly.",
     )
-    section_4 = (control.torque_table(), control.tracking_table(), control.computing_table())
-    return Reproduction("valera2003", SOURCE, (table_2(), table_3(), *section_4), notes, control.figures())
+    tables = (
+        table_2(), table_3(), controllers.table_4(), parameters.table_5(), parameters.table_6(), parameters.table_7(),
+        parameters.identification_table(), control.torque_table(), control.tracking_table(), control.computing_table(),
+    )  # fmt: skip
+    return Reproduction("valera2003", SOURCE, tables, notes, control.figures(), ITEMS)
 
 
 def table_2() -> Table:
@@ -80,15 +110,40 @@ def table_3() -> Table:
         method, cost = ours[authors]
         rows += [(authors, "", "printed", *paper.cells), ("", method, "counted", *cost.cells)]
     vector, luh = ours["Valera et al. 2003"][1], ours["Luh, Walker and Paul"][1]
+    paul = counted_paul()
+    rows += [("Paul's convention", "", "printed", *PAUL.cells), ("", "vector form", "counted", *paul.cells)]
     notes = (
         f"For n = 6 the vector form needs {compared(vector, TABLE_3['Valera et al. 2003'], 'printed')}, Newton-Euler "
         f"{compared(luh, TABLE_3['Luh, Walker and Paul'], 'printed')}.",
-        f"Counted with one set of rules, the vector form needs {compared(vector, luh, 'Newton-Euler')}. The printed "
-        "difference lies in the constants, that is, in how the first links were counted.",
+        f"Counted with one set of rules, the vector form needs {compared(vector, luh, 'Newton-Euler')}. "
+        f"{_printed_difference()}",
+        "Under Paul's convention frames are at the far end of the links and joints turn about z of the frame before; the "
+        "counted "
+        f"vector form needs {compared(paul, PAUL, 'printed')} for n = 6, and "
+        f"{compared(paul, vector, 'with frames at the joints')}.",
     )
     return Table(
         "Table 3. Inverse dynamics, two formulations", ("algorithm", "method", "from", *COLUMNS), tuple(rows), notes
     )
+
+
+@cache
+def counted_paul() -> Cost:
+    """The vector form with Denavit-Hartenberg under Paul's convention."""
+    counts = {n: valera2003_paul.count(n) for n in SIZES}
+    products, sums = ({n: getattr(each, kind) for n, each in counts.items()} for kind in ("mul", "add"))
+    return Cost(fit(products), products[SIX], fit(sums), sums[SIX])
+
+
+def _printed_difference() -> str:
+    """In what the two printed formulas differ, in words."""
+    luh, vector = TABLE_3.values()
+    texts = []
+    for what, a, b in (("products", luh.products, vector.products), ("sums", luh.sums, vector.sums)):
+        constant, slope = (int(y - x) for x, y in zip(a.coefficients, b.coefficients, strict=True))  # type: ignore[union-attr]
+        texts.append(f"{slope:+d} per joint and {constant:+d} in the constant for {what}" if slope else
+                     f"{constant:+d} in the constant alone for {what}")  # fmt: skip
+    return f"The printed formulas differ by {', by '.join(texts)}; a constant is how the first links were counted."
 
 
 def counted_steps() -> dict[str, Cost]:

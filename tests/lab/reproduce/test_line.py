@@ -138,7 +138,7 @@ def test_control_law_is_faster_than_printed():
 
 def test_figures_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    for figure in (*valera2003_control.figures(), *mata2002_figures.figures(3)):
+    for figure in (*valera2003_control.figures(), mata2002_figures.figure_2(), *mata2002_figures.figures(3)):
         path = tmp_path / f"{figure.name}.png"
         figure.draw(path)
         assert path.stat().st_size > 20_000

@@ -94,6 +94,13 @@ def test_ranking_of_the_paper_holds_for_all_roundings(robot):
             assert abs(difference.signed) <= difference.mean <= difference.largest
 
 
+def test_condition_number_of_figure_2(robot):
+    """Worst where the bodies are in line, and that of M there."""
+    condition = two_bodies.condition_numbers(robot)
+    assert condition[-1] == pytest.approx(np.linalg.cond(robot.mass_matrix([0.0, 2 * np.pi])), rel=1e-9)
+    assert condition.argmax() in (len(ANGLES) - 1, len(ANGLES) // 2 - 1)
+
+
 def test_table_5_quotes_the_paper_and_explains():
     table = two_bodies.table_5()
     printed = {row[0]: row[1:3] for row in table.rows if "printed" in row[0]}
