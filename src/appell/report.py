@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import datetime
 import platform
-import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from typing import Any
 from appell.errors import ArgumentError
 from appell.files import write_text
 from appell.plotting import plain_names
-from appell.table import Table, html_table
+from appell.table import Table, anchor, html_table
 from appell.version import __version__
 
 PRINTED = "printed"
@@ -195,16 +194,6 @@ def section(title: str, content: str) -> str:
 
 def _contents(titles: Sequence[str]) -> str:
     return f"<nav>{link_list([(f'#{anchor(title)}', title) for title in titles])}</nav>"
-
-
-def anchor(title: str) -> str:
-    """The address of a section within its page, without the #.
-
-    Example:
-        >>> anchor("Table 1. Inverse dynamics")
-        'table-1-inverse-dynamics'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
 def html_notes(notes: Sequence[str]) -> str:

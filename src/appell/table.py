@@ -88,6 +88,16 @@ class Link(NamedTuple):
         return self.text
 
 
+def anchor(title: str) -> str:
+    """The address of a section within its page, without the #.
+
+    Example:
+        >>> anchor("Table 1. Inverse dynamics")
+        'table-1-inverse-dynamics'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
 class StyledCell(NamedTuple):
     """A cell with CSS declarations of its own."""
 

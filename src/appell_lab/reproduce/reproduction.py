@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from appell.report import anchor
-from appell.table import Link, Table, note_lines
+from appell.table import Link, Table, anchor, note_lines
 
 CONTENTS = "Tables and figures of the paper"
 

@@ -12,8 +12,7 @@ import pytest
 from helpers.closeness import assert_close
 from helpers.shared_data import shared
 
-from appell.report import anchor
-from appell.table import Link
+from appell.table import Link, anchor
 from appell_lab.reproduce import (
     PAPERS,
     mata2002,
