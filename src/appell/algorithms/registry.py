@@ -64,6 +64,13 @@ QUANTITIES = {
             uses_external_forces=True,
         ),
         Quantity(
+            "inverse_dynamics_second_derivatives",
+            ("q", "qd", "qdd"),
+            ("v", "v", "v+v+v+v"),
+            "analytic",
+            uses_external_forces=True,
+        ),
+        Quantity(
             "forward_dynamics_derivatives",
             ("q", "qd", "tau"),
             ("v", "v+v+v"),
@@ -107,6 +114,7 @@ _MODULES = (
     "forward_dynamics.gibbs", "forward_dynamics.articulated", "forward_dynamics.noc",
     "coriolis_matrix", "energy", "kinematics", "centroidal", "regressor",
     "derivatives.analytic", "derivatives.automatic", "derivatives.forward",
+    "derivatives.second",
 )  # fmt: skip
 
 

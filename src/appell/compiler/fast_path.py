@@ -45,11 +45,11 @@ fast_path: Callable[[Method], Method] = _FastPath  # type: ignore[assignment]
 
 
 class _SplitFastPath(_FastPath):
-    """A method with a matrix as the result, of which callers get the blocks side by side as a named tuple of views."""
+    """A method with an array as the result, of which callers get the blocks side by side as a named tuple of views."""
 
-    def __init__(self, method: Callable[..., Any], blocks: type[tuple]) -> None:
+    def __init__(self, method: Callable[..., Any], blocks: type[tuple], rank: int) -> None:
         super().__init__(method)
-        self.blocks = blocks
+        self.blocks, self.rank = blocks, rank
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
         if instance is None:
@@ -57,32 +57,32 @@ class _SplitFastPath(_FastPath):
         bound = self.method.__get__(instance)
         whole = bound if _native.Function is None else _native.Function(bound)
         columns = instance.functions.options.layout == "columns"  # type: ignore[attr-defined]
-        call = update_wrapper(_split(whole, self.blocks, columns), bound)
+        call = update_wrapper(_split(whole, self.blocks, self.rank, columns), bound)
         return vars(instance).setdefault(self.method.__name__, call)
 
 
-def _split(whole: Callable[..., Any], blocks: type[tuple], columns: bool) -> Callable[..., tuple]:
-    """The function with its result split into derivatives by q, by qd and by the third input."""
+def _split(whole: Callable[..., Any], blocks: type[tuple], rank: int, columns: bool) -> Callable[..., tuple]:
+    """The function with its result, of so many dimensions, split along the last one; blocks by tau may differ in size."""
     places: list[Any] = []
-    new = tuple.__new__
+    new, names = tuple.__new__, blocks._fields  # type: ignore[attr-defined]
 
     def call(*arguments: Any, **options: Any) -> tuple:
         result = whole(*arguments, **options)
         if not places:
-            rows, width = result.shape[:2] if columns else result.shape[-2:]
-            n = width // 3 if blocks._fields[-1] == "dqdd" else rows  # type: ignore[attr-defined]
-            before = slice(None) if columns else ...
-            places.extend((before, part) for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, width)))
-        dq, dqd, last = places
-        return new(blocks, (result[dq], result[dqd], result[last]))
+            rows, *_, width = result.shape[:rank] if columns else result.shape[-rank:]
+            n = rows if names[-1] == "dtau" else width // len(names)
+            before = (slice(None),) * (rank - 1) if columns else (...,)
+            starts = [k * n for k in range(len(names))]
+            places.extend((*before, slice(*ends)) for ends in zip(starts, [*starts[1:], width], strict=True))
+        return new(blocks, [result[place] for place in places])
 
     call.whole = whole  # type: ignore[attr-defined]
     return call
 
 
-def split_fast_path(blocks: type[tuple]) -> Callable[[Method], Method]:
-    """`fast_path` with a result that is split into three blocks side by side."""
-    return lambda method: _SplitFastPath(method, blocks)  # type: ignore[return-value]
+def split_fast_path(blocks: type[tuple], rank: int = 2) -> Callable[[Method], Method]:
+    """`fast_path` with a result of `rank` dimensions that is split into blocks side by side."""
+    return lambda method: _SplitFastPath(method, blocks, rank)  # type: ignore[return-value]
 
 
 def bind_fast_path(

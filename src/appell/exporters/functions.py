@@ -38,6 +38,9 @@ RESULTS = {
     "forward_dynamics_derivatives": ResultText(
         "D", "Derivatives [dqdd/dq, dqdd/dqd, dqdd/dtau] side by side, by q in its tangent space", "SI"
     ),
+    "inverse_dynamics_second_derivatives": ResultText(
+        "D", "Second derivatives of tau by (q, q), (q, qd), (q, qdd), (qd, qd) side by side, by q in its tangent space", "SI"
+    ),
     "gravity": ResultText("g", "Forces g(q) that hold the robot still against gravity", "N m, N"),
     "coriolis_matrix": ResultText("C", "Matrix C(q, qd) of the Christoffel symbols: dM/dt - 2 C is skew", "N m s, N s"),
     "kinetic_energy": ResultText("T", "Kinetic energy T = qd' M(q) qd / 2", "J"),

@@ -8,36 +8,19 @@ those it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.fast_path import fast_path, split_fast_path
+from appell.compiler.fast_path import fast_path
 from appell.deprecation import renamed_arguments, renamed_attributes
 from appell.robot.constrained import ConstrainedDynamics
-from appell.robot.linearize import Linearization, linearize
+from appell.robot.derivatives import DynamicsDerivatives
 from appell.robot.regressor_terms import append_actuator_terms, append_terms
 
 
-class InverseDynamicsDerivatives(NamedTuple):
-    """Derivatives of tau by q (in its tangent space), qd and qdd, (..., actuators, nv) each."""
-
-    dq: np.ndarray
-    dqd: np.ndarray
-    dqdd: np.ndarray
-
-
-class ForwardDynamicsDerivatives(NamedTuple):
-    """Derivatives of qdd by q (in its tangent space) and qd, (..., nv, nv), and by tau, (..., nv, actuators)."""
-
-    dq: np.ndarray
-    dqd: np.ndarray
-    dtau: np.ndarray
-
-
 @renamed_attributes(joint_speeds="joint_velocities", speed_map="joint_velocity_jacobian")
-class Dynamics(ConstrainedDynamics):
+class Dynamics(DynamicsDerivatives, ConstrainedDynamics):
     """Functions of the state of a robot.
 
     q is the configuration (..., nq), qd the generalized velocity and qdd its rate (..., nv). For closed loops q holds all
@@ -111,84 +94,6 @@ class Dynamics(ConstrainedDynamics):
         return self.functions["forward_dynamics", method](
             (q, qd, tau), gravity, external_forces, parameters, out, check
         )
-
-    @split_fast_path(InverseDynamicsDerivatives)
-    def inverse_dynamics_derivatives(
-        self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
-    ) -> InverseDynamicsDerivatives:
-        """Derivatives of `inverse_dynamics` by q, qd and qdd: named tuple (dq, dqd, dqdd), (..., actuators, nv) each.
-
-        Those by q are in the tangent space: column i is the derivative along q ⊕ ε e_i, a motion with the velocity e_i, which for
-        floating and spherical joints is a twist in the child's frame. External forces keep their components in their frames.
-
-        Args:
-            method: of trees `"analytic"` (default) or `"automatic"` (differentiation of the graph).
-            out: array (..., actuators, 3 nv) for the three matrices side by side; those returned are views of it.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("puma560")
-            >>> d = robot.inverse_dynamics_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6)
-            >>> d.dq.shape, bool(abs(d.dqdd - robot.mass_matrix([0.1] * 6)).max() < 1e-12)
-            ((6, 6), True)
-        """
-        return self.functions["inverse_dynamics_derivatives", method](
-            (q, qd, qdd), gravity, external_forces, parameters, out, check
-        )
-
-    @split_fast_path(ForwardDynamicsDerivatives)
-    def forward_dynamics_derivatives(
-        self, q, qd, tau, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
-    ) -> ForwardDynamicsDerivatives:
-        """Derivatives of `forward_dynamics` by q, qd and tau: named tuple (dq, dqd, dtau), (..., nv, nv or actuators) each.
-
-        As `inverse_dynamics_derivatives`; for trees dtau is the inverse of the mass matrix.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("puma560")
-            >>> d = robot.forward_dynamics_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6)
-            >>> bool(abs(d.dtau @ robot.mass_matrix([0.1] * 6)).max() < 1 + 1e-12)
-            True
-        """
-        return self.functions["forward_dynamics_derivatives", method](
-            (q, qd, tau), gravity, external_forces, parameters, out, check
-        )
-
-    def linearize(
-        self,
-        q,
-        qd,
-        tau,
-        dt=None,
-        integrator="rk4",
-        *,
-        passive_forces=False,
-        gravity=None,
-        external_forces=None,
-        parameters=None,
-        check=True,
-    ) -> Linearization:
-        """Linear model of the motion about a state: named tuple (A, B), (..., 2 nv, 2 nv) and (..., 2 nv, actuators).
-
-        The state is x = (δq, δqd) with δq in the tangent space of q, as in `forward_dynamics_derivatives`. Without `dt`,
-        ẋ = A x + B δtau; with `dt`, x of the next step is A x + B δtau: the derivative of a step of `appell.rollout` under
-        constant tau.
-
-        Args:
-            dt: length of a step [s].
-            integrator: of the step, `"rk4"` or `"semi_implicit_euler"`.
-            passive_forces: add damping and friction of the joints, as `appell.rollout` does.
-
-        Example:
-            >>> import appell
-            >>> robot = appell.load("planar2r")
-            >>> A, B = robot.linearize([0.3, 0.2], [0.0, 0.0], robot.gravity([0.3, 0.2]))
-            >>> A.shape, B.shape, A[0].tolist()
-            ((4, 4), (4, 2), [0.0, 0.0, 1.0, 0.0])
-        """
-        options = {"gravity": gravity, "external_forces": external_forces, "parameters": parameters}
-        return linearize(self, (q, qd, tau), dt, integrator, passive_forces, options, check)
 
     @fast_path
     def mass_matrix(self, q, *, method=None, parameters=None, out=None, check=True) -> np.ndarray:
