@@ -47,11 +47,10 @@ def test_differences_of_first_derivatives_with_all_options(robot: appell.Robot) 
     }  # fmt: skip
     found = robot.inverse_dynamics_second_derivatives(q, qd, qdd, **options)
     first = partial(robot.inverse_dynamics_derivatives, **options)
+    changes = (lambda step: first(robot.integrate(q, step), qd, qdd)), (lambda step: first(q, qd + step, qdd))
     for name, block, moved in BLOCKS:
-        expected = differences(
-            lambda step: getattr(first(*((robot.integrate(q, step), qd) if moved == 0 else (q, qd + step)), qdd), block),
-            robot.nv,
-        ).transpose(1, 0, 2)
+        change = partial(lambda change, block, step: getattr(change(step), block), changes[moved], block)
+        expected = differences(change, robot.nv).transpose(1, 0, 2)
         if name == "qq":
             expected = (expected + expected.swapaxes(1, 2)) / 2
         assert_close(getattr(found, name), expected, tolerance=1e-10, what=name)

@@ -147,11 +147,13 @@ class CompiledRobot(Dynamics):
 
     def vector(self, name: str, given: Any) -> Any:
         """The argument `name` of a function from values by name; of robots that were not loaded from a file."""
-        if self.store is not None and isinstance(given, Mapping):
+        if self.store is None:
+            return self.robot.vector(name, given)
+        if isinstance(given, Mapping):
             raise ArgumentError(
                 f"{name} is a dictionary; robots of files take arrays. Use `vector` of the robot itself."
             )
-        return self.robot.vector(name, given)
+        return given
 
     def state_rate(self, law: Law, passive: bool, runtime: bool) -> tuple[str, Callable[[], OperationList]]:
         """Rate of the state under a control law, for rollouts: a digest, and its operations on demand."""

@@ -109,7 +109,10 @@ def pair_wrenches(j: DegreeOfFreedom, m: DegreeOfFreedom) -> tuple[list[Wrench],
         for w, a in j.forms
     ]
     within += [*(m.along_S.force(doubled(w), AT_REST) for w in (j.psi, j.S)), Wrench(ZERO, ZERO)]
-    between = [own.plus(moved_wrench(m.S, m.group.force(doubled(w), a))) for own, (w, a) in zip(within[:3], j.forms, strict=True)]
+    between = [
+        own.plus(moved_wrench(m.S, m.group.force(doubled(w), a)))
+        for own, (w, a) in zip(within[:3], j.forms, strict=True)
+    ]
     between += within[3:]
     above = list(between)
     for k, wrench in ((0, m.by_q), (3, m.by_qd), (5, m.momentum)):
