@@ -146,12 +146,154 @@ def test_an_inactive_equality_is_nothing():
     ("equality", "kind"),
     [
         ("<joint name='w' joint1='follow' joint2='lead' polycoef='0 1 0.5 0 0'/>", "joint"),
-        ("<joint name='w' joint1='follow'/>", "joint"),
+        ("<joint name='w' joint1='follow' joint2='lead' polycoef='0 0 0 1 0'/>", "joint"),
     ],
 )
 def test_other_equalities_are_left_out_with_a_warning(equality, kind):
     with pytest.warns(appell.ModelWarning, match=f"equality 'w': the equality of type {kind} is not part of the model"):
         assert appell.load(with_equality(equality)).joint_names == ("lead", "follow")
+
+
+def test_a_joint_that_an_equality_holds_is_fixed():
+    """y - y0 = a0."""
+    robot = appell.load(with_equality("<joint joint1='follow' polycoef='0.1 0 0 0 0'/>"))
+    assert robot.joint_names == ("lead",)
+    free = appell.load(with_equality(""))
+    assert_close(robot.pose([0.3], "b"), free.pose([0.3, 0.6], "b"), tolerance=1e-14)
+
+
+def chain(equality: str, rest: str = "") -> str:
+    joints = "".join(
+        f"<body name='b{k}'><joint name='j{k}' ref='{k}'/><geom size='.1' pos='1 0 0'/></body>" for k in range(4)
+    )
+    angles = "<compiler angle='radian'/>"
+    return f"<mujoco>{angles}<worldbody>{joints}</worldbody><equality>{equality}</equality>{rest}</mujoco>"
+
+
+@pytest.mark.parametrize(
+    "couplings",
+    [
+        ("j1 j0 0.1 2", "j2 j1 0.2 -3"),
+        ("j2 j1 0.2 -3", "j1 j0 0.1 2"),
+        ("j1 j0 0.1 2", "j2 j1 0.2 -3", "j2 j3 0.3 0.5"),
+        ("j1 j0 0.1 2", "j1 j2 0.4 1"),  # two equations of one joint
+    ],
+)
+def test_chains_of_couplings_have_one_leader(couplings):
+    """All equations hold, whichever joint became the leader."""
+    texts = [text.split() for text in couplings]
+    robot = appell.load(
+        chain("".join(f"<joint joint1='{y}' joint2='{x}' polycoef='{a} {b} 0 0 0'/>" for y, x, a, b in texts))
+    )
+    assert robot.nv == 4 - len(couplings)
+    q = np.random.default_rng(0).uniform(-1, 1, robot.nq)
+    values = dict(
+        zip([f"j{k}" for k in range(4)], robot.to_mujoco(q, 0 * q, [f"j{k}" for k in range(4)])[0], strict=True)
+    )
+    for y, x, a, b in texts:
+        left = values[y] - float(y[1])
+        assert left == pytest.approx(float(a) + float(b) * (values[x] - float(x[1])), abs=1e-13)
+
+
+def test_contradicting_couplings_are_left_out_with_a_warning():
+    both = "<joint joint1='j0' joint2='j1' polycoef='0 1 0 0 0'/><joint name='w' joint1='j0' joint2='j1' polycoef='1 1 0 0 0'/>"
+    with pytest.warns(appell.ModelWarning, match="equality 'w': the equality of type joint is not part of the model"):
+        assert appell.load(chain(both)).nv == 3
+
+
+def test_a_fixed_tendon_couples_joints():
+    tendon = "<tendon><fixed name='t'><joint joint='j0' coef='2'/><joint joint='j1' coef='-1'/></fixed></tendon>"
+    robot = appell.load(chain("<tendon tendon1='t' polycoef='0.5 0 0 0 0'/>", tendon))
+    assert robot.nv == 3
+    q0, q1 = robot.to_mujoco([0.3, 0.1, 0.2], [0.0] * 3, [f"j{k}" for k in range(4)])[0][:2]
+    assert 2 * q0 - q1 == pytest.approx(2 * 0 - 1 + 0.5)
+
+
+ACTUATED = """<mujoco><worldbody><body name='a'><joint name='lead'/><geom size='.1' pos='1 0 0'/><site name='tip' pos='1 2 3'/>
+  <body name='b' pos='1 0 0'><joint name='follow'/><joint name='slide' type='slide'/><geom size='.1' pos='1 0 0'/>
+    <site name='b' euler='90 0 0'/></body></body></worldbody>
+  <tendon><fixed name='both'><joint joint='lead' coef='0.5'/><joint joint='slide' coef='-2'/></fixed>
+    <spatial name='rope' stiffness='1'><site site='tip'/><site site='b'/></spatial></tendon>
+  <equality><joint joint1='follow' joint2='lead' polycoef='0 3 0 0 0'/></equality>
+  <actuator><motor name='m' joint='follow' gear='5' ctrlrange='-2 1' ctrllimited='true'/>
+    <position name='p' joint='slide' kp='7' kv='1' forcerange='-4 3' forcelimited='true'/>
+    <velocity name='v' joint='lead' kv='2'/><general name='g' tendon='both' gainprm='3'/>
+    <motor name='thrust' site='b' gear='0 0 1 0 0 0.2'/><motor name='pull' tendon='rope'/></actuator>
+  <keyframe><key name='home' qpos='0.1 0.3 0.5'/><key qpos='0.2 0.6 1'/></keyframe></mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def actuated():
+    with pytest.warns(appell.ModelWarning, match="2 defects") as caught:
+        robot = appell.load(ACTUATED)
+    assert "actuator 'pull': acts on a body, a spatial tendon" in str(caught[0].message)
+    assert "tendon 'rope': has forces of its own" in str(caught[0].message)
+    return robot
+
+
+def test_actuators_are_kept(actuated):
+    m, p, v, g, thrust = actuated.actuators
+    assert (m.name, m.joint, m.gear, m.kind, m.control_range) == ("m", "follow", 5.0, "motor", (-2.0, 1.0))
+    assert (p.joint, p.kind, p.force_range, p.gain, p.bias) == (
+        "slide",
+        "position",
+        (-4.0, 3.0),
+        7.0,
+        (0.0, -7.0, -1.0),
+    )
+    assert (v.kind, v.gain, v.bias) == ("velocity", 2.0, (0.0, 0.0, -2.0))
+    assert (g.joints, g.gears, g.kind) == (("lead", "slide"), (0.5, -2.0), "motor")
+    assert (thrust.frame, thrust.wrench, thrust.joint) == ("b_site", (0.0, 0.0, 1.0, 0.0, 0.0, 0.2), "")
+    assert appell.Robot.from_dict(actuated.to_dict()) == actuated
+
+
+def test_actuators_move_the_robot_as_in_mujoco(actuated):
+    """Forces on the joints from controls, for every kind; couplings are projected here."""
+    model = mujoco.MjModel.from_xml_string(ACTUATED)
+    data, names = mujoco.MjData(model), ["lead", "follow", "slide"]
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        q, qd, u = *rng.uniform(-0.1, 0.1, (2, 2)), rng.uniform(-1.5, 1.5, 5)
+        data.qpos[:], data.qvel[:] = actuated.to_mujoco(q, qd, names)
+        data.ctrl[:5] = u
+        mujoco.mj_forward(model, data)
+        lengths = [5 * data.qpos[1], data.qpos[2], data.qpos[0], 0.5 * data.qpos[0] - 2 * data.qpos[2], 0.0]
+        rates = [5 * data.qvel[1], data.qvel[2], data.qvel[0], 0.5 * data.qvel[0] - 2 * data.qvel[2], 0.0]
+        forces = {a.name: a.force(*values) for a, *values in zip(actuated.actuators, u, lengths, rates, strict=True)}
+        expected = data.qfrc_actuator[[0, 2]] + [3 * data.qfrc_actuator[1], 0.0]
+        assert_close(actuated.generalized_forces(forces, q), expected, tolerance=1e-12)
+
+
+def test_actuators_limit_efforts_and_have_names(actuated):
+    limits = actuated.simulation_model().limits.effort
+    assert limits.tolist() == [np.inf, np.inf]  # the velocity servo and the tendon have no force range
+    text = ACTUATED.replace("stiffness='1'", "")
+    for left_out in ("<velocity name='v' joint='lead' kv='2'/>", "<general name='g' tendon='both' gainprm='3'/>",
+                     "<motor name='pull' tendon='rope'/>"):  # fmt: skip
+        text = text.replace(left_out, "")
+    single = appell.load(text)
+    assert single.simulation_model().limits.effort.tolist() == [30.0, 4.0]  # 3 times the gear of 5 times 2
+    motion = appell.simulate(single, {"lead": 0.1}, {}, 0.01, tau={"m": 0.5, "p": -1.0})
+    assert motion.tau[0].tolist() == [7.5, -1.0]
+    assert appell.simulate(single, {}, {}, 0.01, tau={"m": 9.0}, effort_limits="robot").tau[0].tolist() == [30.0, 0.0]
+    with pytest.raises(appell.ArgumentError, match="the force of actuator 'thrust' depends on q"):
+        appell.simulate(single, {}, {}, 0.01, tau={"thrust": 1.0})
+
+
+def test_keyframes_are_postures(actuated):
+    assert {name: q.tolist() for name, q in actuated.postures.items()} == {"home": [0.1, 0.5], "key1": [0.2, 1.0]}
+
+
+def test_sites_are_frames(actuated):
+    """A site with the name of a body is NAME_site."""
+    model = mujoco.MjModel.from_xml_string(ACTUATED)
+    data = mujoco.MjData(model)
+    q = actuated.postures["home"]
+    data.qpos[:] = actuated.to_mujoco(q, 0 * q, ["lead", "follow", "slide"])[0]
+    mujoco.mj_forward(model, data)
+    for site, frame in (("tip", "tip"), ("b", "b_site")):
+        assert_close(actuated.pose(q, frame)[:3, 3], data.site(site).xpos.copy(), tolerance=1e-13)
+        assert_close(actuated.pose(q, frame)[:3, :3], data.site(site).xmat.reshape(3, 3).copy(), tolerance=1e-13)
 
 
 @pytest.mark.parametrize(

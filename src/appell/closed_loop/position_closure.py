@@ -19,8 +19,8 @@ from appell.errors import LoopClosureError
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
 
-CLOSED_TOL = 1e-10
-"""Largest residual of closed loops. [m, rad]"""
+CLOSED_TOL = 1e-7
+"""Largest residual of closed loops: redundant closures of rounded descriptions do not close better. [m, rad]"""
 RESIDUAL_TOL = 1e-14
 """Residual at which Newton's method stops. [m, rad]"""
 MAX_STEP = 0.5
@@ -28,7 +28,8 @@ MAX_STEP = 0.5
 CONTINUATION_STEP = 0.2
 """Largest step of a given joint towards its target value. [rad, m]"""
 MAX_ITERATIONS, MAX_HALVINGS = 100, 12
-RCOND = 1e-9
+RCOND = 1e-6
+"""Singular values of the closure Jacobian below this fraction of the largest one count as zero: redundant up to rounding."""
 
 
 @renamed_fields(nearest="best_q")

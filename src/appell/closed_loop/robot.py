@@ -77,6 +77,10 @@ class ClosedLoopRobot(AnyRobot):
     rotors = delegated(
         "spanning_tree.rotors", "Number of links with a rotor; the last entries of `parameters` are theirs."
     )
+    actuators = delegated("spanning_tree.actuators", "Actuators of the description.")
+    postures = delegated(
+        "spanning_tree.postures", "Named configurations of the description; loops are closed by `solve_loop_closure`."
+    )
     qd_names = delegated("independent_velocities", "Names of the entries of qd.")
     closure_names = delegated("system.parts", "Names of the loop closures.")
 

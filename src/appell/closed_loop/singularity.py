@@ -14,6 +14,7 @@ import numpy as np
 from appell.closed_loop.constraints import CLOSURE_TOL, closure_residual
 from appell.closed_loop.dynamics import actuator_jacobian, closure_jacobian
 from appell.closed_loop.elimination import LENGTH_TOL, SINE_TOL
+from appell.closed_loop.position_closure import RCOND
 from appell.errors import LoopClosureError
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 VELOCITY_SINGULARITY, ACTUATOR_SINGULARITY = "singular speeds", "singular actuators"
 ACTUATOR_FUNCTIONS = {"inverse_dynamics"}
 """Functions that solve for actuator forces."""
-RANK_TOL = 1e-9
-"""Singular values below this fraction of the largest one count as zero."""
 PREFERRED_SINE = 1e-3
 """Preferred lower bound of the sine between the column of a dependent velocity and the columns before it."""
 
@@ -112,7 +111,7 @@ def jacobian_at(system: LoopSystem, q: Sequence[float] | np.ndarray) -> np.ndarr
 def rank(K: np.ndarray) -> int:
     """Number of independent closure equations."""
     values = np.linalg.svd(K, compute_uv=False)
-    return int((values > RANK_TOL * values.max(initial=0.0)).sum()) if values.size else 0
+    return int((values > RCOND * values.max(initial=0.0)).sum()) if values.size else 0
 
 
 def column_sines(K: np.ndarray, columns: Iterable[int]) -> list[float]:

@@ -28,6 +28,7 @@ from appell.errors import AppellError, ArgumentError, ModelError, unknown_name_m
 from appell.files import read_text
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, Triple, triple
+from appell.model.tree_builder import leader_of
 from appell.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ class Loops:
         from appell.closed_loop.build import close_loops
 
         q = robot.neutral_configuration()
+        followers = {joint.name for joint in robot.joints if joint.name not in robot.joint_names}
         for name, values in (self.configuration or {}).items():
             where = f"{self.label}: configuration"
+            if name in followers:  # mimic joints, and joints that an equality holds
+                continue
             if name not in robot.joint_names:
                 raise ModelError(f"{where}: {unknown_name_message('joint', name, robot.joint_names)}")
             first, count = robot.first_coordinates[name][0], KINDS[robot.joint(name).kind].nq
@@ -72,10 +76,15 @@ class Loops:
             q[first : first + count] = values
         velocities = self.independent_velocities
         try:
-            return close_loops(robot, self.closures, self.actuated, independent_velocities=velocities, q=q)
+            return close_loops(robot, self.closures, self._leaders(robot), independent_velocities=velocities, q=q)
         except AppellError as error:
             place = f"{self.label}: " if self.label else ""
             raise ModelError(f"{place}{error} With loops='ignore' the tree alone is loaded.") from error
+
+    def _leaders(self, robot: Robot) -> tuple[str, ...]:
+        """The actuated joints, with the leaders of mimic joints instead of these."""
+        joints = {joint.name: joint for joint in robot.joints if KINDS[joint.kind].nv}
+        return tuple(dict.fromkeys(leader_of(robot, joints[n])[0].name if n in joints else n for n in self.actuated))
 
 
 def find(loops: Any, path: Path | None) -> Loops | None:

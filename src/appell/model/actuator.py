@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from appell.model.body import Six
 from appell.model.pose import Triple
+from appell.model.tree_builder import leader_of
+from appell.names import entry_indices
+
+if TYPE_CHECKING:
+    from appell.model.description import Description
 
 Range = tuple[float, float]
 UNLIMITED: Range = (-math.inf, math.inf)
+NO_WRENCH: Six = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,8 @@ class Actuator:
             `"general"`.
         force_range: of the force. [N m, N]
         control_range: of u.
+        frame, wrench: of a thruster: it acts with the wrench (force, then moment) times its force at the origin and along the
+            axes of the frame, and has no joints.
 
     Example:
         >>> Actuator("servo", ("elbow",), (50.0,), "position", gain=10.0, bias=(0.0, -10.0, 0.0)).force(0.5, 0.4, 0.0)
@@ -38,16 +50,18 @@ class Actuator:
     control_range: Range = UNLIMITED
     gain: float = 1.0
     bias: Triple = (0.0, 0.0, 0.0)
+    frame: str = ""
+    wrench: Six = NO_WRENCH
 
     @property
     def joint(self) -> str:
-        """The joint that it acts on, the first of several."""
-        return self.joints[0]
+        """The joint that it acts on, the first of several; empty for a thruster."""
+        return self.joints[0] if self.joints else ""
 
     @property
     def gear(self) -> float:
         """The gear ratio of that joint."""
-        return self.gears[0]
+        return self.gears[0] if self.gears else 1.0
 
     def force(self, control: float, length: float = 0.0, velocity: float = 0.0) -> float:
         """The force at a control, clipped to both ranges. [N m, N]"""
@@ -70,3 +84,18 @@ class Posture:
 
     name: str
     joints: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def transmission(robot: Description) -> np.ndarray:
+    """The matrix T (nv, actuators) of the gears: generalized forces are T times the forces; zero columns for thrusters."""
+    T = np.zeros((robot.nv, len(robot.actuators)))
+    indices = entry_indices(robot.qd_names)
+    joints = {joint.name: joint for joint in robot.joints}
+    for a, actuator in enumerate(robot.actuators):
+        for entry, gear in zip(actuator.joints, actuator.gears, strict=True):
+            if entry in joints:
+                leader, multiplier, _ = leader_of(robot, joints[entry])
+                T[robot.first_coordinates[leader.name][1], a] += multiplier * gear
+            else:
+                T[indices[entry], a] += gear
+    return T

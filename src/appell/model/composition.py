@@ -227,7 +227,7 @@ def _without_joints(actuators: Iterable[Actuator], locked: Mapping[str, Any]) ->
             for k, entry in enumerate(actuator.joints)
             if entry not in locked and entry.rpartition(".")[0] not in locked
         ]
-        if kept:
+        if kept or actuator.frame:
             yield replace(
                 actuator, joints=tuple(actuator.joints[k] for k in kept), gears=tuple(actuator.gears[k] for k in kept)
             )
@@ -250,7 +250,8 @@ def _renamed(robot: Description, prefix: str) -> Description:
             for joint in robot.joints
         ),
         actuators=tuple(
-            replace(each, name=prefix + each.name, joints=tuple(prefix + joint for joint in each.joints))
+            replace(each, name=prefix + each.name, joints=tuple(prefix + joint for joint in each.joints),
+                    frame=each.frame and prefix + each.frame)
             for each in robot.actuators
         ),
         named_postures=tuple(

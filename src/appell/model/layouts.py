@@ -182,8 +182,10 @@ PINOCCHIO: Layout = {
 # --- methods of `Description` -------------------------------------------------------------------------------------------
 
 
-def to_mujoco(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """MuJoCo's `qpos` and `qvel` of a state, joints in our order.
+def to_mujoco(
+    robot: Description, q: ArrayLike, qd: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's `qpos` and `qvel` of a state, joints in the order of the robot, or of `names` as for `to_pinocchio`.
 
     Quaternions are w first. The velocity of a free joint is along the world axes, its angular velocity and that of
     a ball joint along the body's. A planar joint is two slides and a hinge there.
@@ -196,10 +198,12 @@ def to_mujoco(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarr
         >>> qpos.tolist()
         [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0]
     """
-    return convert(robot, MUJOCO, q, qd)
+    return convert(robot, MUJOCO, q, qd, names)
 
 
-def from_mujoco(robot: Description, qpos: ArrayLike, qvel: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def from_mujoco(
+    robot: Description, qpos: ArrayLike, qvel: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """q and qd of a state in MuJoCo's layout, the inverse of `to_mujoco`.
 
     Example:
@@ -208,11 +212,13 @@ def from_mujoco(robot: Description, qpos: ArrayLike, qvel: ArrayLike) -> tuple[n
         >>> robot.from_mujoco([0.1] * 6, [0.2] * 6)[1].tolist()
         [0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
     """
-    return convert(robot, MUJOCO, qpos, qvel, back=True)
+    return convert(robot, MUJOCO, qpos, qvel, names, back=True)
 
 
-def to_drake(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Drake's positions and velocities of a state, joints in our order.
+def to_drake(
+    robot: Description, q: ArrayLike, qd: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drake's positions and velocities of a state, joints in the order of the robot, or of `names` as for `to_pinocchio`.
 
     A floating body is quaternion (w first), position; angular velocity, velocity, both along the world axes. A
     spherical joint is a `BallRpyJoint`, with angular velocity along the parent's axes.
@@ -225,10 +231,12 @@ def to_drake(robot: Description, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarra
         >>> q.tolist(), v.tolist()
         ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
     """
-    return convert(robot, DRAKE, q, qd)
+    return convert(robot, DRAKE, q, qd, names)
 
 
-def from_drake(robot: Description, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def from_drake(
+    robot: Description, q: ArrayLike, v: ArrayLike, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """q and qd of a state in Drake's layout, the inverse of `to_drake`.
 
     Example:
@@ -236,7 +244,7 @@ def from_drake(robot: Description, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarr
         >>> appell.load("planar2r").from_drake([0.1, 0.2], [0, 0])[0].tolist()
         [0.1, 0.2]
     """
-    return convert(robot, DRAKE, q, v, back=True)
+    return convert(robot, DRAKE, q, v, names, back=True)
 
 
 def to_pinocchio(

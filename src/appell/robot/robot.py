@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.algorithms.system import TreeSystem
+from appell.errors import ArgumentError
+from appell.model.actuator import transmission
 from appell.model.description import Description
 from appell.model.joint_friction import joint_friction, passive_forces
+from appell.names import as_vector
 from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
@@ -71,6 +75,42 @@ class Robot(Description, AnyRobot):
             True
         """
         return passive_forces(self, q if qd is None else qd)
+
+    def generalized_forces(self, forces: Mapping[str, float], q: ArrayLike | None = None) -> np.ndarray:
+        """Generalized forces tau (nv,) of forces of the robot's `actuators`, by name; zero for actuators that are not named.
+
+        Joints get gear times the force, thrusters J^T times their wrench. [N m, N]
+
+        Args:
+            q: configuration (nq,); for thrusters only.
+
+        Example:
+            >>> import appell
+            >>> from dataclasses import replace
+            >>> from appell.model.actuator import Actuator
+            >>> robot = replace(appell.load("planar2r"), actuators=(Actuator("motor", ("joint2",), (50.0,)),))
+            >>> robot.generalized_forces({"motor": 0.2}).tolist()
+            [0.0, 10.0]
+        """
+        names = tuple(actuator.name for actuator in self.actuators)
+        given = as_vector("forces", dict(forces), names, np.zeros(len(names)))
+        tau = transmission(self) @ given
+        for actuator, force in zip(self.actuators, given.tolist(), strict=True):
+            if actuator.frame and force:
+                if q is None:
+                    raise ArgumentError(
+                        f"the force of actuator {actuator.name!r} depends on q: give the configuration."
+                    )
+                tau = tau + force * np.array(actuator.wrench) @ self.jacobian(q, actuator.frame, "LOCAL")
+        return tau
+
+    def vector(self, name: str, given: Any) -> Any:
+        """The argument `name` of a function from values by name; tau also from forces of the robot's `actuators`."""
+        motors = {actuator.name for actuator in self.actuators} - set(self.qd_names)
+        if name != "tau" or not isinstance(given, Mapping) or not motors & set(given):
+            return super().vector(name, given)
+        joints = {entry: value for entry, value in given.items() if entry not in motors}
+        return super().vector(name, joints) + self.generalized_forces({n: given[n] for n in given if n in motors})
 
     def simulation_model(self) -> TreeSimulationModel:
         """The interface that `appell.simulate` uses."""
