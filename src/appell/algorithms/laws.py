@@ -22,6 +22,7 @@ class LawModel(Protocol):
 
     def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector: ...
     def gravity(self, q: Vector) -> Vector: ...
+    def mass_matrix(self, q: Vector) -> list[Vector]: ...
 
 
 def no_rates(q: Vector, qd: Vector, signals: Signals) -> Signals:
@@ -47,6 +48,11 @@ class Law:
     torque: Callable[[LawModel, Vector, Vector, Signals, Signals, Signals], Vector]
     memory: tuple[str, ...] = ()
     rates: Callable[[Vector, Vector, Signals], Signals] = no_rates
+
+    @property
+    def is_feedback(self) -> bool:
+        """Whether it compares coordinates with a reference."""
+        return "q" in self.signals
 
 
 def error(q: Vector, signals: Signals, name: str = "q") -> Vector:

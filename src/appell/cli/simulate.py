@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from appell.robot.robot import Robot
 
+GAINS = {"kp": 100.0, "kd": 20.0, "ki": 100.0}
+"""Gains where none are given. [1/s², 1/s, 1/s³, or N m/rad, N m s/rad of pd and pd_gravity]"""
 SAMPLES = 500
 """Number of samples where no period is given."""
 
@@ -42,9 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actuators.add_argument("--tau", nargs="+", metavar="TAU", help="constant forces [N m, N] (default: 0)")
     actuators.add_argument("--law", choices=LAWS, metavar="LAW", help=f"control law: {', '.join(LAWS)}")
     actuators.add_argument("--target", nargs="+", metavar="Q", help="goal of the control law (default: stay at --q0)")
-    actuators.add_argument("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
-    actuators.add_argument("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")
-    actuators.add_argument("--ki", type=float, default=100.0, help="gain on its integral (default: %(default)s)")
+    floating = "; of pd and pd_gravity with a floating base by joint, as appell.control.default_gains"
+    for name, of in {"kp": "the error", "kd": "its rate", "ki": "its integral"}.items():
+        shown = f"gain on {of} (default: {GAINS[name]:g}{floating if name != 'ki' else ''})"
+        actuators.add_argument(f"--{name}", type=float, help=shown)
     period = "sample period of the control law (default: %(default)s)"
     actuators.add_argument("--period", type=float, default=1e-3, metavar="S", help=period)
     clip = "clip forces to the effort limits of the joints"
@@ -117,16 +120,21 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
         if arguments.target is not None:
             raise ArgumentError(f"--target needs a --law: {', '.join(LAWS)}.")
         return None
-    from appell.control.controller import CONTROLLERS
+    from appell.algorithms.actuated_joints import ActuatedJoints
+    from appell.control.controller import CONTROLLERS, default_gains
     from appell.kinematics.trajectories import joint_line
 
     kind = CONTROLLERS[arguments.law]
-    gains = {name: getattr(arguments, name) for name in kind.law.gains}
-    stay = kind(robot, q0, period=arguments.period, **gains)
+    joints = ActuatedJoints.of(robot.nq, robot.nv, robot.system.free)
+    names, here = [robot.q_names[k] for k in joints.q], q0[list(joints.q)]
+    default = default_gains(robot, arguments.law, q0, arguments.period) if joints.floating else GAINS
+    given = {name: getattr(arguments, name) for name in kind.law.gains}
+    gains = {name: default[name] if value is None else value for name, value in given.items()}
+    stay = kind(robot, here, period=arguments.period, **gains)
     if arguments.target is None:
         return stay
-    target = parse_vector(arguments.target, robot.joint_names, q0, "--target")
-    return replace(stay, reference=joint_line(robot, q0, target, duration=arguments.duration))
+    target = parse_vector(arguments.target, names, here, "--target")
+    return replace(stay, reference=joint_line(robot, here, target, duration=arguments.duration))
 
 
 COMMAND = Command(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra import Scalar
+from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import coordinate_rates, quasi_velocity_joints
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.system import System, find_for
@@ -33,6 +34,9 @@ class TreeModel:
     def gravity(self, q: Vector) -> Vector:
         return find_for(self.tree, "gravity")[2](self.tree, q)
 
+    def mass_matrix(self, q: Vector) -> list[Vector]:
+        return find_for(self.tree, "mass_matrix")[2](self.tree, q)
+
 
 def state_rate(system: System, law: Law, friction: JointFriction | None, runtime: bool = False) -> OperationList:
     """Operations of y from x; the inputs are q, qd, each vector of memory, signals and gains, and maybe the parameters."""
@@ -43,15 +47,17 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     tree = system.recursion
     if tree is None:
         raise TypeError("rates of states are traced from trees")
-    sizes = {"q": tree.nq, "qd": tree.nv}
-    sizes |= {f"{part} {name}": tree.nv for part in ("memory", "signals", "gains") for name in getattr(law, part)}
+    free = quasi_velocity_joints(tree)
+    joints = ActuatedJoints.of(tree.nq, tree.nv, free)
+    sizes, n = {"q": tree.nq, "qd": tree.nv}, joints.size(law)
+    sizes |= {f"{part} {name}": n for part in ("memory", "signals", "gains") for name in getattr(law, part)}
     sizes |= {"parameters": parameter_count(tree)} if runtime else {}
     vectors, parts = symbols.inputs(sizes.items())
     memory, signals, gains = (
         {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
     )
     q, qd = parts["q"], parts["qd"]
-    free = quasi_velocity_joints(tree)
+    law = joints.applied(law)
     tree = with_parameters(tree, parts["parameters"]) if runtime else lumped(tree)
     tau = law.torque(TreeModel(tree), q, qd, signals, gains, memory)
     if friction is not None:

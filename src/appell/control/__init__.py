@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Controller,
         PDGravity,
         PointToPoint,
+        default_gains,
         scaled_masses,
     )
     from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "code": ("export",),
     "controller": (
-        "PD", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "PDGravity", "PointToPoint", "scaled_masses",
+        "PD", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "PDGravity", "PointToPoint", "default_gains",
+        "scaled_masses",
     ),
     "hardware.card": ("PUMA", "Axes", "Card", "Commands", "Readings"),
     "hardware.clock": ("RealClock", "StepClock"),
@@ -59,7 +61,7 @@ _RENAMED = {
 __all__ = [
     "PD", "PUMA", "Axes", "Card", "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "Hold",
     "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits", "SimulatedCard", "StepClock",
-    "WatchdogCard", "export", "run", "scaled_masses",
+    "WatchdogCard", "default_gains", "export", "run", "scaled_masses",
 ]  # fmt: skip
 
 

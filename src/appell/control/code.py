@@ -92,8 +92,14 @@ class ControllerCode:
         return self.controller.law
 
     @property
-    def n(self) -> int:
-        return self.controller.robot.nv
+    def sizes(self) -> dict[str, int]:
+        """Entries of every array of the step that are not those of the controlled joints."""
+        robot = self.controller.robot
+        return {"q": robot.nq, "qd": robot.nv, "limit": robot.nv, "tau": robot.nv, "period": 1}
+
+    def size(self, name: str) -> int:
+        """Entries of an array of the step."""
+        return self.sizes.get(name, len(self.controller.joints.v))
 
     @property
     def real(self) -> str:
@@ -112,8 +118,15 @@ class ControllerCode:
     @cached_property
     def function(self) -> ExportedFunction:
         """The traced step as a function of plain arrays."""
-        names = ("q", "qd", *self.reference, *self.settings, *self.law.memory)
-        inputs = (*((name, self.n) for name in names), *((("period", 1),) if self.law.memory else ()))
+        names = (
+            "q",
+            "qd",
+            *self.reference,
+            *self.settings,
+            *self.law.memory,
+            *(("period",) if self.law.memory else ()),
+        )
+        inputs = tuple((name, self.size(name)) for name in names)
         spec = FunctionSpec("step")
         form = lower_function(ControlledTree(self.law, self.controller.robot.tree), spec)
         return ExportedFunction(f"{self.name}_law", spec, "sampled", inputs, (form.size_out,), form)
@@ -124,14 +137,14 @@ def header(code: ControllerCode) -> str:
     guard = f"{name.upper()}_H"
     lines = [block_comment(title(code)), f"#ifndef {guard}", f"#define {guard}", "", *cpp_only('extern "C" {')]
     lines += [
-        struct(code, [f"{vector}[{code.n}]" for vector in code.settings] + ["period"], "settings"),
+        struct(code, [f"{vector}[{code.size(vector)}]" for vector in code.settings] + ["period"], "settings"),
         "/* Gains, torque limits [N m, N] (huge where there is none) and period [s] of the controller as it was written. */",
         f"extern const {name}_settings {name}_default;",
         "",
     ]
     if law.memory:
         lines += [
-            struct(code, [f"{vector}[{code.n}]" for vector in law.memory], "memory"),
+            struct(code, [f"{vector}[{code.size(vector)}]" for vector in law.memory], "memory"),
             "/* Before the first step: integrals are zero. */",
             f"void {name}_start({name}_memory *memory);",
             "",
@@ -186,28 +199,28 @@ def source(code: ControllerCode) -> str:
 
 def prototype(code: ControllerCode) -> str:
     arguments = [f"const {code.name}_settings *settings"]
-    arguments += [f"const {code.real} {name}[{code.n}]" for name in ("q", "qd", *code.reference)]
+    arguments += [f"const {code.real} {name}[{code.size(name)}]" for name in ("q", "qd", *code.reference)]
     arguments += [f"{code.name}_memory *memory"] if code.law.memory else []
-    return f"void {code.name}_step({', '.join([*arguments, f'{code.real} tau[{code.n}]'])})"
+    arguments.append(f"{code.real} tau[{code.size('tau')}]")
+    return f"void {code.name}_step({', '.join(arguments)})"
 
 
 def step(code: ControllerCode) -> str:
     """The law on the fields of the structs, and copies of its results."""
-    function, memory, n = code.function, code.law.memory, code.n
+    function, memory, nv = code.function, code.law.memory, code.size("tau")
     fields = {name: f"settings->{name}" for name in code.settings} | {name: f"memory->{name}" for name in memory}
     fields["period"] = "&settings->period"
     arguments = ", ".join(fields.get(name, name) for name, _ in function.inputs)
     lines = [f"{code.real} result[{function.lowered.size_out}];", f"{function.name}({arguments}, result);"]
-    copies = [
-        "tau[i] = result[i];",
-        *(f"memory->{name}[i] = result[{n * (k + 1)} + i];" for k, name in enumerate(memory)),
-    ]
-    return braced(prototype(code), [*lines, *loop(n, copies)])
+    lines += loop(nv, ["tau[i] = result[i];"])
+    for k, name in enumerate(memory):
+        lines += loop(code.size(name), [f"memory->{name}[i] = result[{nv + code.size(name) * k} + i];"])
+    return braced(prototype(code), lines)
 
 
 def start(code: ControllerCode) -> str:
-    zeros = [f"memory->{name}[i] = 0;" for name in code.law.memory]
-    return braced(f"void {code.name}_start({code.name}_memory *memory)", loop(code.n, zeros))
+    lines = [line for name in code.law.memory for line in loop(code.size(name), [f"memory->{name}[i] = 0;"])]
+    return braced(f"void {code.name}_start({code.name}_memory *memory)", lines)
 
 
 def loop(n: int, statements: list[str]) -> list[str]:

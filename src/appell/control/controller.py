@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import appell._native as native
+from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS, Law
-from appell.checks import require_positive, require_real_array
+from appell.checks import require_choice, require_positive, require_real_array
 from appell.compiler.evaluate import ActiveKernel, evaluator_of
 from appell.compiler.options import Options
 from appell.control.references import ControlReference, ReferenceSample, as_reference
@@ -36,6 +37,10 @@ MAX_TABLE_SIZE = 1_000_000
 @dataclass(frozen=True)
 class Controller:
     """Base class of the controllers.
+
+    Floating joints have no actuator: a controller acts on the other joints, n of them, and gives no forces to a floating base.
+    Laws that compensate the inertia do so for the free robot; contact forces disturb them, and a standing robot is held better
+    by a PD law with high gains. Gravity compensation holds the joints as if the base did not move.
 
     Attributes:
         robot: the controller's model of the robot, which may differ from the plant (`appell.control.scaled_masses`).
@@ -57,11 +62,11 @@ class Controller:
     law: ClassVar[Law]
 
     def __post_init__(self) -> None:
-        n = self.robot.nv
-        if self.robot.nq != n or self.robot.system.recursion is None:
+        n = len(self.joints.v)
+        if len(self.joints.q) != n or self.robot.system.recursion is None:
             raise ArgumentError(
                 f"{type(self).__name__} subtracts coordinates and needs a tree with nq = nv; {self.robot.name!r} has spherical "
-                f"or floating joints or closed loops (nq = {self.robot.nq}, nv = {n})."
+                f"joints or closed loops (nq = {self.robot.nq}, nv = {self.robot.nv}). Only floating joints are left out."
             )
         if self.period is None and self.law.memory:
             raise ArgumentError(f"{type(self).__name__} has an integral: give it a period in seconds.")
@@ -76,10 +81,10 @@ class Controller:
 
     def initial_memory(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The memory at the first step: integrals are zero."""
-        return np.zeros(self.robot.nv * len(self.law.memory)) if self.law.memory else NO_MEMORY
+        return np.zeros(len(self.joints.v) * len(self.law.memory)) if self.law.memory else NO_MEMORY
 
     def step(self, t: float, q: np.ndarray, qd: np.ndarray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Torques (n,) for the coming period, and the memory at the next step."""
+        """Torques (nv,) for the coming period, and the memory at the next step."""
         return self.torque(q, qd, self.signals(t), memory, t)
 
     def signals(self, t: Any) -> np.ndarray:
@@ -103,11 +108,13 @@ class Controller:
         self, q: np.ndarray, qd: np.ndarray, signals: np.ndarray, memory: np.ndarray, t: float = math.nan
     ) -> tuple[np.ndarray, np.ndarray]:
         """A step with given signals of the reference."""
-        n = self.robot.nv
+        nv = self.robot.nv
         try:
             result = self.native_step(q, qd, signals, memory)
         except ValueError:  # lists, other types, wrong sizes
-            sizes = {"q": n, "qd": n, "the reference": n * len(self.law.signals), "memory": n * len(self.law.memory)}
+            n, law = len(self.joints.v), self.law
+            parts = {"the reference": n * len(law.signals), "memory": n * len(law.memory)}
+            sizes = {"q": self.robot.nq, "qd": nv, **parts}
             given = zip(sizes.items(), (q, qd, signals, memory), strict=True)
             result = self.native_step(*(require_real_array(name, value, (size,)) for (name, size), value in given))
         if result is None:
@@ -115,11 +122,11 @@ class Controller:
                 f"{type(self).__name__}: a torque at t = {t:g} s is not finite. Check the state and the reference.",
                 time=t, state=np.concatenate([q, qd]), quantity="tau",
             )  # fmt: skip
-        return result[:n], result[n:]
+        return result[:nv], result[nv:]
 
     @cached_property
     def native_step(self) -> Callable[..., np.ndarray | None]:
-        """The compiled step without checks: (q, qd, signals, memory) to torques and new memory, (n + memory,).
+        """The compiled step without checks: (q, qd, signals, memory) to torques and new memory, (nv + memory,).
 
         It takes contiguous float64 arrays (others raise `ValueError`) and returns None where a number is not finite.
         """
@@ -146,11 +153,18 @@ class Controller:
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Effort limits (n,), infinite where there are none. [N m, N]"""
-        return np.full(self.robot.nv, np.inf) if self.effort_limit is None else np.array(self.effort_limit)
+        """Effort limits (nv,), infinite where there are none. [N m, N]"""
+        limits = np.full(self.robot.nv, np.inf)
+        limits[list(self.joints.v)] = np.inf if self.effort_limit is None else self.effort_limit
+        return limits
+
+    @cached_property
+    def joints(self) -> ActuatedJoints:
+        """The joints that it acts on."""
+        return ActuatedJoints.of(self.robot.nq, self.robot.nv, self.robot.system.free)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("native_step", "_table")}
+        return {name: value for name, value in vars(self).items() if name not in ("native_step", "joints", "_table")}
 
 
 @dataclass(frozen=True)
@@ -217,6 +231,40 @@ CONTROLLERS: Mapping[str, type[Controller]] = {
 
 for controller_class in CONTROLLERS.values():
     renamed_fields(limit="effort_limit")(controller_class)
+
+
+def default_gains(
+    robot: Robot, law: str = "pd", q: ArrayLike | None = None, period: float = 1e-3
+) -> dict[str, np.ndarray]:
+    """Gains (n,) to start from, by name, for the joints with an actuator.
+
+    Of laws that compensate the inertia Kp = 100 1/s², Kd = 20 1/s, Ki = 100 1/s³: 10 rad/s, critically damped. Of PD laws an
+    error of half a radian gives the effort limit of the joint, and Kd = Kp / (20 1/s), at most I / (2 period) for the inertia
+    I = 1 / (M⁻¹)_ii; without an effort limit Kp = 100 1/s² M_ii and Kd = 20 1/s M_ii.
+
+    Args:
+        q: configuration (nq,) at which the inertias are taken; by default the neutral one.
+        period: of the controller. [s]
+
+    Example:
+        >>> import appell
+        >>> arm = appell.load("planar2r")
+        >>> gains = appell.control.default_gains(arm, "computed_torque")
+        >>> controller = appell.control.ComputedTorque(arm, [0.5, 0.25], **gains)
+        >>> gains["kp"].tolist()
+        [100.0, 100.0]
+    """
+    rule = LAWS[require_choice("control law", law, CONTROLLERS)]
+    own = list(ActuatedJoints.of(robot.nq, robot.nv, robot.system.free).v)
+    gains = {"kp": np.full(len(own), 100.0), "kd": np.full(len(own), 20.0), "ki": np.full(len(own), 100.0)}
+    if law in ("pd", "pd_gravity"):
+        M = robot.mass_matrix(robot.neutral_configuration() if q is None else q)
+        moved, effective = M.diagonal()[own], 1.0 / np.linalg.inv(M).diagonal()[own]
+        effort = robot.simulation_model().limits.effort[own]
+        limited = np.isfinite(effort) & (effort > 0.0)
+        gains["kp"] = np.where(limited, 2.0 * np.where(limited, effort, 0.0), 100.0 * moved)
+        gains["kd"] = np.where(limited, np.minimum(gains["kp"] / 20.0, effective / (2.0 * period)), 20.0 * moved)
+    return {name: gains[name] for name in rule.gains}
 
 
 def signals_of(law: Law, reference: Callable[[Any], ReferenceSample], t: Any) -> np.ndarray:

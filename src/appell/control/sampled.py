@@ -15,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.algebra import Scalar
+from appell.algebra import Scalar, is_zero
+from appell.algorithms.actuated_joints import ActuatedJoints
+from appell.algorithms.coordinate_rates import quasi_velocity_joints
 from appell.algorithms.laws import Law, Vector
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import System
@@ -31,7 +33,8 @@ def sampled_step(
     controlled: ControlledTree, q: Vector, qd: Vector, reference: Vector, gains: Vector, limit: Vector, *state: Vector
 ) -> list[Vector]:
     """Torques, then each vector of the memory at the next sample; `state` is the memory and the period, if any."""
-    law, n = controlled.law, len(q)
+    joints = controlled.joints
+    law, n = joints.applied(controlled.law), joints.size(controlled.law)
     memory, (period,) = state if state else ([], [0.0])
     signals, law_gains, law_memory = (
         {name: values[k * n : (k + 1) * n] for k, name in enumerate(names)}
@@ -39,7 +42,7 @@ def sampled_step(
     )
     desired = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
     tau = [clip(x, bound) for x, bound in zip(desired, limit, strict=True)]
-    cut_off = [a - b for a, b in zip(desired, tau, strict=True)]
+    cut_off = [desired[k] - tau[k] for k in joints.v]
     rates = law.rates(q, qd, signals)
     next_memory = [
         [
@@ -58,7 +61,7 @@ def integration_factor(cut_off: Scalar, rate: Scalar) -> Scalar:
 
 def clip(x: Scalar, bound: Scalar) -> Scalar:
     """x between -bound and bound."""
-    return -minimum(-minimum(x, bound), bound)
+    return x if is_zero(x) else -minimum(-minimum(x, bound), bound)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
@@ -76,8 +79,8 @@ class ControlledTree(System):
     """A tree with a control law, as one function `step` that includes the robot's dynamics.
 
     Inputs: the state `q` and `qd`; the signals in `reference` and the gains in `gains`, concatenated in the order of the law;
-    the effort limits `limit`; and for laws with memory, `memory` and `period`. The result has a row for the torques and one
-    for each vector of the memory.
+    the effort limits `limit`; and for laws with memory, `memory` and `period`. The result has the torques of all velocities, then
+    each vector of the memory. Signals, gains and memory have entries for the joints with an actuator.
     """
 
     law: Law
@@ -88,14 +91,21 @@ class ControlledTree(System):
     def quantities(self) -> Mapping[str, Quantity]:
         state = ("memory", "period") if self.law.memory else ()
         names = ("q", "qd", "reference", "gains", "limit", *state)
-        shape = (1 + len(self.law.memory), "v")
+        shape = ("+".join(["v", *["a"] * len(self.law.memory)]),)
         return {"step": Quantity("step", names, shape, "sampled", methods={"sampled": sampled_step})}
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        law, n = self.law, self.tree.nv
-        vectors = {"reference": len(law.signals), "gains": len(law.gains), "memory": len(law.memory)}
-        return {**dict.fromkeys(("q", "qd", "limit", "v"), n), **{k: n * m for k, m in vectors.items()}, "period": 1}
+        law, tree, n = self.law, self.tree, self.joints.size(self.law)
+        vectors = {"reference": len(law.signals), "gains": len(law.gains), "memory": len(law.memory), "a": 1}
+        return {
+            **dict.fromkeys(("qd", "limit", "v"), tree.nv), **{k: n * m for k, m in vectors.items()}, "q": tree.nq, "period": 1,
+        }  # fmt: skip
+
+    @property
+    def joints(self) -> ActuatedJoints:
+        """The joints that the law acts on."""
+        return ActuatedJoints.of(self.tree.nq, self.tree.nv, quasi_velocity_joints(self.tree))
 
     @property
     def fingerprint_data(self) -> object:

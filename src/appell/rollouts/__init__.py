@@ -47,7 +47,8 @@ def rollout(
             `"point_to_point"`, also `qd` for `"pd"` and `"pd_gravity"`, also `qdd` for `"computed_torque"` and
             `"integral_tracking"`; signals that are not given are zero.
         steps, dt: number and length [s] of the steps.
-        gains: `kp` and `kd` of the feedback laws, and `ki` of an integral, numbers or (..., n).
+        gains: `kp` and `kd` of the feedback laws, and `ki` of an integral, numbers or (..., n). Feedback laws act on the n joints
+            without a floating base; torques have nv entries.
         control_every: number of steps per control value: signals are then (..., K, n), K = ceil(steps / control_every);
             constant by default.
         save_every: number of steps per saved state.

@@ -117,7 +117,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
     begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
     return begin + TEMPLATE.format(
-        nq=plan.nq, nv=plan.nv, state=state, signals=plan.nv * len(plan.law.signals), constants=plan.constant_count,
+        nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, constants=plan.constant_count,
         block=BLOCK, bounds=launch_bounds(form), integrator=rule.text,
         scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",
         tidy=" ".join(f"tidy(x + {place});" for place in places),

@@ -58,6 +58,10 @@ class BatchModel:
     def gravity(self, q: Vector) -> Vector:
         return self.lanes(self.dyn.gravity(self.joined(q), **self.options))
 
+    def mass_matrix(self, q: Vector) -> list[Vector]:
+        M = self.dyn.mass_matrix(self.joined(q), **self.options)
+        return [list(row) for row in (M if self.axis == 0 else np.moveaxis(M, (-2, -1), (0, 1)))]
+
     def joined(self, lanes: Vector) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*lanes), axis=self.axis).astype(self.dyn.options.dtype, copy=False)
 
@@ -77,8 +81,9 @@ class BatchRolloutModel:
         return np.array(coordinate_rates(joints, [*q], [*qd])) if joints else qd
 
     def velocity_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        law, nv = self.plan.law, self.plan.nv
-        qd, memories = v[:nv], v[nv:].reshape(-1, nv, v.shape[-1])
+        joints, nv = self.plan.joints, self.plan.nv
+        law, size = joints.applied(self.plan.law), joints.size(self.plan.law)
+        qd, memories = v[:nv], v[nv:].reshape(-1, size, v.shape[-1])
         memory = {name: [*vector] for name, vector in zip(law.memory, memories, strict=True)}
         tau = law.torque(self.model, [*q], [*qd], self.signals, self.gains, memory)
         if self.plan.passive_forces:
@@ -125,7 +130,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, real: Real) 
     listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1]()
     if len(listed.operations) > LONGEST:
         return None
-    state, signals = plan.nq + plan.nv + plan.memory, plan.nv * len(plan.law.signals)
+    state, signals = plan.nq + plan.nv + plan.memory, plan.signal_count
     sizes = Sizes(plan.nq, plan.nv, state, signals, plan.constant_count)
     places = [begin for _, begin in quaternions(plan.quasi_velocity_joints)]
     return rollout_text(StraightLine(listed), real, rule.tableau, sizes, places)

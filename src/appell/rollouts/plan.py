@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS, Law
 from appell.checks import require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
+from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
 
@@ -77,6 +79,11 @@ class RolloutPlan:
     columns: bool  # whether entries come first in the arrays
 
     @property
+    def joints(self) -> ActuatedJoints:
+        """The joints that feedback laws act on."""
+        return ActuatedJoints.of(self.nq, self.nv, self.quasi_velocity_joints)
+
+    @property
     def saved(self) -> int:
         """Number of saved states."""
         return self.steps // self.save_every
@@ -84,7 +91,12 @@ class RolloutPlan:
     @property
     def memory(self) -> int:
         """Size of the memory of the law."""
-        return self.nv * len(self.law.memory)
+        return self.joints.size(self.law) * len(self.law.memory)
+
+    @property
+    def signal_count(self) -> int:
+        """Entries of all signals of one robot."""
+        return self.joints.size(self.law) * len(self.law.signals)
 
     @property
     def runtime_parameters(self) -> bool:
@@ -129,7 +141,7 @@ def make_plan(
 ) -> RolloutPlan:
     """The plan for arguments of `appell.rollout`."""
     robot, joints, columns = dyn.robot, dyn.quasi_velocity_joints, dyn.options.layout == "columns"
-    (steps, dt, control_every, save_every), gains, n = schedule, gains or {}, robot.nv
+    (steps, dt, control_every, save_every), gains = schedule, gains or {}
     rule = LAWS[require_choice("control law", law, LAWS)]
     require_integer("steps", steps, 1)
     require_integer("save_every", save_every, 1)
@@ -139,6 +151,7 @@ def make_plan(
         raise ArgumentError(f"save_every is {save_every}, expected at most steps = {steps}: no state would be saved.")
     dt = require_positive("dt", dt, "s")
     _require_subtractable_coordinates(law, rule, joints)
+    n = ActuatedJoints.of(robot.nq, robot.nv, joints).size(rule)
     zero = np.zeros(n)
     named = controls if isinstance(controls, Mapping) else {rule.signals[0]: zero if controls is None else controls}
     for name in named:
@@ -153,7 +166,7 @@ def make_plan(
     signals = {name: named.get(name, default) for name in rule.signals}
     ordered = {name: gains[name] for name in rule.gains}  # in the order that kernels read them
     vectors = {name: value * np.ones(n) if np.ndim(value) == 0 else value for name, value in ordered.items()}
-    shapes = [_batch_shape("q0", start[0], robot.nq, columns, 0), _batch_shape("qd0", start[1], n, columns, 0)]
+    shapes = [_batch_shape("q0", start[0], robot.nq, columns, 0), _batch_shape("qd0", start[1], robot.nv, columns, 0)]
     shapes += [_batch_shape(name, value, n, columns, count) for name, value in signals.items()]
     shapes += [_batch_shape(name, value, n, columns, 0) for name, value in vectors.items()]
     if parameters is None and dyn.options.parameters == "runtime":
@@ -166,14 +179,14 @@ def make_plan(
         raise ArgumentError(f"batch dimensions do not fit together: {shapes}. They must broadcast.") from None
     return RolloutPlan(
         start, rule, signals, vectors, steps, dt, options.integrator, control_every, save_every, options.passive_forces,
-        batch_shape, robot.nq, n, joints, parameters, columns,
+        batch_shape, robot.nq, robot.nv, joints, parameters, columns,
     )  # fmt: skip
 
 
 def _require_subtractable_coordinates(name: str, law: Law, joints: Sequence[QuasiVelocityJoint]) -> None:
-    """Differences of coordinates are not displacements where a joint has quasi-velocities."""
-    if joints and "q" in law.signals:
-        joint = joints[0]
+    """Differences of coordinates are not displacements where a joint with an actuator has quasi-velocities."""
+    joint = next((joint for joint in joints if KINDS[joint.kind].actuated), None)
+    if joint is not None and law.is_feedback:
         raise ArgumentError(
             f"law {name!r} subtracts coordinates, which joint {joint.name!r} ({joint.kind}) does not allow: its velocities are "
             "those of the moving body. Use the law 'torque' with forces from robot.difference, step by step."

@@ -6,6 +6,7 @@ In joint coordinates they lead from one configuration to another, through severa
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
@@ -19,8 +20,9 @@ from appell.arrays import as_batch
 from appell.checks import require_positive, require_real_array
 from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError
-from appell.kinematics.inverse.frame_motion import FrameMotion
 from appell.kinematics.trajectories.curves import Curve, through
+from appell.model.joint import Joint
+from appell.model.joints import KINDS
 from appell.plotting import lines, new_figure, save_figure
 from appell.robot.protocol import delegated
 from appell.robot.robot import Robot
@@ -136,7 +138,7 @@ def joint_line(
     """The straight line between two configurations; all joints start and stop together.
 
     Args:
-        start, end: configurations, (nq,).
+        start, end: configurations, (nq,); of robots with a floating base those of the other joints.
         duration: [s]
         velocity, acceleration: maxima of each joint (nv,) or of all; they give the shortest duration. Without a duration
             and a velocity, the velocity limits of the robot's joints are used. [rad/s, m/s, rad/s², m/s²]
@@ -169,7 +171,7 @@ def joint_via_points(
     """A trajectory through configurations, at rest at both ends.
 
     Args:
-        points: configurations, (k, nq) with k of 2 or more.
+        points: configurations, (k, nq) with k of 2 or more; of robots with a floating base those of the other joints.
         times: of the points, from 0; or a duration; or the maximum velocity and acceleration, of each joint or of all.
             Without any of them, the velocity limits of the robot's joints are used.
         profile: `"cubic"` or `"quintic"` splines, which do not stop at inner points; `"trapezoidal"`, straight segments
@@ -183,17 +185,17 @@ def joint_via_points(
         >>> move(1.0).q.round(12).tolist(), move.duration
         ([1.0, 0.5], 3.0)
     """
-    require_vector_space(robot)
-    (values,), batch_shape = as_batch((("points", robot.nq),), (require_real_array("points", points),))
+    joints = interpolated_joints(robot)
+    n = len(joints)
+    (values,), batch_shape = as_batch((("points", n),), (require_real_array("points", points),))
     if len(batch_shape) != 1 or batch_shape[0] < 2:
-        raise ArgumentError(
-            f"points has shape {(*batch_shape, robot.nq)}, expected (k, {robot.nq}) with k of 2 or more."
-        )
+        raise ArgumentError(f"points has shape {(*batch_shape, n)}, expected (k, {n}) with k of 2 or more.")
     if times is None and duration is None and velocity is None and acceleration is None:
-        velocity = velocity_limits(robot)
+        velocity = velocity_limits(robot, joints)
     given = None if times is None else require_real_array("times", times)
-    limits = _limit("velocity", velocity, robot), _limit("acceleration", acceleration, robot)
-    return JointReference(through(values, given, duration, *limits, profile, np.abs), robot.joint_names)
+    limits = _limit("velocity", velocity, n), _limit("acceleration", acceleration, n)
+    names = tuple(joint.name for joint in joints)
+    return JointReference(through(values, given, duration, *limits, profile, np.abs), names)
 
 
 def tabulated(reference: Reference, step: float = 0.02) -> JointReference:
@@ -222,10 +224,10 @@ def tabulated(reference: Reference, step: float = 0.02) -> JointReference:
     return JointReference(Curve(PPoly(np.swapaxes(QUINTIC @ ends / powers, 0, 1), times)), reference.joint_names)
 
 
-def velocity_limits(robot: Robot) -> np.ndarray:
-    """Velocity limits of all joints, (nv,); raises if one has none."""
-    limits = np.array([joint.limits.velocity for joint in robot.moving_joints])
-    missing = [name for name, limit in zip(robot.joint_names, limits, strict=True) if not np.isfinite(limit)]
+def velocity_limits(robot: Robot, joints: Sequence[Joint]) -> np.ndarray:
+    """Velocity limits of joints of a robot, (n,); raises if one has none."""
+    limits = np.array([joint.limits.velocity for joint in joints])
+    missing = [joint.name for joint, limit in zip(joints, limits, strict=True) if not np.isfinite(limit)]
     if missing:
         raise ArgumentError(
             f"joint {missing[0]!r} of {robot.name!r} has no velocity limit. Give times, a duration, or a velocity."
@@ -233,26 +235,25 @@ def velocity_limits(robot: Robot) -> np.ndarray:
     return limits
 
 
-def require_vector_space(robot: Robot) -> None:
-    """Raise for robots whose configurations are not added like numbers."""
+def interpolated_joints(robot: Robot) -> tuple[Joint, ...]:
+    """The joints with an actuator; raises for robots whose configurations are not added like numbers."""
     if robot.system.recursion is None:
         raise ArgumentError(f"{robot.name!r} has closed loops, which would open on the way between two configurations.")
-    motion = FrameMotion(robot, robot.body_names[0])
-    if not motion.is_vector_space or robot.nq != len(robot.joint_names):
-        curved = [
-            joint.name for joint in robot.moving_joints if joint.kind not in ("revolute", "continuous", "prismatic")
-        ]
+    joints = tuple(joint for joint in robot.moving_joints if KINDS[joint.kind].actuated)
+    curved = [joint.name for joint in joints if KINDS[joint.kind].nq != 1]
+    if curved:
         raise ArgumentError(
             f"joint {curved[0]!r} of {robot.name!r} has several coordinates, which are not interpolated here. Follow a path of "
             "a frame instead: appell.trajectories.follow."
         )
+    return joints
 
 
-def _limit(name: str, value: ArrayLike | None, robot: Robot) -> np.ndarray | None:
-    """Maxima of all joints, (nv,)."""
+def _limit(name: str, value: ArrayLike | None, n: int) -> np.ndarray | None:
+    """Maxima of all joints, (n,)."""
     if value is None:
         return None
     array = require_real_array(name, value)
-    if array.shape not in ((), (robot.nv,)) or not ((array > 0.0) & np.isfinite(array)).all():
-        raise ArgumentError(f"{name} is {array.tolist()}, expected one positive number or {robot.nv} of them.")
-    return np.broadcast_to(array, robot.nv)
+    if array.shape not in ((), (n,)) or not ((array > 0.0) & np.isfinite(array)).all():
+        raise ArgumentError(f"{name} is {array.tolist()}, expected one positive number or {n} of them.")
+    return np.broadcast_to(array, n)
