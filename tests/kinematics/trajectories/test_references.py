@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.arms import on_a_free_base
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -162,7 +161,8 @@ def test_times_must_be_finite():
 
 
 def test_joints_with_several_coordinates_are_refused_by_name():
-    robot = on_a_free_base(ARM)
+    builder = appell.RobotBuilder("ball").body("base").body("ball", mass=1.0, inertia=(1, 1, 1))
+    robot = builder.spherical("turn", "base", "ball").build()
     with pytest.raises(appell.ArgumentError, match="has several coordinates"):
         joint_line(robot, robot.neutral_configuration(), robot.neutral_configuration(), duration=1.0)
 
