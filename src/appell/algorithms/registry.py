@@ -28,6 +28,7 @@ class Quantity:
         default: the method that is used unless another is named.
         long_chain_default: a degree of freedom and the default for robots of more degrees, where another method is faster.
         needs_frame: whether it is of a frame of the robot (name and reference frame are then arguments).
+        uses_mass: whether it depends on the inertial parameters of the robot.
         lumpable: methods that work from mass moments alone, so that mass may be lumped (`appell.model.parameters`).
     """
 
@@ -39,6 +40,7 @@ class Quantity:
     uses_external_forces: bool = False
     uses_gravity: bool = True
     needs_frame: bool = False
+    uses_mass: bool = True
     methods: dict[str, Algorithm] = field(default_factory=dict, compare=False)
     lumpable: set[str] = field(default_factory=set, compare=False)
 
@@ -96,14 +98,14 @@ QUANTITIES = {
         Quantity("center_of_mass_jacobian", ("q",), (3, "v"), "composite", uses_gravity=False),
         Quantity("centroidal_momentum", ("q", "qd"), (6,), "composite", uses_gravity=False),
         Quantity("centroidal_momentum_matrix", ("q",), (6, "v"), "composite", uses_gravity=False),
-        Quantity("regressor", ("q", "qd", "qdd"), ("v", "p"), "mata2002"),
-        Quantity("actuator_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False),
-        Quantity("joint_velocity_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False),
-        Quantity("joint_velocities", ("q", "qd"), ("v",), "identity", uses_gravity=False),
-        Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", uses_gravity=False),
-        Quantity("pose", ("q",), (4, 4), "recursive", uses_gravity=False, needs_frame=True),
-        Quantity("jacobian", ("q",), (6, "v"), "recursive", uses_gravity=False, needs_frame=True),
-        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True),
+        Quantity("regressor", ("q", "qd", "qdd"), ("v", "p"), "mata2002", uses_mass=False),
+        Quantity("actuator_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False, uses_mass=False),
+        Quantity("joint_velocity_jacobian", ("q",), ("v", "v"), "identity", uses_gravity=False, uses_mass=False),
+        Quantity("joint_velocities", ("q", "qd"), ("v",), "identity", uses_gravity=False, uses_mass=False),
+        Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", uses_gravity=False, uses_mass=False),
+        Quantity("pose", ("q",), (4, 4), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
+        Quantity("jacobian", ("q",), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
+        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
     )
 }
 

@@ -116,6 +116,9 @@ class System(ABC):
         """The quantity, the method's name and its algorithm. Unknown names raise an error that lists the valid ones."""
         return find_in(self.quantities, function, method)
 
+    def require_mass(self, function: str) -> None:
+        """Raise if a function needs mass that the robot does not have."""
+
     def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""
         quantity, _, _ = self.find(spec.function, spec.method)
@@ -129,6 +132,8 @@ class System(ABC):
             require_choice("reference frame", spec.reference, REFERENCE_FRAMES)
         for name in (*spec.force_frames, *((spec.frame,) if quantity.needs_frame else ())):
             require_choice("frame", name, self.frames)
+        if not spec.parameter_input:
+            self.require_mass(spec.function)
         return signature_of(quantity, spec, self.sizes)
 
 
@@ -201,6 +206,10 @@ class TreeSystem(SystemOnTree):
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         return find_for(self.tree, function, method)
+
+    def require_mass(self, function: str) -> None:
+        if self.find(function)[0].uses_mass:
+            self.tree.require_mass(function)
 
     def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> TreeSystem:
         return replace(self, tree=tree_with_inputs(self.tree, spec, entries, lump))

@@ -140,6 +140,8 @@ class Function:
         if external_forces:
             values.append(evaluator.target.stack_wrenches(external_forces, check))
         if spec.parameter_input:
+            if parameters is None:
+                evaluator.provider.require_mass(spec.function)
             values.append(evaluator.parameters if parameters is None else parameters)
         active = evaluator.kernel(spec, values)
         result = evaluator.target.call(evaluator.provider, spec, active, values, out, check)

@@ -48,6 +48,10 @@ class Provider(Protocol):
         """Inputs and shape of a function; raises if there is no such function."""
         ...
 
+    def require_mass(self, function: str) -> None:
+        """Raise if a function needs mass that the robot's own parameters lack."""
+        ...
+
     def key(self, spec: FunctionSpec) -> str:
         """A digest of everything that the operations of a function depend on."""
         ...
@@ -82,6 +86,7 @@ class TracedProvider:
     def __init__(self, system: System) -> None:
         self.system, self.quaternions = system, system.quaternions
         self.signature, self.raise_nonfinite_cause = system.signature, system.raise_nonfinite_cause
+        self.require_mass = system.require_mass
 
     @property
     def parameters(self) -> Sequence[Any]:

@@ -29,9 +29,11 @@ class TreeModel:
     tree: Tree
 
     def inverse_dynamics(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+        self.tree.require_mass("inverse_dynamics")
         return find_for(self.tree, "inverse_dynamics")[2](self.tree, q, qd, qdd)
 
     def gravity(self, q: Vector) -> Vector:
+        self.tree.require_mass("gravity")
         return find_for(self.tree, "gravity")[2](self.tree, q)
 
     def mass_matrix(self, q: Vector) -> list[Vector]:
@@ -62,6 +64,7 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     tau = law.torque(TreeModel(tree), q, qd, signals, gains, memory)
     if friction is not None:
         tau = [a + b for a, b in zip(tau, resistance(friction, qd), strict=True)]
+    tree.require_mass("forward_dynamics")
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
     changes = law.rates(q, qd, signals)
     result = [

@@ -12,7 +12,7 @@ from appell.loading import catalogue
 from appell.loading.loops import find
 from appell.loading.source import ParsedRobot, open_source
 from appell.model.body import Body
-from appell.model.check import inspect, raise_or_warn
+from appell.model.check import KINEMATICS_ONLY, STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.problem import ERROR, CheckReport, Problem, sorted_by_place
 from appell.model.check.repair import repair, with_unit_axis
 from appell.model.joint import Joint
@@ -49,8 +49,9 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
         A `Robot`, or a `ClosedLoopRobot` where there are loops (of built-in robots also a `spherical.SphericalRobot`).
 
     Raises:
-        ModelError: the description does not define the dynamics. `error.problems` lists all its defects, as
-            `appell.check` does; defects that are not errors give one `appell.ModelWarning`.
+        ModelError: the description is not a tree of bodies that can be read. `error.problems` lists all its defects, as
+            `appell.check` does. Other defects give one `appell.ModelWarning`; a robot without mass has kinematics, and its
+            functions that need mass raise.
 
     Example:
         >>> import appell
@@ -70,15 +71,15 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
             raise ArgumentError(f"{name} has closed loops; only robots without them can have a floating base.")
         raise_or_warn(problems_of(parsed))
         return parsed.robot
-    robot = replace(parsed.robot, coupled=MIMIC[mimic])
-    raise_or_warn(problems_of(replace(parsed, robot=robot)))
-    robot = replace(robot, joints=tuple(map(with_unit_axis, robot.joints)))
-    based = robot
-    if base == "floating":
-        based = with_floating_base(robot)
-        raise_or_warn([problem for problem in inspect(based) if problem.severity == ERROR])
     closures = None if loops == "ignore" else (parsed.loops if loops is None else None) or find(loops, parsed.path)
-    return based if closures is None else closures.closed(based)
+    robot = replace(parsed.robot, coupled=MIMIC[mimic])
+    problems = problems_of(replace(parsed, robot=robot))
+    if base == "floating" and not any(problem.kind in STRUCTURAL for problem in problems):
+        robot = with_floating_base(robot)
+        problems = sorted_by_place((*problems, *(p for p in inspect(robot) if p.severity == ERROR)))
+    raise_or_warn(problems, allowed=KINEMATICS_ONLY if closures is None else ())
+    robot = replace(robot, joints=tuple(map(with_unit_axis, robot.joints)))
+    return robot if closures is None else closures.closed(robot)
 
 
 @overload

@@ -18,7 +18,7 @@ from appell.files import write_text
 from appell.model import composition, dh, joint_friction, layouts
 from appell.model.actuator import Actuator, Posture
 from appell.model.body import Body
-from appell.model.check import require_tree
+from appell.model.check import mass_defects, require_tree
 from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.parameters import rotors
@@ -95,7 +95,7 @@ class Description:
     def tree(self) -> Tree:
         """Moving links with their joints, parents first: the input of the recursions."""
         require_tree(self)
-        return build_tree(self)
+        return replace(build_tree(self), mass_defects=mass_defects(self))
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:

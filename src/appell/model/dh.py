@@ -114,7 +114,8 @@ def from_dh(
         bodies.append(Body(link, float(masses[i]), triple(centers[i]), inertia_entries(tensors[i])))
         parent = link
     robot = cls(name, tuple(bodies), tuple(links)).with_gravity(gravity)
-    raise_or_warn([p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")])
+    problems = [p for p in inspect(robot) if mass is not None or p.kind not in ("singular", "massless")]
+    raise_or_warn(problems, allowed=("singular",))
     return robot
 
 

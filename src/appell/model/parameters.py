@@ -54,7 +54,7 @@ def with_parameters(tree: Tree, entries: Scalars) -> Tree:
         links.append(replace(link, inertia=inertia_of(own, tree.frames[link.body].R)))
     for (i, _), armature in zip(rotors(tree), entries[PER_LINK * len(links) :], strict=True):
         links[i] = replace(links[i], armature=armature)
-    return replace(tree, links=tuple(links))
+    return replace(tree, links=tuple(links), mass_defects={})
 
 
 def inertia_of(entries: Scalars, R: Mat3) -> Inertia:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Angle, AxisRotation, Inertia, Mat3, Rotation, Scalar, Scalars, Vec3, Wrench
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, ModelError
 from appell.model.joints import JointModel
+
+if TYPE_CHECKING:
+    from appell.model.check.problem import Problem
 
 BASE = -1
 """Parent index of links whose joint is fixed to the base."""
@@ -102,6 +105,8 @@ class Tree:
     """Rotation of the base frame of the recursions in the world frame."""
     external: Mapping[int, Wrench] = field(default_factory=dict)
     """External wrenches on links, each at the link's origin in the link's frame."""
+    mass_defects: Mapping[str, Problem] = field(default_factory=dict)
+    """Links without inertia, or with a negative mass, which leave the mass matrix singular or indefinite."""
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -133,6 +138,18 @@ class Tree:
     def placements(self, q: Scalars) -> list[Placement]:
         """Every link in its parent."""
         return [link.placement(q) for link in self.links]
+
+    def require_mass(self, function: str) -> None:
+        """Raise if the mass matrix is not positive definite at any configuration."""
+        if self.mass_defects:
+            names = [repr(name) for name in self.mass_defects]
+            listed = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+            raise ModelError(
+                f"{function} needs mass, which is missing or negative: {listed}. Give it with robot.with_inertia({{...}}), "
+                "estimate it from the shapes with robot.with_estimated_inertia(density=...), or write a repaired file with "
+                "`appell check FILE --fix OUT.urdf`. Poses, Jacobians and inverse kinematics need no mass.",
+                problems=tuple(self.mass_defects.values()),
+            )
 
     def ancestors(self, i: int) -> list[int]:
         """i, its parent, and so on to the base."""

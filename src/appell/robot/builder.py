@@ -162,12 +162,13 @@ class RobotBuilder:
     def build(self) -> Robot:
         """The robot. Raises one error, or gives one warning, that lists all defects.
 
-        A robot without any mass is allowed, for kinematics.
+        Links may be without mass, for kinematics; a robot without any mass gives no warning.
         """
         bodies = tuple(body or Body(name) for name, body in self._bodies.items())
         robot = Robot(self._name, bodies, tuple(self._joints), self._gravity)
         massless = not any(body.mass or any(body.inertia) for body in robot.bodies)
-        raise_or_warn([p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")])
+        problems = [p for p in inspect(robot) if not massless or p.kind not in ("singular", "massless")]
+        raise_or_warn(problems, allowed=("singular",))
         return robot
 
 

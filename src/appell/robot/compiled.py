@@ -196,6 +196,7 @@ class CompiledRobot(Dynamics):
         stored = []
         for spec in dict.fromkeys(wanted):
             provider.signature(spec)
+            provider.require_mass(spec.function)
             _, method, _ = robot.system.find(spec.function, spec.method)
             lowered = provider.lowered(spec, "cpu", "float64")
             others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}

@@ -170,6 +170,7 @@ def make_plan(
     shapes += [_batch_shape(name, value, n, columns, count) for name, value in signals.items()]
     shapes += [_batch_shape(name, value, n, columns, 0) for name, value in vectors.items()]
     if parameters is None and dyn.options.parameters == "runtime":
+        dyn.functions.provider.require_mass("forward_dynamics")
         parameters = dyn.parameters
     if parameters is not None:
         shapes.append(_batch_shape("parameters", parameters, len(dyn.parameters), columns, 0))

@@ -178,6 +178,7 @@ def equations(robot: Robot, symbols: bool = False, *, force: bool = False) -> Eq
             f"{robot.name} has {tree.nv} degrees of freedom; closed equations of more than {MAX_DOF} are long and slow. "
             "Pass force=True to get them anyway."
         )
+    tree.require_mass("equations")
     parameters = TreeSymbols.of(tree) if symbols else None
     ring, q, qd = _coordinates(tree, list(parameters.values) if parameters else [])
     if parameters:

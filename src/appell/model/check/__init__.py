@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Check = Callable[["Description"], Iterator[Problem]]
 
 
+KINEMATICS_ONLY = frozenset(("negative-mass", "singular"))
+"""Kinds of defect that leave the kinematics defined, but not the equations of motion."""
+
+
 CHECKS: tuple[Check, ...] = (
     structure.check_names, structure.check_joints, structure.check_tree, structure.check_mimic,
     structure.check_finite, structure.check_axes, structure.check_limits, structure.check_friction,
@@ -39,19 +43,31 @@ def inspect(robot: Description, virtual: Collection[str] = ()) -> tuple[Problem,
     return sorted_by_place(replace(problem, file=problem.file or robot.source) for problem in problems)
 
 
+def mass_defects(robot: Description) -> dict[str, Problem]:
+    """Defects of the mass properties of a tree that leave its mass matrix not positive definite, by link."""
+    child = {f"joint {joint.name!r}": joint.child for joint in robot.joints}
+    link = {f"link {body.name!r}": body.name for body in robot.bodies}
+    checks = (mass.check_mass_properties, structure.check_friction, check_moving_links)
+    found = (problem for check in checks for problem in check(robot) if problem.kind in KINEMATICS_ONLY)
+    return {(child | link)[problem.where]: problem for problem in found}
+
+
 STRUCTURAL = frozenset((
     "missing", "name", "link", "joint-type", "two-parents", "cycle", "roots", "mimic", "axis-zero", "non-finite", "number",
 ))  # fmt: skip
 """Kinds of defect without a valid tree: not even the kinematics can be computed."""
 
 
-def raise_or_warn(problems: Collection[Problem], stacklevel: int = 3) -> None:
-    """Raise one error that lists all problems, or give one warning if none is an error."""
-    errors = tuple(problem for problem in problems if problem.severity == ERROR)
+def raise_or_warn(problems: Collection[Problem], stacklevel: int = 3, allowed: Collection[str] = KINEMATICS_ONLY) -> None:
+    """Raise one error that lists all errors but those of the kinds `allowed`, or give one warning if there are none."""
+    errors = tuple(problem for problem in problems if problem.severity == ERROR and problem.kind not in allowed)
     if errors:
         raise ModelError(_sentence(errors), place=errors[0].place, problems=tuple(problems))
     if problems:
-        warnings.warn(_sentence(tuple(problems)), ModelWarning, stacklevel=stacklevel)
+        text = _sentence(tuple(problems))
+        if any(problem.kind in KINEMATICS_ONLY for problem in problems):
+            text += "\n  Only kinematics is defined: functions that need mass raise an error until it is given."
+        warnings.warn(text, ModelWarning, stacklevel=stacklevel)
 
 
 def require_tree(robot: Description) -> None:
@@ -61,7 +77,18 @@ def require_tree(robot: Description) -> None:
         raise_or_warn(sorted_by_place(replace(problem, file=problem.file or robot.source) for problem in problems))
 
 
+MOST_OF_A_KIND = 3
+"""Defects of one kind that a message has in full."""
+
+
 def _sentence(problems: tuple[Problem, ...]) -> str:
     if len(problems) == 1:
         return str(problems[0])
-    return "\n  ".join([f"{len(problems)} defects of the robot description:", *map(str, problems)])
+    by_kind = {kind: [p for p in problems if p.kind == kind] for kind in dict.fromkeys(p.kind for p in problems)}
+    lines = [f"{len(problems)} defects of the robot description:"]
+    for kind, own in by_kind.items():
+        lines += map(str, own[:MOST_OF_A_KIND])
+        if len(own) > MOST_OF_A_KIND:
+            others = ", ".join(problem.where for problem in own[MOST_OF_A_KIND:])
+            lines.append(f"and {len(own) - MOST_OF_A_KIND} more of the kind {kind!r}: {others}")
+    return "\n  ".join(lines)

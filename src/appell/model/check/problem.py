@@ -24,7 +24,7 @@ SEVERITY = {
     "roots": ERROR,          # not exactly one body without a parent joint
     "mimic": ERROR,          # mimics a missing or fixed joint, or itself, directly or through others
     "axis-zero": ERROR,      # a moving joint with an axis of length 0
-    # Readable, but forces do not determine the accelerations.
+    # The kinematics is defined, but forces do not determine the accelerations: functions that need mass raise.
     "negative-mass": ERROR,  # a body's mass, or a rotor's inertia, below zero
     "singular": ERROR,       # the mass matrix is not positive definite: a joint that moves no inertia
     # The dynamics are defined, but the description is not physical or probably not intended.
@@ -39,7 +39,7 @@ SEVERITY = {
     "ignored": WARNING,      # something that changes the motion and is not part of the model
     "robot-name": WARNING,   # the robot has no name
 }  # fmt: skip
-"""Kinds of defect and their severity. `appell.load` raises for errors and warns of the rest."""
+"""Kinds of defect and their severity. `appell.load` raises for errors, except those of mass, and warns of the rest."""
 
 
 @dataclass(frozen=True)

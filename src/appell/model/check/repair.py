@@ -52,7 +52,7 @@ def repair(robot: Described, problems: Collection[Problem]) -> Described:
     changes = [*_changes("link", robot.bodies, repaired.bodies), *_changes("joint", robot.joints, repaired.joints)]
     if changes:
         warnings.warn("\n  ".join(["repaired:", *changes]), ModelWarning, stacklevel=3)
-    raise_or_warn([problem for problem in inspect(repaired) if problem.severity == "error"])
+    raise_or_warn([problem for problem in inspect(repaired) if problem.severity == "error"], allowed=())
     return repaired
 
 
