@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("appell.errors", "appell.version", "appell.deprecation", "appell.former_modules", "appell._native"),
-    ("appell.checks", "appell.files"),
+    ("appell.checks", "appell.files", "appell.meshes"),
     ("appell.arrays", "appell.columns", "appell.names", "appell.plotting", "appell.progress", "appell.table"),
     ("appell.algebra",),
     ("appell.model",),

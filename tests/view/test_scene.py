@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import appell
+from appell.meshes import candidate_paths
 from appell.model.body import Body
 from appell.simulation.contact import surfaces
 from appell.view import scene
 from appell.view.page import energy_table, force_table, matrix_table
 from appell.view.scene import fit_camera
 from appell.view.shapes import (
-    candidate_paths,
     inertia_ellipsoid,
     inertia_shapes,
     link_shapes,

@@ -105,7 +105,9 @@ QUANTITIES = {
         Quantity("joint_accelerations", ("q", "qd", "qdd"), ("v",), "identity", uses_gravity=False, uses_mass=False),
         Quantity("pose", ("q",), (4, 4), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
         Quantity("jacobian", ("q",), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
-        Quantity("jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
+        Quantity(
+            "jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False
+        ),
     )
 }
 

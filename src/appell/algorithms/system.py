@@ -118,6 +118,7 @@ class System(ABC):
 
     def require_mass(self, function: str) -> None:
         """Raise if a function needs mass that the robot does not have."""
+        return
 
     def signature(self, spec: FunctionSpec) -> Signature:
         """Inputs and shape of a function. Raises if the robot or the quantity does not have what is requested."""

@@ -69,7 +69,9 @@ def body_table(robot: Robot) -> Table:
         for body in robot.bodies
     ]
     columns = ("body", "mass [kg]", "centre of mass [m]", "Ixx Iyy Izz about it [kg m²]")
-    return Table("Bodies", columns, tuple(rows))
+    estimated = [body.name for body in robot.bodies if body.estimated]
+    notes = (f"Estimated from shapes: {', '.join(estimated)}",) if estimated else ()
+    return Table("Bodies", columns, tuple(rows), notes)
 
 
 def joint_table(robot: Robot, first: Mapping[str, tuple[int, int]]) -> Table:
@@ -97,9 +99,12 @@ def count_table(robot: Any) -> Table:
     """Operations of the main functions as compiled for this robot."""
     from appell import count_operations
 
-    rows = [(function, *count_operations(robot, function, compiled=True)) for function in COUNTED]
+    defects = robot.spanning_tree.tree.mass_defects
+    counted = () if defects else COUNTED
+    notes = (f"Kinematics only: links without mass are {', '.join(defects)}",) if defects else ()
+    rows = [(function, *count_operations(robot, function, compiled=True)) for function in counted]
     columns = ("function", "products", "sums", "divisions", "sines, cosines")
-    return Table("Operations of one evaluation, compiled for this robot", columns, tuple(rows))
+    return Table("Operations of one evaluation, compiled for this robot", columns, tuple(rows), notes)
 
 
 def triple(values) -> str:

@@ -74,11 +74,14 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     closures = None if loops == "ignore" else (parsed.loops if loops is None else None) or find(loops, parsed.path)
     robot = replace(parsed.robot, coupled=MIMIC[mimic])
     problems = problems_of(replace(parsed, robot=robot))
-    if base == "floating" and not any(problem.kind in STRUCTURAL for problem in problems):
-        robot = with_floating_base(robot)
-        problems = sorted_by_place((*problems, *(p for p in inspect(robot) if p.severity == ERROR)))
+    if not any(problem.kind in STRUCTURAL for problem in problems):
+        robot = replace(robot, joints=tuple(map(with_unit_axis, robot.joints)))
+        if robot.document is not None:  # axes of another length are no changes
+            robot = replace(robot, document=replace(robot.document, robot=replace(robot, document=None)))
+        if base == "floating":
+            robot = with_floating_base(robot)
+            problems = sorted_by_place((*problems, *(p for p in inspect(robot) if p.severity == ERROR)))
     raise_or_warn(problems, allowed=KINEMATICS_ONLY if closures is None else ())
-    robot = replace(robot, joints=tuple(map(with_unit_axis, robot.joints)))
     return robot if closures is None else closures.closed(robot)
 
 

@@ -72,7 +72,7 @@ def _compile(source: Source) -> Any:
     try:
         if source.path is not None:
             return mujoco.MjModel.from_xml_path(str(source.path))
-        return mujoco.MjModel.from_xml_string(source.data.decode(source.encoding or "utf-8"))
+        return mujoco.MjModel.from_xml_string(source.data.decode("utf-8"))
     except (ValueError, RuntimeError, MemoryError) as error:
         what = f"MuJoCo cannot compile it: {str(error).strip().rstrip('.')}"
         raise xml_error(source.label, 0, what, "Correct the description.") from None
@@ -96,7 +96,7 @@ def _lines(source: Source) -> dict[tuple[str, str], int]:
 
     NaN, and empty attributes of equality constraints, which MuJoCo does not survive, raise an error.
     """
-    root = parse(source.data, source.label, source.encoding)
+    root = parse(source.data, source.label)
     constraints = {child for equality in root.iter("equality") for child in equality}
     for element in root.iter():
         for name, value in element.attrib.items():

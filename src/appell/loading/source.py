@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from appell.errors import ModelError, unknown_name_message
 from appell.loading.catalogue import ROBOTS
 from appell.loading.loops import Loops
-from appell.loading.xml import root_tag
+from appell.loading.xml import decoded, repaired_comments, root_tag, without_declaration
 from appell.model.check.problem import Problem
 from appell.robot.robot import Robot
 
@@ -24,17 +23,20 @@ class Source:
         label: name in messages, such as the file name.
         given: the argument of `appell.load`.
         kind: name of the XML root element, or `library.class` of an object.
-        data: the XML, encoded; empty for an object.
-        encoding: of the data; None if the XML declares it.
+        text: the XML; empty for an object.
         path: of the file, if it is one.
     """
 
     label: str
     given: Any
     kind: str
-    data: bytes = b""
-    encoding: str | None = None
+    text: str = ""
     path: Path | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The XML in UTF-8, without a declaration of its encoding."""
+        return without_declaration(self.text)
 
 
 @dataclass(frozen=True)
@@ -57,26 +59,28 @@ class ParsedRobot:
 
 def open_source(given: Any) -> Source:
     """Open a path, XML text or object."""
-    if isinstance(given, bytes):
-        return Source("", given, root_tag(given, ""), given)
-    if isinstance(given, str) and given.lstrip("\ufeff \t\r\n").startswith("<"):
-        # Decoded text may still declare an encoding, which no longer applies.
-        plain = re.sub(r"^\ufeff?(\s*)<\?xml[^>]*\?>", r"\1", given)
-        data = plain.lstrip("\ufeff").encode("utf-8", errors="replace")
-        return Source("", given, root_tag(data, "", "utf-8"), data, "utf-8")
+    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip("\ufeff \t\r\n").startswith("<")):
+        return _xml_source("", given, given)
     if not isinstance(given, (str, os.PathLike)):
         kinds = [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(given).__mro__]
         return Source(type(given).__name__, given, "yourdfpy.URDF" if "yourdfpy.URDF" in kinds else kinds[0])
+    if not str(given).strip():
+        raise ModelError(f"{str(given)!r} is no path, XML text or name. Built-in robots: {', '.join(ROBOTS)}.")
     path = Path(given)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise ModelError(_not_found(str(given))) from None
     except IsADirectoryError:
-        raise ModelError(f"{str(given)!r} is a directory. Give the URDF or MJCF file in it.") from None
+        raise ModelError(f"{str(given)!r} is a directory. Give the URDF, SDF or MJCF file in it.") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {str(given)[:200]!r}: {getattr(error, 'strerror', None) or error}.") from None
-    return Source(path.name, given, root_tag(data, path.name), data, path=path)
+    return _xml_source(path.name, given, data, path)
+
+
+def _xml_source(label: str, given: Any, xml: str | bytes, path: Path | None = None) -> Source:
+    text = repaired_comments(xml if isinstance(xml, str) else decoded(xml, label))
+    return Source(label, given, root_tag(without_declaration(text), label), text, path)
 
 
 def _not_found(given: str) -> str:

@@ -19,11 +19,12 @@ from dataclasses import replace
 import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
-from appell.loading.xml import ProblemLog, XmlNode, parse
+from appell.loading.xml import ProblemLog, XmlNode, parse, written_as_utf_8
 from appell.model.body import Body, Geometry, Six, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
 from appell.model.pose import Pose, triple
+from appell.model.writers.urdf import UrdfDocument
 from appell.robot.robot import Robot
 
 Rgba = tuple[float, float, float, float]
@@ -32,7 +33,7 @@ Rgba = tuple[float, float, float, float]
 def read(source: Source) -> ParsedRobot:
     """The robot as the file has it."""
     notes = ProblemLog(source.label)
-    root = XmlNode(parse(source.data, source.label, source.encoding), "robot", notes)
+    root = XmlNode(parse(source.data, source.label), "robot", notes)
     name = root.text("name")
     if not name:
         root.note("robot-name", "<robot> has no name", 'Add name="...".')
@@ -52,7 +53,8 @@ def read(source: Source) -> ParsedRobot:
     if own.text("q") and all(joint.kind in KINDS for joint in robot.joints):
         state = own.numbers("q", (0.0,) * robot.nq), own.numbers("qd", (0.0,) * robot.nv)
         robot = replace(robot, initial_state=state)
-    return ParsedRobot(robot, tuple(notes.problems))
+    document = UrdfDocument(written_as_utf_8(source.text), robot)
+    return ParsedRobot(replace(robot, document=document), tuple(notes.problems))
 
 
 # --- links --------------------------------------------------------------------------------------------------------------
@@ -70,7 +72,8 @@ def _body(link: XmlNode, colours: Mapping[str, Rgba]) -> Body:
     return Body(
         name, mass.number("value", required=True), pose.xyz, _inertia(inertial, pose),
         tuple(visual for visual in visuals if visual is not None),
-        tuple(collision for collision in collisions if collision is not None), line=link.line,
+        tuple(collision for collision in collisions if collision is not None),
+        inertial.child("appell").text("estimated"), line=link.line,
     )  # fmt: skip
 
 

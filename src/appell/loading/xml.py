@@ -7,6 +7,7 @@ description needs one: it raises an error before anything else is read.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,9 +23,53 @@ class _RootFound(Exception):
     """Ends the parser at the root element."""
 
 
-def root_tag(data: bytes, label: str, encoding: str | None = None) -> str:
+DECLARATION = re.compile(r"""^\ufeff?(\s*)<\?xml(?:[^>]*?encoding\s*=\s*["']([^"']*)["'])?[^>]*\?>""")
+MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""Encodings by the mark at the start of a file."""
+
+
+def decoded(data: bytes, label: str) -> str:
+    """The text of an XML file, in the encoding that it declares. Bytes that are not UTF-8 are read as Windows-1252."""
+    marked = next((encoding for mark, encoding in MARKS.items() if data.startswith(mark)), None)
+    declared = DECLARATION.match(data[:300].decode("latin-1"))
+    encoding = marked or (declared and declared[2]) or "utf-8"
+    if not marked and encoding.lower().startswith(
+        ("utf-16", "utf16", "ucs")
+    ):  # its bytes are single, whatever they declare
+        encoding = "utf-8"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+    except (LookupError, ValueError):
+        raise xml_error(label, 1, f"not XML: unknown encoding {encoding[:40]!r}", "Save it as UTF-8.") from None
+
+
+def without_declaration(text: str) -> bytes:
+    """The XML in UTF-8 without its declaration: other software accepts blank lines in front of it and wrong encodings."""
+    return DECLARATION.sub(r"\1", text).lstrip("\ufeff").encode("utf-8", errors="replace")
+
+
+def repaired_comments(text: str) -> str:
+    """Comments without double hyphens, which XML forbids and other robot software accepts."""
+
+    def repaired(comment: re.Match[str]) -> str:
+        inner = comment[1].replace("--", "==")
+        return f"<!--{inner[:-1] + '=' if inner.endswith('-') else inner}-->"
+
+    return re.sub(r"<!--(.*?)-->", repaired, text, flags=re.DOTALL)
+
+
+def written_as_utf_8(text: str) -> str:
+    """The text with a declaration of the encoding in which it is written."""
+    return re.sub(
+        r"""^(\s*<\?xml[^>]*encoding\s*=\s*["'])(?!(?i:utf-?8)["'])[^"']*""", r"\1utf-8", text.lstrip("\ufeff")
+    )
+
+
+def root_tag(data: bytes, label: str) -> str:
     """Name of the root element without its namespace, read from the prolog alone."""
-    parser = expat.ParserCreate(encoding)
+    parser = expat.ParserCreate("utf-8")
     tags: list[str] = []
 
     def reject(*_) -> None:
@@ -47,15 +92,13 @@ def root_tag(data: bytes, label: str, encoding: str | None = None) -> str:
         raise
     except expat.ExpatError as error:
         raise xml_error(label, error.lineno, f"not XML: {expat.errors.messages[error.code]}") from None
-    except (LookupError, ValueError) as error:
-        raise xml_error(label, 1, f"not XML: {error}", "Save it as UTF-8.") from None
     return local_name(tags[0])
 
 
-def parse(data: bytes, label: str, encoding: str | None = None) -> etree._Element:
+def parse(data: bytes, label: str) -> etree._Element:
     """The root element. Undeclared namespace prefixes stay part of the name, as in other robot software."""
     parser = etree.XMLParser(
-        encoding=encoding, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
         remove_comments=True, remove_pis=True, recover=True,
     )  # fmt: skip
     try:

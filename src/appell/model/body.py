@@ -84,6 +84,7 @@ class Body:
         com: centre of mass in the body frame. [m]
         inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, along the body frame's axes. [kg m²]
         visuals, collisions: shapes that are drawn, and shapes that touch surfaces.
+        estimated: how its mass properties were estimated, empty if they were given.
         line: line of the description file it came from, 0 where unknown.
     """
 
@@ -93,4 +94,5 @@ class Body:
     inertia: Six = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     visuals: tuple[Visual, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+    estimated: str = ""
     line: int = field(default=0, compare=False, repr=False)

@@ -15,7 +15,7 @@ from appell.arrays import as_batch, require_unit_quaternions
 from appell.checks import require_vector
 from appell.errors import ArgumentError, unknown_name_message
 from appell.files import write_text
-from appell.model import composition, dh, joint_friction, layouts
+from appell.model import composition, dh, joint_friction, layouts, mass_properties
 from appell.model.actuator import Actuator, Posture
 from appell.model.body import Body
 from appell.model.check import mass_defects, require_tree
@@ -30,6 +30,8 @@ from appell.names import as_vector, entry_indices, entry_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from appell.model.writers.urdf import UrdfDocument
 
 State = tuple[tuple[float, ...], tuple[float, ...]]
 """Configuration q and velocity qd."""
@@ -49,6 +51,7 @@ class Description:
         actuators: of the description: names, joints, gears, ranges and kinds; empty where it has none.
         named_postures: coordinates of joints by name; `postures` has them as configurations.
         source, folder: name and folder of the description file, empty where there is none. Mesh files are searched there.
+        document: the URDF text that it was read from, in which `to_urdf` changes only what differs.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Description:
     named_postures: tuple[Posture, ...] = ()
     source: str = field(default="", compare=False, repr=False)
     folder: str = field(default="", compare=False, repr=False)
+    document: UrdfDocument | None = field(default=None, compare=False, repr=False)
 
     # --- from and to other formats ------------------------------------------------------------------------------------
 
@@ -70,6 +74,9 @@ class Description:
 
     def to_urdf(self, path: str | PathLike | None = None) -> str:
         """The robot as URDF text, also written to `path` if one is given; `appell.load` gives it back exactly.
+
+        A robot that was read from URDF keeps its text: only the elements whose values were changed differ, everything else
+        (comments, materials, transmissions, tags of other programs) stays.
 
         Example:
             >>> import appell
@@ -88,6 +95,8 @@ class Description:
 
     lock, reduce = composition.lock, composition.reduce
     attach, with_payload = composition.attach, composition.with_payload
+    with_inertia = mass_properties.with_inertia
+    with_estimated_inertia = mass_properties.with_estimated_inertia
 
     # --- joints, bodies, coordinates ----------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class RobotSubject(BaseSubject):
         tree, closures = robot.spanning_tree, robot.closures
         start = np.array(robot.reference_configuration) if closures else start_configuration(tree)
         size = robot_size(tree, start)
-        visuals, notes = visual_shapes(tree, folder)
+        visuals, notes = visual_shapes(tree, folder or (Path(tree.folder) if tree.folder else None))
         points: dict[str, list] = {}  # where bodies are joined by closures
         for closure in closures:
             points.setdefault(closure.body1, []).append(closure.pose1.xyz)

@@ -58,7 +58,9 @@ STRUCTURAL = frozenset((
 """Kinds of defect without a valid tree: not even the kinematics can be computed."""
 
 
-def raise_or_warn(problems: Collection[Problem], stacklevel: int = 3, allowed: Collection[str] = KINEMATICS_ONLY) -> None:
+def raise_or_warn(
+    problems: Collection[Problem], stacklevel: int = 3, allowed: Collection[str] = KINEMATICS_ONLY
+) -> None:
     """Raise one error that lists all errors but those of the kinds `allowed`, or give one warning if there are none."""
     errors = tuple(problem for problem in problems if problem.severity == ERROR and problem.kind not in allowed)
     if errors:

@@ -41,6 +41,9 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
             yield Problem.of(body, "negative-mass", what, "Give a positive mass.")
         elif body.mass == 0.0 and principal.any():
             yield Problem.of(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+        if body.estimated:
+            what = f"the mass properties are an estimate: {body.estimated}"
+            yield Problem.of(body, "estimated", what, "Replace them by measured or computed ones.")
         listed = f"principal moments {', '.join(f'{value:.4g}' for value in principal)} kg m²"
         indefinite = f"inertia is not positive definite: {listed}"
         if principal[0] < -tolerance:

@@ -34,6 +34,7 @@ SEVERITY = {
     "axis-length": WARNING,  # an axis that is not a unit vector; its direction is used
     "limits": WARNING,       # reversed, or an empty range
     "friction": WARNING,     # negative damping or friction
+    "estimated": WARNING,    # mass properties that were estimated from shapes
     "drawing": WARNING,      # a visual shape that cannot be read
     "collision": WARNING,    # a collision shape that cannot be read
     "ignored": WARNING,      # something that changes the motion and is not part of the model
