@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec, optional_inputs
+from appell.algorithms.result_text import ResultText, result_text
 from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
 from appell.compiler.schedule import ordered
 from appell.errors import ArgumentError
@@ -17,44 +18,6 @@ Selection = str | FunctionSpec | Iterable[str | FunctionSpec] | Mapping[str, str
 """One function, several, or several under names chosen by the user."""
 MAX_PREFIX = 60
 """Letters of a robot's name that are used in names of files."""
-
-
-class ResultText(NamedTuple):
-    """Name, description and unit of a function's result, in ASCII."""
-
-    name: str
-    description: str
-    unit: str
-
-
-RESULTS = {
-    "inverse_dynamics": ResultText("tau", "Generalised forces tau = M(q) qdd + bias(q, qd)", "N m, N"),
-    "forward_dynamics": ResultText("qdd", "Accelerations qdd = M(q)^-1 (tau - bias(q, qd))", "rad/s^2, m/s^2"),
-    "mass_matrix": ResultText("M", "Mass matrix M(q), rotor inertia included", "kg m^2, kg m, kg"),
-    "bias": ResultText("h", "Forces at zero acceleration, h = C(q, qd) qd + g(q)", "N m, N"),
-    "inverse_dynamics_derivatives": ResultText(
-        "D", "Derivatives [dtau/dq, dtau/dqd, dtau/dqdd] side by side, by q in its tangent space", "SI"
-    ),
-    "forward_dynamics_derivatives": ResultText(
-        "D", "Derivatives [dqdd/dq, dqdd/dqd, dqdd/dtau] side by side, by q in its tangent space", "SI"
-    ),
-    "inverse_dynamics_second_derivatives": ResultText(
-        "D", "Second derivatives of tau by (q, q), (q, qd), (q, qdd), (qd, qd) side by side, by q in its tangent space", "SI"
-    ),
-    "gravity": ResultText("g", "Forces g(q) that hold the robot still against gravity", "N m, N"),
-    "coriolis_matrix": ResultText("C", "Matrix C(q, qd) of the Christoffel symbols: dM/dt - 2 C is skew", "N m s, N s"),
-    "kinetic_energy": ResultText("T", "Kinetic energy T = qd' M(q) qd / 2", "J"),
-    "potential_energy": ResultText("U", "Potential energy U, zero with all mass at the world's origin", "J"),
-    "gibbs_function": ResultText("G", "Gibbs function G: dG/dqdd = tau, its Hessian in qdd is M", "J/s^2"),
-    "center_of_mass": ResultText("com", "Centre of mass of the moving bodies in the world", "m"),
-    "center_of_mass_jacobian": ResultText("J", "Jacobian of the centre of mass: its velocity is J qd", "m/s per unit of qd"),
-    "centroidal_momentum": ResultText("h", "Momentum and its moment about the centre of mass", "kg m/s, kg m^2/s"),
-    "centroidal_momentum_matrix": ResultText("A", "Matrix of the centroidal momentum h = A qd", "kg, kg m, kg m^2"),
-    "pose": ResultText("pose", "Homogeneous transformation from the frame to the world", "m"),
-    "jacobian": ResultText("J", "Jacobian: [v; omega] = J qd, linear rows first", "m/s, rad/s per unit of qd"),
-    "jacobian_rate": ResultText("Jd", "Rate of the Jacobian along qd", "m/s^2, rad/s^2 per unit of qd"),
-}  # fmt: skip
-"""Functions that are not listed are exported with a plain description."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +40,7 @@ class ExportedFunction:
 
     @property
     def result(self) -> ResultText:
-        function = self.spec.function
-        return RESULTS.get(function, ResultText("result", function.replace("_", " "), "SI"))
+        return result_text(self.spec.function)
 
 
 @dataclass(frozen=True)
