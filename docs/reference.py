@@ -25,7 +25,7 @@ GROUPS = {
 
 RESULTS = (
     "robot.compiled.CompiledRobot", "closed_loop.robot.ClosedLoopRobot", "compiler.count.Counts",
-    "symbolic.equations.Equations", "sweeps.Sweep", "rollouts.Rollout", "simulation.records.Impact",
+    "symbolic.equations.Equations", "sweeps.Sweep", "sweeps.MonteCarlo", "rollouts.Rollout", "simulation.records.Impact",
     "simulation.records.ContactInterval", "identification.result.Identification", "identification.base.BaseParameters",
 )  # fmt: skip
 """Classes of results, documented beside the functions that return them."""

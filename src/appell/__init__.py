@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from appell.simulation.integrators import Integration
     from appell.simulation.simulate import simulate
     from appell.simulation.trajectory import Trajectory
-    from appell.sweeps import sweep
+    from appell.sweeps import monte_carlo, sweep
     from appell.symbolic.equations import equations
     from appell.view.page import show
     from appell.view.picture import draw
@@ -72,6 +72,7 @@ _HOME = {
     "export": "exporters",
     "equations": "symbolic.equations",
     "sweep": "sweeps",
+    "monte_carlo": "sweeps",
     "jvp": "robot.directional",
     "vjp": "robot.directional",
     "close_loops": "closed_loop.build",

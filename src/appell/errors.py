@@ -98,6 +98,19 @@ class IdentificationError(AppellError, RuntimeError):
     """An identification problem without a reliable solution."""
 
 
+class SweepError(AppellError, RuntimeError):
+    """A sweep or a Monte Carlo study that stopped; what is finished stays in its store.
+
+    Attributes:
+        finished, chunks: number of finished chunks, and of all.
+    """
+
+    def __init__(self, message: str, *, finished: int = 0, chunks: int = 0) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self.chunks = chunks
+
+
 class HardwareError(AppellError, RuntimeError):
     """A robot, or its simulation in another process, does not respond or reports invalid values."""
 

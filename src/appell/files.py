@@ -89,6 +89,28 @@ def write_npz(path: str | os.PathLike, arrays: Mapping[str, Any]) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
+def write_npz_parts(path: str | os.PathLike, arrays: Mapping[str, tuple[Any, Iterable[Any]]]) -> None:
+    """Write arrays by name, part by part and uncompressed, so that they need not fit into memory.
+
+    Args:
+        arrays: of every array something with its `shape` and `dtype`, and its parts along the first dimension.
+    """
+    import zipfile
+
+    import numpy as np
+    from numpy.lib import format as npy
+
+    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, (whole, parts) in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                descr = npy.dtype_to_descr(np.dtype(whole.dtype))
+                npy.write_array_header_1_0(
+                    member, {"descr": descr, "fortran_order": False, "shape": tuple(whole.shape)}
+                )
+                for part in parts:
+                    member.write(np.ascontiguousarray(part, whole.dtype).tobytes())
+
+
 def write_texts(texts: Mapping[Path, str]) -> None:
     """Write several text files: none is replaced before all are written."""
     with contextlib.ExitStack() as stack:

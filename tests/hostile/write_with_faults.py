@@ -58,6 +58,7 @@ def writers() -> dict[str, Writer]:
 
     return {
         "sweep npz": lambda folder, k: sweeps[k].save(folder / "sweep.npz"),
+        "sweep parquet": lambda folder, k: sweeps[k].save(folder / "sweep.parquet"),
         "sweep csv": lambda folder, k: sweeps[k].save(folder / "sweep.csv"),
         "trajectory npz": lambda folder, k: motions[k].save(folder / "motion.npz"),
         "trajectory csv": lambda folder, k: motions[k].to_csv(folder / "motion.csv"),

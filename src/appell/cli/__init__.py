@@ -18,6 +18,7 @@ from appell.cli import (
     identify,
     info,
     linearize,
+    montecarlo,
     reproduce,
     simulate,
     sweep,
@@ -27,7 +28,9 @@ from appell.cli.common import FAILED, OK, add_commands
 from appell.errors import AppellError
 from appell.version import __version__
 
-MODULES = (demo, info, check, simulate, view, control, identify, linearize, export, sweep, bench, reproduce, completion)
+MODULES = (
+    demo, info, check, simulate, view, control, identify, linearize, export, sweep, montecarlo, bench, reproduce, completion,
+)  # fmt: skip
 COMMANDS = tuple(module.COMMAND for module in MODULES)
 TRACEBACK = "APPELL_TRACEBACK"
 """Environment variable for tracebacks of unexpected errors."""

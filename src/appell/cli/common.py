@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,57 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     types = ("float64", "float32")
     parser.add_argument("--dtype", choices=types, default="float64", help="number type (default: %(default)s)")
     add_renamed_options(parser, {"--float": "--dtype float32"})
+
+
+def add_store(parser: argparse.ArgumentParser, what: str) -> None:
+    """The options `--store`, `--scheduler`, `--chunk` and `--threads` of long studies."""
+    add = parser.add_argument
+    add("--store", metavar="FOLDER", help="Zarr store for the results; the same command goes on where it was ended")
+    add(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler whose workers do the work (default: threads of this process)",
+    )
+    add("--chunk", type=int, metavar="N", help=f"{what} per task (default: by size)")
+    add("--threads", type=int, metavar="N", help="number of threads without a scheduler (default: all cores)")
+
+
+@contextlib.contextmanager
+def dask_client(arguments: argparse.Namespace) -> Iterator[Any]:
+    """The client of `--scheduler`, with a link to its dashboard on stderr; None without one."""
+    if not arguments.scheduler:
+        yield None
+        return
+    import logging
+
+    from appell.sweeps.executors import connected
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is an error of the command
+    with connected(arguments.scheduler) as client:
+        print(f"appell: Dask's dashboard: {client.dashboard_link}", file=sys.stderr)
+        yield client
+
+
+@contextlib.contextmanager
+def show_share(count: int, what: str) -> Iterator[Callable[[float], None]]:
+    """A function of the completed share that shows it with rate and remaining time on a terminal."""
+    import time
+
+    from appell.progress import finish, show
+
+    begin, first = time.perf_counter(), []
+
+    def progress(share: float) -> None:
+        seconds = time.perf_counter() - begin
+        first[:] = first or [(share, seconds)]
+        gained, taken = share - first[0][0], seconds - first[0][1]
+        rate = f", {gained * count / taken:.3g}/s, {(1.0 - share) * taken / gained:.0f} s left" if gained > 0 else ""
+        show(share, f"{share * count:.4g} of {count:.4g} {what}{rate}", seconds)
+
+    try:
+        yield progress
+    finally:
+        finish()
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,151 @@
+"""`appell.monte_carlo`: simulations or rollouts over random draws, over threads or workers, into memory or a store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from appell.checks import require_integer
+from appell.errors import ArgumentError
+from appell.sweeps.evaluate import library_version
+from appell.sweeps.executors import ProgressCounter, missing_extra, run_chunks, task_runner
+from appell.sweeps.layout import ArrayLayout, ChunkSeconds
+from appell.sweeps.runs import MESSAGE, RunJob, code_digest, evaluate_runs, pickled, robot_digest, run_chunk
+from appell.sweeps.study import MonteCarlo
+from appell.version import __version__
+
+BATCH, SINGLE = 256, 8
+"""Runs per chunk by default: of batches, and one by one."""
+PROBES = 10
+"""Runs that are tried to learn the shapes of results."""
+
+
+def monte_carlo(
+    robot: Any,
+    draw: Callable[[np.random.Generator], Mapping[str, Any]],
+    run: Callable[..., Mapping[str, Any]],
+    n: int,
+    store: str | PathLike | None = None,
+    client: Any = None,
+    *,
+    seed: int = 0,
+    batch: bool = False,
+    chunk: int | None = None,
+    threads: int | None = None,
+    rollouts: Sequence[str] = (),
+    dims: Mapping[str, Sequence[str]] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> MonteCarlo:
+    """Run n simulations with random draws, `run(robot, **draw(rng))`.
+
+    Run k has the random numbers of `SeedSequence(seed, spawn_key=(k,))`: it is the same whatever the chunks, workers and
+    their order are. A run that raises an error of this library or of arithmetic is data: its results are NaN and it has a
+    message; so does a run with a result that is not finite. With a store the same call goes on where an earlier one was
+    ended.
+
+    Args:
+        robot: passed to `run`. With a client, `appell.compile(robot)` travels as its saved file; others are pickled. Where
+            `run` calls functions of the robot, compile it for equal bits in all runs: first calls are else interpreted.
+        draw: a function of a `numpy.random.Generator` that returns numbers and arrays by name, of the same shapes in all runs.
+        run: a function of the robot and what is drawn, by name, that returns numbers and arrays by name.
+        n: number of runs.
+        store, client, threads, progress: as of `appell.sweep`. Simulations in Python hold its lock: use worker processes.
+        batch: whether `run` takes and returns arrays (runs, ...), as `appell.rollout` does.
+        chunk: runs per task; 256 in batches, else 8 by default.
+        rollouts: control laws that the file of a compiled robot keeps.
+        dims: names of the dimensions of results by name.
+        attributes: more attributes of the store.
+
+    Example:
+        >>> import appell
+        >>> dyn = appell.compile(appell.load("planar2r"))
+        >>> def draw(rng):
+        ...     return {"q0": rng.normal(size=2)}
+        >>> def fall(dyn, q0):
+        ...     path = appell.rollout(dyn, q0, 0 * q0, steps=100, dt=1e-3)
+        ...     return {"reach": abs(path.q).max(axis=(-2, -1))}
+        >>> study = appell.monte_carlo(dyn, draw, fall, 100, batch=True)
+        >>> study.results["reach"].shape, study.failed
+        ((100,), 0)
+    """
+    require_integer("n", n, 1)
+    chunk = min(n, require_integer("chunk", chunk, 1) if chunk is not None else BATCH if batch else SINGLE)
+    job = RunJob(robot, draw, run, require_integer("seed", seed), batch, {}, library_version())
+    job, drawn = _with_shapes(job, n)
+    named = {name: tuple((dims or {}).get(name, ())) for name in job.shapes}
+    layouts = {
+        name: ArrayLayout(shape, "float64", named[name] or tuple(f"{name}_{i + 1}" for i in range(len(shape))))
+        for name, shape in job.shapes.items()
+    } | {MESSAGE: ArrayLayout((), "str", ())}  # fmt: skip
+    name = getattr(robot, "name", None) or getattr(getattr(robot, "robot", None), "name", type(robot).__name__)
+    about = {"robot": name, "version": f"appell {__version__}", "seed": seed, "drawn": drawn, **(attributes or {})}
+    if client is not None and store is None:
+        raise ArgumentError("workers of a client write to a store. Give its folder: store='study.zarr'.")
+    if store is None:
+        done, arrays, path = _into_memory(job, n, chunk, threads, layouts, progress)
+    else:
+        done, arrays, path = _into_store(
+            job, n, chunk, threads, layouts, progress, store, client, tuple(rollouts), about
+        )
+    dims = {key: layout.dims for key, layout in layouts.items()}
+    return MonteCarlo(name, arrays, time.perf_counter() - done.started, chunk, path, about, dims)
+
+
+def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
+    """The job with the shapes of draws and results, from the first run that does not fail; and the names of the draws."""
+    messages = []
+    for k in range(min(n, PROBES)):
+        drawn = job.drawn(k, k + 1)
+        found = job.results(drawn)
+        if not found[MESSAGE][0]:
+            both = sorted(drawn.keys() & found.keys()) or [MESSAGE] * (MESSAGE in drawn)
+            if both:
+                raise ArgumentError(f"{both[0]} is the name of a draw and of a result. Rename one of them.")
+            shapes = {name: x.shape[1:] for name, x in {**drawn, **found}.items() if name != MESSAGE}
+            return RunJob(**{**vars(job), "shapes": shapes}), [*drawn]
+        messages.append(str(found[MESSAGE][0]))
+    raise ArgumentError(
+        f"the first {len(messages)} runs failed, the first of them with: {messages[0]} The shapes of the results are not known. "
+        "Try run(robot, **draw(np.random.default_rng(0))) by itself."
+    )
+
+
+def _into_memory(
+    job: RunJob, n: int, chunk: int, threads: int | None, layouts: Mapping[str, ArrayLayout], progress: Any
+) -> tuple[ProgressCounter, dict[str, Any], None]:
+    arrays = {name: np.empty((n, *x.shape), object if x.dtype == "str" else x.dtype) for name, x in layouts.items()}
+
+    def part(start: int, stop: int) -> tuple[int, ChunkSeconds]:
+        begin = time.perf_counter()
+        for name, values in evaluate_runs(job, start, stop).items():
+            arrays[name][start:stop] = values
+        return stop - start, ChunkSeconds(kernels=time.perf_counter() - begin)
+
+    done = ProgressCounter(n, progress)
+    with task_runner(None, threads) as runner:
+        runner.run(part, ((a, min(a + chunk, n)) for a in range(0, n, chunk)), done)
+    return done, arrays, None
+
+
+def _into_store(
+    job: RunJob, n: int, chunk: int, threads: int | None, layouts: Mapping[str, ArrayLayout], progress: Any,
+    store: str | PathLike, client: Any, rollouts: tuple[str, ...], about: Mapping[str, Any],
+) -> tuple[ProgressCounter, dict[str, Any], str]:  # fmt: skip
+    try:
+        from appell.sweeps.store import create_store
+    except ImportError:
+        raise missing_extra() from None
+    content = pickled(job, rollouts)
+    identity = {
+        "version": job.version, "robot": about["robot"], "draw": code_digest(job.draw), "run": code_digest(job.run),
+        "seed": job.seed, "count": n, "chunk": chunk, "batch": job.batch, "shapes": job.shapes, "drawn": about["drawn"],
+        "robot_digest": robot_digest(job.robot),
+    }  # fmt: skip
+    made = create_store(store, identity, layouts, "run", about, {}, compress=False)
+    done = run_chunks(made, run_chunk, lambda k: (made, content, k), client, threads, progress)
+    return done, made.arrays(), made.path

@@ -1,0 +1,346 @@
+"""States of a sweep: arrays, or a description from which any part is made alone and is the same whatever the parts.
+
+Random states come in blocks of `BLOCK`, each with a generator of its own that is seeded by (seed, number of the block). A
+grid and a Sobol sequence follow from the index of a state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from appell.checks import require_in_range, require_integer
+from appell.deprecation import renamed_arguments, renamed_attributes, renamed_fields
+from appell.errors import ArgumentError
+from appell.model.joints import KINDS
+from appell.model.tree import require_tree
+from appell.robot.robot import Robot
+
+BLOCK = 8192
+"""States that one generator makes: 0.6 MB of a robot with six joints in float32, which stays in the processor's cache."""
+NO_TREE = " Call the functions of robots with closed loops with batches."
+SOBOL_BITS = 52
+
+
+@renamed_fields(drive="qdd_or_tau")
+@dataclass(frozen=True)
+class States:
+    """N states; slices are states, too.
+
+    Attributes:
+        q: coordinates, (N, nq).
+        qd: velocities, (N, nv).
+        qdd_or_tau: accelerations, or forces for forward dynamics, (N, nv).
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd_or_tau: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, part: slice) -> States:
+        return States(self.q[part], self.qd[part], self.qdd_or_tau[part])
+
+    @property
+    def carried_bytes(self) -> int:
+        """Bytes of one state that travel with a task."""
+        return sum(array.itemsize * array.shape[1] for array in vars(self).values())
+
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        """The states from start to stop."""
+        return States(*(np.asarray(array[start:stop], dtype) for array in vars(self).values()))
+
+    def carried(self, start: int, stop: int) -> tuple[States, int, int]:
+        """What travels with a task for these states: an object with `part`, and its arguments."""
+        return self[start:stop], 0, stop - start
+
+    def describe(self) -> dict[str, Any]:
+        """What distinguishes these states from others."""
+        content = hashlib.sha256()
+        for array in vars(self).values():
+            content.update(f"{array.dtype} {array.shape}".encode())
+            content.update(np.ascontiguousarray(array).data)
+        return {"kind": "arrays", "count": len(self), "sha256": content.hexdigest()}
+
+
+@renamed_attributes(drive="qdd_or_tau")
+class LazyStates(ABC):
+    """States that are made when they are used; slices and the arrays `q`, `qd`, `qdd_or_tau` make them."""
+
+    carried_bytes = 0
+    nq: int
+    nv: int
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        """The states from start to stop."""
+
+    def __getitem__(self, part: slice) -> States:
+        start, stop, step = part.indices(len(self))
+        return self.part(start, max(start, stop))[::step]
+
+    def carried(self, start: int, stop: int) -> tuple[Any, int, int]:
+        """What travels with a task for these states: an object with `part`, and its arguments."""
+        return self, start, stop
+
+    def describe(self) -> dict[str, Any]:
+        """What distinguishes these states from others."""
+        return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+
+    def from_columns(self, columns: np.ndarray, dtype: str) -> States:
+        """States from an array (nq + 2 nv, N), without copies where the type is right."""
+        rows, nq, nv = columns.astype(dtype, copy=False).T, self.nq, self.nv
+        return States(rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv :])
+
+    @property
+    def q(self) -> np.ndarray:
+        """All coordinates."""
+        return self[:].q
+
+    @property
+    def qd(self) -> np.ndarray:
+        """All velocities."""
+        return self[:].qd
+
+    @property
+    def qdd_or_tau(self) -> np.ndarray:
+        """All accelerations or forces."""
+        return self[:].qdd_or_tau
+
+
+@dataclass(frozen=True)
+class RandomStates(LazyStates):
+    """Uniformly distributed states, on 2^32 values: `low` and `high` are of q, qd and qdd_or_tau, one after the other."""
+
+    count: int
+    seed: int
+    nq: int
+    nv: int
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    quaternions: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        first = start // BLOCK
+        blocks = [self._block(k, dtype) for k in range(first, max(first + 1, -(-stop // BLOCK)))]
+        columns = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        return self.from_columns(columns[:, start - first * BLOCK : stop - first * BLOCK], dtype)
+
+    def _block(self, k: int, dtype: str) -> np.ndarray:
+        """States of a block, (nq + 2 nv, BLOCK). Two numbers come from one draw of 64 bits, which takes most of the time."""
+        bits = np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(k,)))
+        low, high = np.array(self.low, dtype)[:, None], np.array(self.high, dtype)[:, None]
+        numbers = bits.random_raw(len(low) * BLOCK // 2).view(np.uint32).reshape(len(low), BLOCK)
+        columns = np.multiply(numbers, (high - low) * np.dtype(dtype).type(2.0**-32), dtype=dtype, casting="unsafe")
+        columns += low
+        for row in self.quaternions:
+            quaternions = np.random.Generator(bits).standard_normal((4, BLOCK))
+            columns[row : row + 4] = quaternions / np.linalg.norm(quaternions, axis=0)
+        return columns
+
+
+@dataclass(frozen=True)
+class GridStates(LazyStates):
+    """Configurations on a grid, at rest; the last coordinate changes first."""
+
+    points: int
+    nq: int
+    nv: int
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return self.points**self.nq
+
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        index, columns = np.arange(start, stop), []
+        for low, high in zip(reversed(self.low), reversed(self.high), strict=True):
+            index, place = np.divmod(index, self.points)
+            columns.append(np.linspace(low, high, self.points).astype(dtype)[place])
+        rest = np.broadcast_to(np.zeros(1, dtype), (stop - start, self.nv))
+        return States(np.stack(columns[::-1], axis=1) if columns else rest[:, :0], rest, rest)
+
+
+@dataclass(frozen=True)
+class SobolStates(LazyStates):
+    """A scrambled Sobol sequence (SciPy's), scaled to `low` and `high` of q, qd and qdd_or_tau."""
+
+    count: int
+    seed: int
+    nq: int
+    nv: int
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        low, high = np.array(self.low)[:, None], np.array(self.high)[:, None]
+        return self.from_columns(low + (high - low) * sobol(len(low), self.seed, start, stop), dtype)
+
+
+def sobol(dimensions: int, seed: int, start: int, stop: int) -> np.ndarray:
+    """Points start to stop of a scrambled Sobol sequence, (dimensions, N).
+
+    Point k is the exclusive or of the direction numbers at the set bits of the Gray code of k; SciPy's generator reaches it
+    only over all points before.
+    """
+    directions, shift = _direction_numbers(dimensions, seed)
+    index = np.arange(start, stop, dtype=np.uint64)
+    gray = index ^ (index >> np.uint64(1))
+    points = np.repeat(shift[:, None], len(index), axis=1)
+    for bit in range(int(gray.max(initial=0)).bit_length()):
+        points ^= directions[:, bit, None] * ((gray >> np.uint64(bit)) & np.uint64(1))
+    return points * 2.0**-SOBOL_BITS
+
+
+@lru_cache(maxsize=8)
+def _direction_numbers(dimensions: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.stats.qmc import Sobol
+
+    engine = Sobol(dimensions, scramble=True, bits=SOBOL_BITS, seed=np.random.default_rng(seed))  # type: ignore[call-arg]
+    return engine._sv, engine._shift
+
+
+@dataclass(frozen=True)
+class DaskStates(LazyStates):
+    """States from a Dask array (N, nq + 2 nv) of q, qd and qdd or tau; the graph of a part travels with its task."""
+
+    array: Any
+    nq: int
+    nv: int
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def part(self, start: int, stop: int, dtype: str = "float64") -> States:
+        return self.from_columns(self.array[start:stop].compute(scheduler="synchronous").T, dtype)
+
+    def carried(self, start: int, stop: int) -> tuple[Any, int, int]:
+        import dask
+
+        (array,) = dask.optimize(self.array[start:stop])  # type: ignore[attr-defined]
+        return DaskStates(array, self.nq, self.nv), 0, stop - start
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "dask array", "count": len(self), "name": self.array.name}
+
+
+StateSource = States | LazyStates
+"""What a sweep takes: `len`, `part`, `carried` and `describe`."""
+
+
+def as_states(robot: Robot, states: Any) -> StateSource:
+    """States, or a Dask array as states."""
+    if isinstance(states, (States, LazyStates)):
+        return states
+    width = robot.nq + 2 * robot.nv
+    if not hasattr(states, "__dask_graph__"):
+        raise ArgumentError(
+            f"states are {type(states).__name__}, expected those of random_states, grid_states, sobol_states or read_states "
+            f"of appell.sweeps, States, or a Dask array (N, {width})."
+        )
+    if states.ndim != 2 or states.shape[1] != width or not len(states) >= 0:  # an unknown length is NaN
+        raise ArgumentError(f"the Dask array has shape {states.shape}, expected (N, {width}): q, qd, and qdd or tau.")
+    return DaskStates(states, robot.nq, robot.nv)
+
+
+@renamed_arguments(speed="max_velocity", drive="max_qdd_or_tau")
+def random_states(
+    robot: Robot, count: int, seed: int = 0, max_velocity: float = 1.0, max_qdd_or_tau: float = 1.0
+) -> RandomStates:
+    """Uniformly distributed states: coordinates within the limits (±π rad or ±1 m without), the rest within ± its maximum.
+
+    State k depends on the seed and k only. Quaternions are uniformly distributed rotations.
+
+    Example:
+        >>> import appell
+        >>> states = random_states(appell.load("puma560"), 10**12, seed=3)
+        >>> states[10**11 : 10**11 + 5].q.shape
+        (5, 6)
+    """
+    low, high = _state_ranges(robot, max_velocity, max_qdd_or_tau)
+    quaternions = tuple(start for _, start in robot.tree.quaternions)
+    count, seed = require_integer("count", count, 1), require_integer("seed", seed)
+    return RandomStates(count, seed, robot.nq, robot.nv, low, high, quaternions)
+
+
+def sobol_states(
+    robot: Robot, count: int, seed: int = 0, max_velocity: float = 1.0, max_qdd_or_tau: float = 1.0
+) -> SobolStates:
+    """States of a scrambled Sobol sequence, which fill the ranges of `random_states` more evenly than random numbers.
+
+    Averages over 2^k states converge almost as 1/N instead of 1/sqrt(N) (Owen, SIAM J. Numer. Anal. 34, 1997).
+
+    Example:
+        >>> import appell
+        >>> abs(sobol_states(appell.load("planar2r"), 1024).q.mean()).item() < 1e-3
+        True
+    """
+    low, high = _state_ranges(robot, max_velocity, max_qdd_or_tau)
+    _require_no_quaternions(robot, "a Sobol sequence")
+    count, seed = require_integer("count", count, 1, 2**SOBOL_BITS), require_integer("seed", seed)
+    return SobolStates(count, seed, robot.nq, robot.nv, low, high)
+
+
+def grid_states(robot: Robot, points: int) -> GridStates:
+    """A grid with this many points per coordinate between its limits, at rest.
+
+    Example:
+        >>> import appell
+        >>> grid_states(appell.load("planar2r"), 5).q.shape
+        (25, 2)
+    """
+    require_tree("robot", robot, NO_TREE)
+    _require_no_quaternions(robot, "a grid")
+    if require_integer("points", points, 2) ** robot.nq >= 2**63:
+        raise ArgumentError(
+            f"a grid of {points} points in {robot.nq} coordinates has {float(points) ** robot.nq:.3g} states, expected at "
+            "most 9.2e18. Use random states."
+        )
+    low, high = _coordinate_ranges(robot)
+    return GridStates(points, robot.nq, robot.nv, low, high)
+
+
+def _require_no_quaternions(robot: Robot, what: str) -> None:
+    if robot.tree.quaternions:
+        raise ArgumentError(f"{robot.name} has quaternions, for which {what} is not defined. Use random states.")
+
+
+def _state_ranges(
+    robot: Robot, max_velocity: float, max_qdd_or_tau: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower and upper limit of every entry of q, qd and qdd_or_tau."""
+    require_tree("robot", robot, NO_TREE)
+    low, high = _coordinate_ranges(robot)
+    limits = [require_in_range("max_velocity", max_velocity), require_in_range("max_qdd_or_tau", max_qdd_or_tau)]
+    rest = tuple(limit for limit in limits for _ in range(robot.nv))
+    return (*low, *(-limit for limit in rest)), (*high, *rest)
+
+
+def _coordinate_ranges(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower and upper limit of every coordinate."""
+    ends = []
+    for joint in robot.moving_joints:
+        kind = KINDS[joint.kind]
+        rotational = kind.is_rotational(joint)
+        for k in range(kind.nq):
+            reach = math.pi if rotational[min(k, kind.nv - 1)] else 1.0
+            low, high = (joint.limits.lower, joint.limits.upper) if kind.limited else (-math.inf, math.inf)
+            ends.append((low if math.isfinite(low) else -reach, high if math.isfinite(high) else reach))
+    return tuple(float(end[0]) for end in ends), tuple(float(end[1]) for end in ends)

@@ -1,0 +1,217 @@
+"""Stores of sweeps: the same bytes whatever made them, nothing mixed, nothing half."""
+
+from __future__ import annotations
+
+import errno
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell.errors import SweepError
+from appell.sweeps import States, Sweep, grid_states, random_states, sobol_states
+
+zarr = pytest.importorskip("zarr")
+from appell.sweeps import executors, store  # noqa: E402
+
+COUNT, CHUNK = 1000, 300
+
+
+def robot() -> appell.Robot:
+    return appell.load("planar2r")
+
+
+def make(path: Path, functions=("gravity", "mass_matrix@composite"), states=None, chunk=CHUNK, **options) -> Sweep:
+    states = random_states(robot(), COUNT, seed=2) if states is None else states
+    return appell.sweep(robot(), functions, states, store=path, chunk=chunk, **options)
+
+
+def chunk_files(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("c.*")}
+
+
+@pytest.mark.parametrize("name", ["random", "sobol", "grid", "arrays"])
+def test_results_are_those_in_memory(tmp_path: Path, name: str) -> None:
+    arrays = States(*np.random.default_rng(1).normal(size=(3, 500, 2)))
+    sources = {"random": random_states(robot(), COUNT), "sobol": sobol_states(robot(), COUNT)}
+    states = {**sources, "grid": grid_states(robot(), 20), "arrays": arrays}[name]
+    functions = ["inverse_dynamics", "pose:link2", "kinetic_energy"]
+    stored, memory = make(tmp_path / "s.zarr", functions, states), appell.sweep(robot(), functions, states)
+    for function in functions:
+        assert np.array_equal(stored.results[function][:], memory.results[function])
+    assert str(stored.table()).splitlines()[:6] == str(memory.table()).splitlines()[:6]
+    for suffix in ("npz", "csv", "parquet"):
+        for sweep, file in ((stored, f"a.{suffix}"), (memory, f"b.{suffix}")):
+            sweep.save(tmp_path / file)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert np.array_equal(table["inverse_dynamics_2"].to_numpy(), memory.results["inverse_dynamics"][:, 1])
+    with np.load(tmp_path / "a.npz") as found:
+        assert np.array_equal(found["pose_link2"], memory.results["pose:link2"])
+        assert np.array_equal(found["q"], states.q)
+
+
+def test_threads_do_not_change_a_byte(tmp_path: Path) -> None:
+    for threads in (1, 4):
+        make(tmp_path / f"{threads}.zarr", threads=threads)
+    assert chunk_files(tmp_path / "1.zarr") == chunk_files(tmp_path / "4.zarr")
+    assert len(chunk_files(tmp_path / "1.zarr")) == 2 * 4
+
+
+def test_xarray_has_names_units_and_attributes(tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    sweep = make(tmp_path / "s.zarr", ["gravity", "mass_matrix", "pose:link2"], attributes={"command": "a command"})
+    data = sweep.to_xarray()
+    assert data["gravity"].dims == ("state", "joint")
+    assert data["mass_matrix"].dims == ("state", "joint", "joint_2")
+    assert data["pose_link2"].dims == ("state", "row", "column")
+    assert data["gravity"].attrs["units"] == "N m, N"
+    assert {"robot": "planar2r", "seed": 2, "command": "a command"}.items() <= data.attrs.items()
+    assert data.coords["joint"].values.tolist() == list(robot().joint_names)
+    assert data["gravity"].chunks[0] == (300, 300, 300, 100)
+    in_memory = appell.sweep(robot(), ["gravity"], random_states(robot(), COUNT, seed=2)).to_xarray()
+    xarray.testing.assert_equal(data[["gravity"]].load()["gravity"], in_memory["gravity"])
+
+
+def test_an_opened_store_has_its_states(tmp_path: Path) -> None:
+    made = make(tmp_path / "s.zarr")
+    opened = Sweep.open(tmp_path / "s.zarr")
+    assert opened.states == made.states
+    assert opened.table().rows == made.table().rows
+    make(tmp_path / "a.zarr", ["gravity"], States(*np.zeros((3, 5, 2))))
+    with pytest.raises(appell.AppellError, match="does not hold its states"):
+        Sweep.open(tmp_path / "a.zarr").save(tmp_path / "a.csv")
+
+
+def test_what_is_finished_is_not_evaluated_again(tmp_path: Path, monkeypatch) -> None:
+    made, path = make(tmp_path / "s.zarr"), tmp_path / "s.zarr"
+    before = chunk_files(path)
+    (path / "gravity" / "c.1.0").unlink()
+    times = {file: file.stat().st_mtime_ns for file in path.rglob("c.*")}
+    shares: list[float] = []
+    make(path, progress=shares.append)
+    assert chunk_files(path) == before
+    assert shares == [1.0]
+    changed = {file.name for file, time in times.items() if file.stat().st_mtime_ns != time}
+    assert changed == {"c.1.0.0"}  # of the matrices, which are written with it
+    assert len(made) == COUNT
+
+
+CHANGES = {
+    "robot_digest": lambda: {"robot": robot().with_gravity((0, 0, -1.62))},
+    "functions": lambda: {"functions": ["gravity"]},
+    "states.seed": lambda: {"states": random_states(robot(), COUNT, seed=3)},
+    "states.kind": lambda: {"states": sobol_states(robot(), COUNT, seed=2)},
+    "states.count": lambda: {"states": random_states(robot(), COUNT + 1, seed=2)},
+    "chunk": lambda: {"chunk": 100},
+    "dtype": lambda: {"dtype": "float32"},
+    "compress": lambda: {"compress": True},
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_another_sweep_is_not_mixed_in(tmp_path: Path, field: str) -> None:
+    path, arguments = tmp_path / "s.zarr", {"robot": robot(), "functions": ["gravity", "mass_matrix@composite"]}
+    arguments |= {"states": random_states(robot(), COUNT, seed=2), "chunk": CHUNK}
+    appell.sweep(store=path, **arguments)
+    before = chunk_files(path)
+    with pytest.raises(appell.ArgumentError, match=rf"was made with {field} = "):
+        appell.sweep(store=path, **(arguments | CHANGES[field]()))
+    assert chunk_files(path) == before
+
+
+def test_another_version_is_not_mixed_in(tmp_path: Path, monkeypatch) -> None:
+    make(tmp_path / "s.zarr")
+    monkeypatch.setattr(import_module("appell.sweeps.sweep"), "library_version", lambda: "0.0.1 abc")
+    with pytest.raises(appell.ArgumentError, match="was made with version = "):
+        make(tmp_path / "s.zarr")
+
+
+def test_a_worker_of_another_version_is_an_error(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("appell.sweeps.evaluate.library_version", lambda: "0.0.1 abc")
+    with pytest.raises(appell.AppellError, match=r"this worker has appell 0\.0\.1 abc"):
+        make(tmp_path / "s.zarr")
+
+
+def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+    zarr.open_group(tmp_path / "other.zarr", mode="w")
+    (tmp_path / "text").write_text("text")
+    (tmp_path / "empty").mkdir()
+    for name in ("other.zarr", "text", "empty"):
+        with pytest.raises(appell.ArgumentError, match="is not a store of appell"):
+            make(tmp_path / name)
+    with pytest.raises(NotADirectoryError, match=r"text/s\.zarr"):
+        make(tmp_path / "text" / "s.zarr")
+    with pytest.raises(appell.ArgumentError, match="is not a store of appell"):
+        Sweep.open(tmp_path / "missing.zarr")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "other.zarr", "text"]
+
+
+def test_non_finite_states_are_named_and_the_rest_is_kept(tmp_path: Path) -> None:
+    arrays = np.zeros((3, COUNT, 2))
+    arrays[0, 650, 1] = np.nan
+    with pytest.raises(appell.ArgumentError, match=r"in states 600 to 899: q\[\(50, 1\)\] is nan"):
+        make(tmp_path / "s.zarr", states=States(*arrays), threads=1)
+    assert {"c.0.0", "c.1.0"} <= {file.name for file in (tmp_path / "s.zarr" / "gravity").iterdir()}
+
+
+def test_a_full_disk_is_an_error_and_the_rest_is_kept(tmp_path: Path, monkeypatch) -> None:
+    write = store.write_bytes
+
+    def full(path: Path, content: bytes) -> None:
+        if "c.2" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, content)
+
+    monkeypatch.setattr(store, "write_bytes", full)
+    with pytest.raises(SweepError, match=r"No space left on device.* [23] of 4 chunks are finished") as caught:
+        make(tmp_path / "s.zarr", threads=1)
+    assert caught.value.chunks == 4
+    monkeypatch.undo()
+    make(tmp_path / "s.zarr")
+    make(tmp_path / "t.zarr")
+    assert chunk_files(tmp_path / "s.zarr") == chunk_files(tmp_path / "t.zarr")
+
+
+def test_a_damaged_robot_is_an_error(tmp_path: Path) -> None:
+    make(tmp_path / "s.zarr")
+    for name, content in (("is not the robot", b"another"), ("does not see", None)):
+        file, chunk = tmp_path / "s.zarr" / store.ROBOT_FILE, tmp_path / "s.zarr" / "gravity" / "c.0.0"
+        chunk.unlink(missing_ok=True)
+        file.unlink() if content is None else file.write_bytes(content)
+        from appell.sweeps.evaluate import _calls
+
+        _calls.cache_clear()
+        with pytest.raises(appell.AppellError, match=name):
+            make(tmp_path / "s.zarr")
+
+
+def test_compressed_results_are_the_same(tmp_path: Path) -> None:
+    plain, packed = make(tmp_path / "a.zarr"), make(tmp_path / "b.zarr", compress=True)
+    assert_close(packed.results["gravity"][:], plain.results["gravity"][:], tolerance=0.0)
+
+
+@pytest.mark.parametrize(
+    ("address", "secure"),
+    [
+        ("tcp://127.0.0.1:8786", True), ("localhost:8786", True), ("tcp://[::1]:8786", True), ("tls://10.0.0.5:8786", True),
+        ("tcp://10.0.0.5:8786", False), ("10.0.0.5:8786", False), ("tcp://0.0.0.0:8786", False),
+    ],
+)  # fmt: skip
+def test_addresses_of_other_machines_need_encryption(address: str, secure: bool) -> None:
+    if secure:
+        executors.require_secure_address(address)
+    else:
+        with pytest.raises(appell.ArgumentError, match="neither of this machine nor encrypted"):
+            executors.require_secure_address(address)
+
+
+def test_what_needs_a_store() -> None:
+    with pytest.raises(appell.ArgumentError, match="write to a store"):
+        appell.sweep(robot(), ["gravity"], random_states(robot(), 10), client="tcp://127.0.0.1:1")
+    with pytest.raises(appell.ArgumentError, match="expected at most 8 GB in memory"):
+        appell.sweep(robot(), ["gravity"], random_states(robot(), 10**10))
