@@ -43,6 +43,12 @@ def from_the_demo() -> None:
     subprocess.run([sys.executable, "-m", "appell", "demo", "-o", str(PICTURES / "demo.png")], check=True)
 
 
+def from_the_study_of_faults() -> None:
+    from appell_lab import faults
+
+    faults.draw(PICTURES / "faults.png")
+
+
 def from_the_browser() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "tests/view/test_browser.py"]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "APPELL_PICTURES": str(PICTURES)})
@@ -53,5 +59,6 @@ if __name__ == "__main__":
     browser = "--browser" in sys.argv
     from_examples()
     from_the_demo()
+    from_the_study_of_faults()
     if browser:
         from_the_browser()

@@ -64,7 +64,7 @@ def test_the_live_table_is_drawn_over_itself(monkeypatch):
     display = Display(rate=20.0)
     six = np.linspace(0.1, 0.6, 6)
     for k in range(4):
-        display(Cycle(0.05 * k, "follow", six, six - 1e-3, 10 * six, np.full(6, 2048), 0.0, 1e-5, 2e-6, 1e-4))
+        display(Cycle(0.05 * k, "follow", six, 0 * six, six - 1e-3, 10 * six, np.full(6, 2048), 0.0, 1e-5, 2e-6, 1e-4))
     text = out.getvalue()
     assert text.count("follow") == 2
     assert "\x1b[8A" in text

@@ -283,7 +283,7 @@ def record(folder: Path) -> Callable[[Random], bytes]:
     }
     recorder = RunRecorder(folder / "record", header)
     for k in range(5):
-        recorder.add(Cycle(4e-3 * k, "follow", *[np.zeros(2)] * 4, 0.1 * k, 0.0, 1e-6, 1e-5))
+        recorder.add(Cycle(4e-3 * k, "follow", *[np.zeros(2)] * 5, 0.1 * k, 0.0, 1e-6, 1e-5))
     recorder.close({"stop": None, "outputs": ([2048, 2048], (False, False)), "shutdown": (True, 1, ""), "homing": None})
     seed = (folder / "record").read_bytes()
     first, rest = seed.split(b"\n", 1)

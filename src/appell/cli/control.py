@@ -85,7 +85,7 @@ def add_law(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fault(parser: argparse.ArgumentParser) -> None:
-    faults = "fault to inject: overheat:2@1.5, encoder:3@4, die@2, hang@2"
+    faults = "fault to inject: overheat:2@1.5, encoder:3@4, drive:2@3, die@2, hang@2"
     parser.add_argument("--fault", action="append", default=[], help=faults)
 
 

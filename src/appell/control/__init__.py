@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from appell.control.hardware.runtime import RunOptions, run
     from appell.control.hardware.safety import SafetyLimits
     from appell.control.hardware.watchdog import WatchdogCard
+    from appell.control.observer import FaultAlarm, FaultDetector, MomentumObserver, thresholds
     from appell.control.references import Hold
 
 _MODULES = {
@@ -47,6 +48,7 @@ _MODULES = {
     "hardware.runtime": ("RunOptions", "run"),
     "hardware.safety": ("SafetyLimits",),
     "hardware.watchdog": ("WatchdogCard",),
+    "observer": ("FaultAlarm", "FaultDetector", "MomentumObserver", "thresholds"),
     "references": ("Hold",),
 }  # fmt: skip
 """Public names by module; a module is imported when one of its names is used."""
@@ -59,9 +61,10 @@ _RENAMED = {
 """Former names."""
 
 __all__ = [
-    "PD", "PUMA", "Axes", "Card", "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "Hold",
-    "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits", "SimulatedCard", "StepClock",
-    "WatchdogCard", "default_gains", "export", "run", "scaled_masses",
+    "PD", "PUMA", "Axes", "Card", "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "FaultAlarm",
+    "FaultDetector", "Hold", "MomentumObserver", "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions",
+    "SafetyLimits", "SimulatedCard", "StepClock", "WatchdogCard", "default_gains",
+    "export", "run", "scaled_masses", "thresholds",
 ]  # fmt: skip
 
 

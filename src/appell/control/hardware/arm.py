@@ -27,8 +27,8 @@ THERMAL_TIME_CONSTANT = 600.0
 LEVELS = ((0, 0), (1, 0), (1, 1), (0, 1))
 """Channels A and B over the four counts of a line, forwards: A leads."""
 PHASES = {pair: k for k, pair in enumerate(LEVELS)}
-JOINT_FAULTS = ("overheat", "encoder")
-"""The thermal switch of a motor opens; channel A of an encoder breaks."""
+JOINT_FAULTS = ("overheat", "encoder", "drive")
+"""The thermal switch of a motor opens; channel A of an encoder breaks; an amplifier gives no torque."""
 PROCESS_FAULTS = ("die", "hang")
 """The plant process exits without a message; it stops responding."""
 
@@ -140,6 +140,8 @@ class SimulatedArm:
 
     def acceleration(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = self.axes.torques(np.array(self.commands.codes))
+        for joint in range(len(tau)) if self.faults else ():
+            tau[joint] *= not self.has_failed("drive", joint)
         forces = tau + self.robot.passive_forces(qd) if self.passive else tau
         return self.dynamics.forward_dynamics(q, qd, forces, check=False)
 

@@ -43,7 +43,8 @@ class Run:
         homing: offsets of the encoders, None if homing was not completed.
         t: times since the beginning of the run, (N,). [s]
         stage: of each period, (N,).
-        q, reference: joint angles estimated from the encoders, and desired ones, (N, n). [rad]
+        q, qd: joint angles and velocities estimated from the encoders, (N, n). [rad, rad/s]
+        reference: desired joint angles, (N, n). [rad]
         tau, codes: torques of the control law [N m], and codes of the outputs, (N, n).
         start_time, lateness, compute_time, io_time: as in `Cycle`, (N,). [s]
     """
@@ -60,6 +61,7 @@ class Run:
     t: np.ndarray
     stage: np.ndarray
     q: np.ndarray
+    qd: np.ndarray
     reference: np.ndarray
     tau: np.ndarray
     codes: np.ndarray

@@ -20,7 +20,7 @@ import numpy as np
 from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError
 
-FORMAT = "appell control record 1"
+FORMAT = "appell control record 2"
 END = 255
 """First byte of the outcome; rows begin with a letter."""
 MAX_HEADER = 1_000_000
@@ -34,7 +34,8 @@ class Cycle(NamedTuple):
     Attributes:
         time: since the beginning of the run. [s]
         stage: `"home"`, `"approach"` or `"follow"`.
-        q, reference: estimated and desired joint angles, (n,). [rad]
+        q, qd: estimated joint angles and velocities, (n,). [rad, rad/s]
+        reference: desired joint angles, (n,). [rad]
         tau, codes: torques of the control law [N m], and codes of the outputs, (n,).
         start_time: clock at the beginning of the period. [s]
         lateness: after the deadline. [s]
@@ -45,6 +46,7 @@ class Cycle(NamedTuple):
     time: float
     stage: str
     q: np.ndarray
+    qd: np.ndarray
     reference: np.ndarray
     tau: np.ndarray
     codes: np.ndarray
@@ -56,7 +58,7 @@ class Cycle(NamedTuple):
 
 def row_type(n: int) -> np.dtype:
     """A period of n joints: the fields of `Cycle`, the stage first."""
-    vectors = ("q", "reference", "tau", "codes")
+    vectors = ("q", "qd", "reference", "tau", "codes")
     fields = [(name, "<f8", (n,)) if name in vectors else (name, "<f8") for name in Cycle._fields if name != "stage"]
     return np.dtype([("stage", "<U8"), *fields])
 

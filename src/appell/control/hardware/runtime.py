@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from appell.control.hardware.record import NOT_ZERO, Run, as_run, outcome_of
 from appell.control.hardware.record_file import Cycle, RunRecorder
 from appell.control.hardware.safety import SafetyLimits, SafetyState, Stop, first_failed_check
 from appell.control.hardware.shutdown import Outputs, Shutdown, StopSignal, StopSignals
+from appell.control.observer import FaultAlarm, FaultDetector
 from appell.control.references import ControlReference
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, HardwareError
@@ -59,11 +60,13 @@ class RunOptions:
         bandwidth: of the velocity observer. [rad/s]
         tool: the two outputs of the tool as a function of the time along the reference [s]; both off without it, and in all
             other stages.
+        detector: stops the run at a collision or drive fault, `appell.control.FaultDetector`; of the controller's period.
         record: new file to which every period is appended as it comes, for `Run.load`; in memory without it.
     """
 
     bandwidth: float = 200.0
     tool: Tool | None = None
+    detector: FaultDetector | None = None
     record: str | PathLike | None = None
 
 
@@ -103,9 +106,9 @@ class Runtime:
         self.controller, self.outputs, self.axes, self.clock, self.limits = controller, outputs, axes, clock, limits
         self.period: float = controller.period  # type: ignore[assignment]
         self.observer, self.callback, self.tool = Observer(self.period, options.bandwidth), callback, options.tool
-        self.signals = signals
+        self.signals, self.detector = signals, options.detector
         self.tick, self.homing, self.qdd = 0, None, np.zeros(len(axes))
-        self.residue = np.zeros(len(axes))
+        self.residue = self.applied = np.zeros(len(axes))
         self.readings: Readings
         self.offset: np.ndarray
         self.estimate: Estimate
@@ -186,6 +189,18 @@ class Runtime:
             for k in range(count):
                 self.cycle(stage.name, start + k, *(values[k] for values in samples))
 
+    def detect(self, stage: str, k: int) -> FaultAlarm | None:
+        """A fault that the detector reports while the reference is tracked; times are those of the run."""
+        q, qd = self.estimate
+        if stage != FOLLOW or not self.detector:
+            return None
+        if not k:
+            self.detector_state = self.detector.initial_state(q, qd)
+            return None
+        self.detector_state, alarm = self.detector.step(self.detector_state, q, qd, self.applied)
+        start = self.time - k * self.period
+        return alarm and replace(alarm, time=alarm.time + start, onset=alarm.onset + start)
+
     def cycle(self, stage: str, k: int, signals: np.ndarray, reference: np.ndarray, qdd: np.ndarray) -> None:
         """Period number k of a stage."""
         self.tick += 1
@@ -201,6 +216,8 @@ class Runtime:
         )  # fmt: skip
         if failed := first_failed_check(state):
             raise SafetyViolation(*failed)
+        if self.detector and (alarm := self.detect(stage, k)):
+            raise SafetyViolation("fault", str(alarm))
         (q, qd), memory, step = self.estimate, self.memory, self.step
         before = time.perf_counter()
         result = step(q, qd, signals, memory)
@@ -211,18 +228,11 @@ class Runtime:
         codes, self.residue = self.axes.outputs(tau, self.residue)
         tool = tool_outputs(self.tool, k * self.period) if self.tool and stage == FOLLOW else (False, False)
         self.outputs.write(Commands(tuple(codes.tolist()), tool))
+        self.applied = self.axes.torques(codes)
         cycle = Cycle(
-            self.time,
-            stage,
-            q,
-            reference,
-            tau,
-            codes,
-            start_time,
-            lateness,
-            computed - before,
+            self.time, stage, q, qd, reference, tau, codes, start_time, lateness, computed - before,
             time.perf_counter() - read,
-        )
+        )  # fmt: skip
         try:
             self.recorder.add(cycle)
         except OSError as error:
@@ -302,6 +312,7 @@ def run(
             try:
                 signals.arm()
                 length = checked_duration(controller, axes, duration)
+                require_same_period(controller, options)
                 runtime = Runtime(
                     controller, outputs, axes, clock or RealClock(), limits or SafetyLimits(), options or RunOptions(),
                     callback, signals,
@@ -323,6 +334,17 @@ def run(
     if result is None:
         raise KeyboardInterrupt("before the first period")
     return result
+
+
+def require_same_period(controller: Controller, options: RunOptions | None) -> None:
+    """The detector is sampled at the controller's period."""
+    detector = options.detector if options else None
+    if detector and detector.observer.period != controller.period:
+        raise ArgumentError(
+            f"period of the detector's observer is {detector.observer.period:g} s, that of the controller "
+            f"{controller.period:g} s. "
+            "Give both the same."
+        )
 
 
 def checked_duration(controller: Controller, axes: Axes, duration: float | None) -> float:

@@ -51,7 +51,8 @@ class Stop(NamedTuple):
 
     Attributes:
         reason: `"over-temperature"`, `"lost encoder"`, `"missed deadline"`, `"following error"`, `"dead plant"`, `"homing"`,
-            `"bad torque"`, `"bad tool"`, `"record"`, `"interrupted"`, `"error"` (an exception) or `"killed"`.
+            `"fault"` (a collision or drive fault), `"bad torque"`, `"bad tool"`, `"record"`, `"interrupted"`, `"error"` (an
+            exception) or `"killed"`.
         detail: a sentence.
         time: since the run began. [s]
     """
