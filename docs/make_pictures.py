@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 MADE = {
+    "least_effort.py": ("least_effort.png",),
     "pictures_of_robots.py": ("delta.png", "stewart.png", "agile_wrist.png", "falling_arm.png"),
     "puma_behind_its_cards.py": ("stopped.png",),
     "stewart_platform.py": ("stewart_legs.png",),

@@ -87,6 +87,7 @@ QUANTITIES = {
             "automatic",
             uses_external_forces=True,
         ),
+        Quantity("forward_dynamics_parameter_derivatives", ("q", "qd", "tau"), ("v", "p"), "regressor"),
         Quantity("mass_matrix", ("q",), ("v", "v"), "gibbs_hessian", (20, "composite"), uses_gravity=False),
         Quantity("bias", ("q", "qd"), ("v",), "mata2002", uses_external_forces=True),
         Quantity("gravity", ("q",), ("v",), "mata2002"),

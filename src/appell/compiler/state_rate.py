@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from appell.algebra import Scalar
 from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import coordinate_rates, quasi_velocity_joints
-from appell.algorithms.laws import Law, Vector
+from appell.algorithms.laws import Law, Signals, Vector
 from appell.algorithms.system import System, find_for
 from appell.compiler.operations import OperationList, list_operations
 from appell.compiler.simplify import simplify
@@ -49,8 +49,7 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     tree = system.recursion
     if tree is None:
         raise TypeError("rates of states are traced from trees")
-    free = quasi_velocity_joints(tree)
-    joints = ActuatedJoints.of(tree.nq, tree.nv, free)
+    joints = ActuatedJoints.of(tree.nq, tree.nv, quasi_velocity_joints(tree))
     sizes, n = {"q": tree.nq, "qd": tree.nv}, joints.size(law)
     sizes |= {f"{part} {name}": n for part in ("memory", "signals", "gains") for name in getattr(law, part)}
     sizes |= {"parameters": parameter_count(tree)} if runtime else {}
@@ -58,21 +57,31 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     memory, signals, gains = (
         {name: parts[f"{part} {name}"] for name in getattr(law, part)} for part in ("memory", "signals", "gains")
     )
-    q, qd = parts["q"], parts["qd"]
-    law = joints.applied(law)
     tree = with_parameters(tree, parts["parameters"]) if runtime else lumped(tree)
+    result = rate_of_state(tree, joints.applied(law), friction, (parts["q"], parts["qd"]), memory, signals, gains)
+    output = casadi.densify(casadi.cse(symbols.column(result)))
+    return simplify(list_operations(casadi.Function("rate", vectors, [output])))
+
+
+def rate_of_state(
+    tree: Tree,
+    law: Law,
+    friction: JointFriction | None,
+    state: tuple[Vector, Vector],
+    memory: Signals,
+    signals: Signals,
+    gains: Signals,
+) -> Vector:
+    """y from the parts of x."""
+    (q, qd), free = state, quasi_velocity_joints(tree)
     tau = law.torque(TreeModel(tree), q, qd, signals, gains, memory)
     if friction is not None:
         tau = [a + b for a, b in zip(tau, resistance(friction, qd), strict=True)]
     tree.require_mass("forward_dynamics")
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
     changes = law.rates(q, qd, signals)
-    result = [
-        *coordinate_rates(free, q, qd), *qdd, *(x for name in law.memory for x in changes[name]),
-        *coordinate_rates(free, q, qdd),
-    ]  # fmt: skip
-    output = casadi.densify(casadi.cse(symbols.column(result)))
-    return simplify(list_operations(casadi.Function("rate", vectors, [output])))
+    memory_rates = [x for name in law.memory for x in changes[name]]
+    return [*coordinate_rates(free, q, qd), *qdd, *memory_rates, *coordinate_rates(free, q, qdd)]
 
 
 def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:

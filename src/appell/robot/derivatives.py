@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.fast_path import split_fast_path
+from appell.compiler.fast_path import fast_path, split_fast_path
 from appell.robot.linearize import Linearization, linearize
 
 
@@ -112,6 +112,24 @@ class DynamicsDerivatives:
         """
         return self.functions["forward_dynamics_derivatives", method](
             (q, qd, tau), gravity, external_forces, parameters, out, check
+        )
+
+    @fast_path
+    def forward_dynamics_parameter_derivatives(
+        self, q, qd, tau, *, gravity=None, parameters=None, out=None, check=True
+    ):
+        """Derivatives of `forward_dynamics` of trees by the inertial parameters, -M⁻¹ K(q, qd, qdd). (..., nv, parameters)
+
+        K is the regressor, whose columns are the derivatives of `inverse_dynamics` by the same parameters.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> robot.forward_dynamics_parameter_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6).shape
+            (6, 60)
+        """
+        return self.functions["forward_dynamics_parameter_derivatives", None](
+            (q, qd, tau), gravity, None, parameters, out, check
         )
 
     def linearize(

@@ -13,7 +13,8 @@ from appell.robot.compiled import CompiledRobot
 from appell.rollouts import cuda, native
 from appell.rollouts.plan import RolloutOptions as RolloutOptions
 from appell.rollouts.plan import RolloutPlan, RolloutSteps, empty_states, make_plan, split_states
-from appell.rollouts.plot import Rollout
+from appell.rollouts.result import Rollout
+from appell.rollouts.sensitivity import RolloutGradient as RolloutGradient
 
 
 @renamed_arguments(hold="control_every", every="save_every")
@@ -77,7 +78,7 @@ def rollout(
     t = dt * save_every * np.arange(1, plan.saved + 1)
     if options.check:
         _require_finite_states(t, q, qd, plan.columns)
-    return Rollout(t, q, qd)
+    return Rollout.of(t, q, qd, dyn, plan)
 
 
 def _without_joints(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:

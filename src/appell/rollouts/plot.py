@@ -1,4 +1,4 @@
-"""The result of a rollout, with figures of every robot, or of median and spread of many."""
+"""States of a rollout, with figures of every robot, or of median and spread of many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_PANELS = 8
 """Number of coordinates that are shown."""
 
 
-class Rollout(NamedTuple):
+class RolloutStates(NamedTuple):
     """Times (T,) [s], configurations and velocities (..., T, n), or (n, T, ...) in columns, of the saved states."""
 
     t: np.ndarray

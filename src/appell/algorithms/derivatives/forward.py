@@ -12,6 +12,7 @@ from appell.algorithms.inverse_dynamics.mata2002 import bias
 from appell.algorithms.linear import elimination_order, factorise, substitute
 from appell.algorithms.mass_matrix.gibbs_hessian import mass_matrix
 from appell.algorithms.registry import Algorithm, algorithm
+from appell.algorithms.regressor import regressor
 from appell.model.tree import Tree
 
 
@@ -31,6 +32,16 @@ def by_differentiation(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> lis
 def by_coordinates(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
     """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] with a column for every coordinate, as integrators of q̇ = N(q) qd need it."""
     return solved(automatic.coordinate_derivatives, tree, q, qd, tau)
+
+
+@algorithm("forward_dynamics_parameter_derivatives", "regressor")
+def by_parameters(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
+    """∂qdd/∂Φ = -M⁻¹ K(q, qd, qdd), from M(Φ) q̈ + b(Φ) = K Φ = τ."""
+    factors = factorise(mass_matrix(tree, q), elimination_order(tree))
+    qdd = substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
+    K = regressor(tree, q, qd, qdd)
+    columns = [substitute(factors, [-row[k] for row in K]) for k in range(len(K[0]))]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def solved(derivatives: Algorithm, tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:

@@ -1,0 +1,280 @@
+"""Derivatives of whole rollouts: forward sensitivities and the adjoint.
+
+A step of a Runge-Kutta method without quaternions is X_1 = x, X_{i+1} = x + a_i dt y(X_i), x' = x + dt Σ b_i y(X_i), so with the
+weights λ of x' its adjoint is, for i = s, ..., 1,
+    Ȳ_i = b_i dt λ + a_i dt X̄_{i+1}        X̄_i = (∂y/∂x)^T Ȳ_i        x̄ = λ + Σ X̄_i
+and likewise for controls, gains and inertial parameters. The rate y and its derivatives along directions are compiled (`vjp`,
+`jvp`); states between two checkpoints are computed again, so that about 2 √T states of T steps are in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from appell.algorithms.coordinate_rates import coordinate_rates, quaternions
+from appell.algorithms.function_spec import FunctionSpec
+from appell.checks import require_choice, require_real_array
+from appell.compiler.directional import DirectionalSystem
+from appell.compiler.evaluate import Evaluator
+from appell.compiler.provider import TracedProvider
+from appell.errors import ArgumentError
+from appell.robot.compiled import CompiledRobot
+from appell.rollouts.integrators import INTEGRATORS
+from appell.rollouts.plan import RolloutPlan, signal_rows, split_states, state_rows
+from appell.rollouts.rate_system import RateSystem
+
+
+class RolloutGradient(NamedTuple):
+    """Gradient of a weighted sum of the states of a rollout, in arrays of the shapes of its arguments.
+
+    Attributes:
+        q0, qd0: in the initial state; that in q0 is in the tangent space, with nv entries.
+        controls, gains: in each signal of the control law and each gain, by name.
+        parameters: in the inertial parameters; None where these were not given.
+    """
+
+    q0: np.ndarray
+    qd0: np.ndarray
+    controls: Mapping[str, np.ndarray]
+    gains: Mapping[str, np.ndarray]
+    parameters: np.ndarray | None
+
+
+class RolloutDerivatives:
+    """Steps of one rollout and their derivatives, over rows of states (N, n)."""
+
+    def __init__(self, dyn: CompiledRobot, plan: RolloutPlan) -> None:
+        provider = dyn.functions.provider
+        if not isinstance(provider, TracedProvider):
+            raise ArgumentError("a rollout of a robot of a file has no derivatives. Use the robot it was made of.")
+        self.plan, self.dtype = plan, np.dtype(dyn.options.dtype)
+        self.count = math.prod(plan.batch_shape)
+        self.tableau = INTEGRATORS[plan.integrator].tableau
+        self.quaternions = [slice(first, first + 4) for _, first in quaternions(plan.quasi_velocity_joints)]
+        friction = dyn.friction if plan.passive_forces else None
+        tree: Any = provider.system.recursion
+        system = RateSystem(tree, plan.law, plan.runtime_parameters, self.tableau.new_speeds, friction)
+        options = replace(dyn.options, layout="rows", parameters="baked")
+        key = ("sensitivity", plan.law.name, friction is None, system.runtime, system.new_speeds)
+
+        def build() -> tuple[Evaluator, Evaluator]:
+            directional = DirectionalSystem(system, FunctionSpec("rate"))
+            return Evaluator(TracedProvider(system), options), Evaluator(TracedProvider(directional), options)
+
+        self.rates, self.directional = dyn.functions.program(key, build)
+        self.sizes, self.inputs = system.sizes, system.find("rate")[0].inputs
+        self.state = self.sizes["state"]
+        self.signals = np.concatenate([self.rows(signal_rows, x) for x in plan.signals.values()], axis=-1)
+        constants = {"gains": plan.gains.values(), "parameters": [] if plan.parameters is None else [plan.parameters]}
+        self.constants = [
+            np.concatenate([self.rows(state_rows, x) for x in constants[name]], axis=-1)
+            for name in self.inputs
+            if name in constants
+        ]
+
+    def rows(self, as_rows: Callable[..., Any], array: Any) -> np.ndarray:
+        rows = as_rows(np, as_host(array), self.plan).astype(self.dtype, copy=False)
+        return np.broadcast_to(rows, (self.count, *rows.shape[1:]))
+
+    def start(self) -> np.ndarray:
+        memory = np.zeros((self.count, self.plan.memory), self.dtype)
+        return np.concatenate([*(self.rows(state_rows, x) for x in self.plan.start), memory], axis=-1)
+
+    def values(self, k: int) -> list[np.ndarray]:
+        """The inputs of the rate besides the state, in step k."""
+        return [self.signals[:, k // (self.plan.control_every or self.plan.steps)], *self.constants]
+
+    def rate(self, x: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
+        return self.rates["rate", None]((x, *values), None, None, None, None, False)
+
+    def stages(self, x: np.ndarray, values: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """X_i and y(X_i)."""
+        points, rates = [x], []
+        for ahead in (*self.tableau.ahead, None):
+            rates.append(self.rate(points[-1], values))
+            if ahead is not None:
+                points.append(x + self.plan.dt * ahead * rates[-1][:, : self.state])
+        return points, rates
+
+    def sum(self, x: np.ndarray, rates: Sequence[np.ndarray]) -> np.ndarray:
+        """x' before quaternions are given unit length."""
+        dt, weighted = self.plan.dt, np.zeros((1, 1), self.dtype)
+        for b, y in zip(self.tableau.weights, rates, strict=True):
+            weighted = weighted + b * y
+        x = x + dt * weighted[:, : self.state]
+        if self.tableau.new_speeds:
+            x[:, : self.plan.nq] += dt * dt * weighted[:, self.state :]
+        return x
+
+    def step(self, x: np.ndarray, k: int) -> np.ndarray:
+        x = self.sum(x, self.stages(x, self.values(k))[1])
+        for place in self.quaternions:
+            x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
+        return x
+
+    def along_step(self, x: np.ndarray, k: int, dx: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state after step k, and its change from changes of x and of the other inputs of the rate."""
+        values, changes = self.values(k), []
+        points, rates = self.stages(x, values)
+        moved = dx
+        for i, point in enumerate(points):
+            direction = np.concatenate([moved, given], axis=-1)
+            changes.append(self.directional["jvp", None]((point, *values, direction), None, None, None, None, False))
+            if i < len(self.tableau.ahead):
+                moved = dx + self.plan.dt * self.tableau.ahead[i] * changes[-1][:, : self.state]
+        end, change = self.sum(x, rates), self.sum(dx, changes)
+        for place in self.quaternions:
+            length = np.linalg.norm(end[:, place], axis=1, keepdims=True)
+            end[:, place] /= length
+            change[:, place] = across(end[:, place], change[:, place]) / length
+        return end, change
+
+    def against_step(self, x: np.ndarray, k: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of x and of the other inputs of the rate, from those of the state after step k."""
+        values, dt = self.values(k), self.plan.dt
+        points, rates = self.stages(x, values)
+        if self.quaternions:
+            end, weights = self.sum(x, rates), weights.copy()
+            for place in self.quaternions:
+                length = np.linalg.norm(end[:, place], axis=1, keepdims=True)
+                weights[:, place] = across(end[:, place] / length, weights[:, place]) / length
+        total, others, carried = weights, 0.0, 0.0
+        extra = [dt * dt * weights[:, : self.plan.nq]] if self.tableau.new_speeds else []
+        for i in reversed(range(len(points))):
+            b = self.tableau.weights[i]
+            of_rate = np.concatenate([dt * b * weights + carried, *(b * x for x in extra)], axis=-1)
+            back = self.directional["vjp", None]((points[i], *values, of_rate), None, None, None, None, False)
+            total, others = total + back[:, : self.state], others + back[:, self.state :]
+            carried = dt * self.tableau.ahead[i - 1] * back[:, : self.state] if i else 0.0
+        return total, np.asarray(others)
+
+    def segments(self) -> Iterator[tuple[int, list[np.ndarray]]]:
+        """From the last to the first segment, its first step and the states before each of its steps."""
+        steps = self.plan.saved * self.plan.save_every
+        length = math.isqrt(steps - 1) + 1
+        x, checkpoints = self.start(), []
+        for k in range(steps):
+            if k % length == 0:
+                checkpoints.append(x)
+            if k < steps - 1:
+                x = self.step(x, k)
+        for first, x in reversed(list(zip(range(0, steps, length), checkpoints, strict=True))):
+            states = [x]
+            for k in range(first, min(first + length, steps) - 1):
+                states.append(self.step(states[-1], k))
+            yield first, states
+
+
+def tangent_map(plan: RolloutPlan, q: np.ndarray) -> np.ndarray:
+    """N(q) with q̇ = N(q) qd, (N, nq, nv)."""
+    columns = [coordinate_rates(plan.quasi_velocity_joints, [*q.T], [*unit]) for unit in np.eye(plan.nv)]
+    return np.array([np.broadcast_arrays(*column, q[:, 0])[:-1] for column in columns]).T
+
+
+def across(unit: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The part of vectors across unit vectors, (N, 4)."""
+    return vector - unit * (unit * vector).sum(axis=1, keepdims=True)
+
+
+def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Changes of the saved q and qd, of their shapes, from changes of arguments, of theirs."""
+    derivatives, given = RolloutDerivatives(dyn, plan), arguments(plan)
+    for name in tangents:
+        require_choice("argument of the rollout", name, given)
+
+    shapes = {name: np.shape(value) for name, value in given.items()}
+    shapes["q0"] = (plan.nv, *shapes["q0"][1:]) if plan.columns else (*shapes["q0"][:-1], plan.nv)
+
+    def rows(as_rows: Callable[..., Any], *names: str) -> np.ndarray:
+        changes = (require_real_array(f"the tangent of {name}", as_host(tangents.get(name, 0.0))) for name in names)
+        shaped = (np.broadcast_to(change, shapes[name]) for name, change in zip(names, changes, strict=True))
+        return np.concatenate([derivatives.rows(as_rows, change) for change in shaped], axis=-1)
+
+    constants = [name for name in given if name not in ("q0", "qd0", *plan.signals)]
+    signals, fixed = rows(signal_rows, *plan.signals), [rows(state_rows, name) for name in constants]
+    x, out = derivatives.start(), np.empty((derivatives.count, plan.saved, plan.nq + plan.nv), derivatives.dtype)
+    by_q0 = np.einsum("nij,nj->ni", tangent_map(plan, x[:, : plan.nq]), rows(state_rows, "q0")).astype(x.dtype)
+    dx = np.concatenate([by_q0, rows(state_rows, "qd0"), np.zeros((len(x), plan.memory), x.dtype)], axis=-1)
+    for k in range(plan.saved * plan.save_every):
+        moved = np.concatenate([signals[:, k // (plan.control_every or plan.steps)], *fixed], axis=-1)
+        x, dx = derivatives.along_step(x, k, dx, moved)
+        if (k + 1) % plan.save_every == 0:
+            out[:, k // plan.save_every] = dx[:, : plan.nq + plan.nv]
+    out = out.reshape(*plan.batch_shape, *out.shape[1:])
+    out = np.moveaxis(out, (-1, -2), (0, 1)) if plan.columns else out
+    return split_states(out, plan)
+
+
+def rollout_vjp(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGradient:
+    """Gradient of the sum of all saved states times their weights q and qd."""
+    derivatives, given = RolloutDerivatives(dyn, plan), arguments(plan)
+    weights = np.concatenate([saved_rows(plan, "q", q, plan.nq), saved_rows(plan, "qd", qd, plan.nv)], axis=-1)
+    count, n, per_step = derivatives.count, plan.nq + plan.nv, derivatives.sizes["signals"]
+    total = np.zeros((count, derivatives.state), derivatives.dtype)
+    signals = np.zeros(derivatives.signals.shape, derivatives.dtype)
+    constants = np.zeros((count, sum(array.shape[-1] for array in derivatives.constants)), derivatives.dtype)
+    for first, states in derivatives.segments():
+        for k in reversed(range(first, first + len(states))):
+            if (k + 1) % plan.save_every == 0:
+                total[:, :n] += weights[:, k // plan.save_every]
+            total, others = derivatives.against_step(states[k - first], k, total)
+            signals[:, k // (plan.control_every or plan.steps)] += others[:, :per_step]
+            constants += others[:, per_step:]
+    by_signal = np.split(signals if plan.control_every else signals[:, 0], len(plan.signals), axis=-1)
+    size = plan.joints.size(plan.law)
+    *by_gain, by_parameters = np.split(constants, [size * (k + 1) for k in range(len(plan.gains))], axis=-1)
+
+    def like(name: str, gradient: np.ndarray) -> np.ndarray:
+        """Summed over robots that share an argument, in its shape."""
+        gradient = gradient.reshape(*plan.batch_shape, *gradient.shape[1:])
+        if plan.columns:
+            own = range(len(plan.batch_shape), gradient.ndim)
+            gradient = np.moveaxis(gradient, tuple(reversed(own)), tuple(range(len(own))))
+        return summed_to(gradient, np.shape(given[name]), len(plan.batch_shape), plan.columns)
+
+    by_q0 = np.einsum("nij,ni->nj", tangent_map(plan, derivatives.start()[:, : plan.nq]), total[:, : plan.nq])
+    return RolloutGradient(
+        like("q0", by_q0.astype(derivatives.dtype)),
+        like("qd0", total[:, plan.nq : n]),
+        {name: like(name, part) for name, part in zip(plan.signals, by_signal, strict=True)},
+        {name: like(name, part) for name, part in zip(plan.gains, by_gain, strict=True)},
+        like("parameters", by_parameters) if plan.runtime_parameters else None,
+    )
+
+
+def arguments(plan: RolloutPlan) -> dict[str, np.ndarray]:
+    """Arguments of the rollout that can be changed, by name."""
+    parameters = {} if plan.parameters is None else {"parameters": plan.parameters}
+    given = {"q0": plan.start[0], "qd0": plan.start[1], **plan.signals, **plan.gains, **parameters}
+    return {name: as_host(value) for name, value in given.items()}
+
+
+def saved_rows(plan: RolloutPlan, name: str, weights: Any, size: int) -> np.ndarray:
+    """Weights of saved states as (N, T, n); zeros for None."""
+    shape = (size, plan.saved, *plan.batch_shape) if plan.columns else (*plan.batch_shape, plan.saved, size)
+    array = require_real_array(
+        f"the weights of {name}", np.zeros(shape) if weights is None else as_host(weights), shape
+    )
+    array = np.moveaxis(array, (0, 1), (-1, -2)) if plan.columns else array
+    return array.reshape(-1, plan.saved, size)
+
+
+def summed_to(array: np.ndarray, shape: tuple[int, ...], batch: int, columns: bool) -> np.ndarray:
+    """The array summed over batch dimensions that an argument of this shape does not have or has once."""
+    own = array.ndim - batch
+    first = own if columns else 0
+    missing = array.ndim - len(shape)
+    array = array.sum(axis=tuple(range(first, first + missing))) if missing else array
+    single = tuple(k for k in range(len(shape)) if shape[k] == 1 and array.shape[k] != 1)
+    return array.sum(axis=single, keepdims=True) if single else array
+
+
+def as_host(array: Any) -> np.ndarray:
+    """An array of NumPy, CuPy, PyTorch or JAX in the memory of the CPU."""
+    array = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
+    return np.asarray(array)

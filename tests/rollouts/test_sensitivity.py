@@ -1,0 +1,152 @@
+"""Derivatives of whole rollouts: differences, and the adjoint against forward sensitivities."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.joint_trees import tree_of
+
+import appell
+from appell.algorithms.laws import LAWS
+
+N, STEPS = 3, 12
+CASES = {
+    "free": ("planar2r", "torque", "rk4", None, 1, False, "rows"),
+    "euler": ("planar2r", "torque", "semi_implicit_euler", 5, 3, True, "rows"),
+    "integral": ("planar2r", "integral_tracking", "rk4", 4, 5, True, "rows"),
+    "columns": ("planar2r", "computed_torque", "rk4", 4, 2, True, "columns"),
+    "floating": ("floating", "torque", "rk4", 4, 2, False, "rows"),
+    "spherical": ("spherical", "torque", "semi_implicit_euler", 4, 2, True, "columns"),
+}
+
+
+class Study:
+    """A rollout with random arguments, of which some are shared by all robots, and random directions of them all."""
+
+    def __init__(self, name, law, integrator, control_every, save_every, parameters, layout) -> None:
+        self.robot = appell.load(name) if name == "planar2r" else tree_of(name)
+        self.columns, self.hold, rng = layout == "columns", control_every, np.random.default_rng(3)
+        self.dyn = appell.compile(self.robot, layout=layout)
+        n, rule = self.robot.nv, LAWS[law]
+        times = () if control_every is None else (-(-STEPS // control_every),)
+        self.options = {
+            "steps": STEPS, "dt": 0.01, "law": law, "control_every": control_every, "save_every": save_every,
+            "options": appell.RolloutOptions(integrator),
+        }  # fmt: skip
+        self.q0 = np.stack([self.robot.random_configuration(rng) for _ in range(N)])
+        self.given = {"qd0": rng.normal(size=(1, n))}
+        self.given |= {signal: rng.normal(size=(N, *times, n) if times else n) for signal in rule.signals}
+        self.given |= {gain: rng.uniform(1, 3, size=(N, n) if gain == "kp" else n) for gain in rule.gains}
+        if parameters:
+            own = self.robot.parameters
+            self.given["parameters"] = own * rng.uniform(0.9, 1.1, size=(N, len(own)))
+        self.rule, self.along_q0 = rule, rng.normal(size=(N, n))
+        self.along = {name: 0.3 * rng.normal(size=x.shape) * np.abs(x) for name, x in self.given.items()}
+
+    def arranged(self, name: str, x: np.ndarray) -> np.ndarray:
+        if not self.columns:
+            return x
+        return np.moveaxis(x, (-1, -2), (0, 1)) if name in self.rule.signals and self.hold else np.moveaxis(x, -1, 0)
+
+    def arguments(self, q0: np.ndarray, given: dict[str, np.ndarray]) -> tuple[list, dict]:
+        given = {name: self.arranged(name, x) for name, x in given.items()}
+        gains = {name: given[name] for name in self.rule.gains}
+        controls = {name: given[name] for name in self.rule.signals}
+        more = {"gains": gains or None, "parameters": given.get("parameters")}
+        return [self.arranged("q0", q0), given["qd0"], controls], more
+
+    def motion(self, t: float = 0.0) -> appell.Rollout:
+        moved = {name: x + t * self.along[name] for name, x in self.given.items()}
+        places, more = self.arguments(self.robot.integrate(self.q0, t * self.along_q0), moved)
+        return appell.rollout(self.dyn, *places, **more, **self.options)
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES, scope="module")
+def study(request) -> Study:
+    return Study(*request.param)
+
+
+def test_forward_sensitivity_is_that_of_differences(study: Study) -> None:
+    places, more = study.arguments(study.along_q0, study.along)
+    found = study.motion().jvp(*places, **more)
+    h = 1e-4
+    for name in ("q", "qd"):
+        near, far = (
+            (getattr(study.motion(k * h), name) - getattr(study.motion(-k * h), name)) / (2 * k * h) for k in (1, 2)
+        )
+        assert_close(getattr(found, name), (4 * near - far) / 3, tolerance=1e-9, what=name)
+
+
+def test_adjoint_is_the_transpose_of_forward_sensitivity(study: Study) -> None:
+    """Σ weights · J δ = Σ (J^T weights) · δ, with gradients of the shapes of the arguments."""
+    motion, rng = study.motion(), np.random.default_rng(5)
+    places, more = study.arguments(study.along_q0, study.along)
+    along = motion.jvp(*places, **more)
+    q, qd = rng.normal(size=motion.q.shape), rng.normal(size=motion.qd.shape)
+    gradient = motion.vjp(q, qd)
+    pairs = [(gradient.q0, places[0]), (gradient.qd0, places[1])]
+    pairs += [(gradient.controls[name], places[2][name]) for name in study.rule.signals]
+    pairs += [(gradient.gains[name], more["gains"][name]) for name in study.rule.gains]
+    pairs += [] if more["parameters"] is None else [(gradient.parameters, more["parameters"])]
+    assert all(a.shape == b.shape for a, b in pairs)
+    terms = np.array([(a * b).sum() for a, b in pairs])
+    expected = (q * along.q).sum() + (qd * along.qd).sum()
+    assert_close(terms.sum(), expected, tolerance=1e-13, scale=float(np.abs(terms).sum()))
+
+
+def test_one_step_is_linearize() -> None:
+    robot = appell.load("puma560")
+    rng = np.random.default_rng(0)
+    q, qd, tau = rng.normal(size=(3, 6))
+    A, B = robot.linearize(q, qd, tau, dt=0.01, passive_forces=True)
+    motion = appell.rollout(appell.compile(robot), q, qd, tau, steps=1, dt=0.01)
+    rows = [motion.vjp(q=row[None, :6], qd=row[None, 6:]) for row in np.eye(12)]
+    assert_close(np.array([[*g.q0, *g.qd0] for g in rows]), A, tolerance=1e-12)
+    assert_close(np.array([g.controls["tau"] for g in rows]), B, tolerance=1e-12)
+
+
+def test_gradients_reach_a_payload() -> None:
+    """The mass of the last link that explains a motion, by Newton's method on the forward sensitivity."""
+    robot = appell.load("puma560")
+    dyn = appell.compile(robot, parameters="runtime")
+    start = np.full(6, 0.2), np.zeros(6), robot.gravity(np.full(6, 0.2))
+    schedule = {"steps": 40, "dt": 5e-3}
+    direction = np.zeros_like(robot.parameters)
+    direction[50:54] = 1.0, 0.0, 0.0, 0.1  # one kilogram at 0.1 m of the last link
+    seen = appell.rollout(dyn, *start, parameters=robot.parameters + 0.7 * direction, **schedule)
+    mass = 0.0
+    for _ in range(6):
+        guess = appell.rollout(dyn, *start, parameters=robot.parameters + mass * direction, **schedule)
+        slope, error = guess.jvp(parameters=direction).q.ravel(), (seen.q - guess.q).ravel()
+        mass += slope @ error / (slope @ slope)
+    assert abs(mass - 0.7) < 1e-9
+
+
+def test_wrong_arguments_are_named() -> None:
+    dyn = appell.compile(appell.load("planar2r"))
+    motion = appell.rollout(dyn, [0.1, 0.2], [0.0, 0.0], steps=3, dt=0.01)
+    with pytest.raises(appell.AppellError, match="parameters"):
+        motion.jvp(parameters=np.zeros(20))
+    with pytest.raises(appell.AppellError, match=r"weights of q .*\(3, 2\)"):
+        motion.vjp(q=np.zeros((2, 2)))
+    copied = pickle.loads(pickle.dumps(motion))
+    assert_close(copied.q, motion.q, tolerance=0.0)
+    with pytest.raises(appell.AppellError, match=r"Use the result of appell\.rollout"):
+        copied.vjp()
+
+
+def test_derivatives_of_forward_dynamics_by_parameters() -> None:
+    robot = tree_of("floating")
+    rng = np.random.default_rng(2)
+    q, qd, tau = robot.random_configuration(rng), *rng.normal(size=(2, robot.nv))
+    found = robot.forward_dynamics_parameter_derivatives(q, qd, tau)
+    along, h = rng.normal(size=len(robot.parameters)) * np.abs(robot.parameters), 1e-4
+    near, far = (
+        (robot.forward_dynamics(q, qd, tau, parameters=robot.parameters + k * h * along)
+         - robot.forward_dynamics(q, qd, tau, parameters=robot.parameters - k * h * along)) / (2 * k * h)
+        for k in (1, 2)
+    )  # fmt: skip
+    assert_close(found @ along, (4 * near - far) / 3, tolerance=1e-8)
