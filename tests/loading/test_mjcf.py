@@ -313,9 +313,22 @@ def test_connect_and_weld_close_loops(equality, degrees):
     assert appell.load(with_equality(equality), loops="ignore").joint_names == ("lead", "follow")
 
 
-def test_springs_are_left_out_with_a_warning():
-    with pytest.warns(appell.ModelWarning, match="joint 'lead': the spring of 3 N m/rad"):
-        appell.load(with_equality("", "stiffness='3'"))
+def test_springs():
+    """Forces of springs, with a reference angle of the joint, are MuJoCo's."""
+    text = with_equality("", "stiffness='3' springref='0.35'")
+    robot, model = appell.load(text), silent(text)
+    joint = robot.joint("lead")
+    assert (joint.stiffness, joint.springref) == (3.0, 0.35)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = [0.3, 0.4], [1.0, 2.0]
+    mujoco.mj_forward(model, data)
+    assert_close(robot.passive_forces(data.qpos, data.qvel), data.qfrc_passive.copy(), tolerance=1e-14)
+
+
+def test_springs_of_balls_are_left_out_with_a_warning():
+    text = "<mujoco><worldbody><body><joint name='b' type='ball' stiffness='3'/><geom size='1'/></body></worldbody></mujoco>"
+    with pytest.warns(appell.ModelWarning, match="joint 'b': the spring of 3 N m/rad"):
+        assert appell.load(text).joint("b").stiffness == 0.0
 
 
 def test_free_and_ball_joints():

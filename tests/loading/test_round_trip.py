@@ -72,6 +72,7 @@ def robots(draw, kinds=ALL_KINDS) -> Robot:
                 draw(positive), draw(positive), draw(positive), draw(positive),
                 mimic,
                 draw(finite) if kind == "helical" else 0.0,
+                *(draw(st.tuples(positive, finite)) if kind in ("revolute", "prismatic") else ()),
             )
         )  # fmt: skip
     return Robot(draw(names), tuple(bodies), tuple(joints), draw(triples))

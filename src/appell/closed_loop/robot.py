@@ -197,9 +197,9 @@ class ClosedLoopRobot(AnyRobot):
         )
 
     def passive_forces(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """Generalized forces of damping and dry friction of all joints, (..., nv). [N m, N]
+        """Generalized forces of damping, dry friction and springs of all joints, (..., nv). [N m, N]
 
-        They are -G^T (damping v + friction sign(v)) at the joint velocities v = G qd, and not part of `inverse_dynamics` and
+        They are G^T times the forces of all joints at their velocities G qd, and not part of `inverse_dynamics` and
         `bias`: M qdd + bias = J_a^T tau + passive_forces(q, qd).
 
         Example:
@@ -208,7 +208,7 @@ class ClosedLoopRobot(AnyRobot):
             >>> robot.passive_forces(robot.reference_configuration, [1.0]).shape
             (1,)
         """
-        forces = joint_friction(self.spanning_tree).forces(self.joint_velocities(q, qd))
+        forces = joint_friction(self.spanning_tree).forces(np.asarray(q, dtype=float), self.joint_velocities(q, qd))
         return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), forces)
 
     def simulation_model(self) -> LoopSimulationModel:

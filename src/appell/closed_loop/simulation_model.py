@@ -16,7 +16,7 @@ from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
 from appell.closed_loop.singularity import describe_singularity, singularity_at
 from appell.closed_loop.spherical.singularities import require_regular
 from appell.errors import LoopClosureError, ModelError, SimulationError
-from appell.model.joint_friction import JointFriction, joint_friction
+from appell.model.joint_friction import JointFriction, joint_friction, spring_forces
 from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel, native
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class ActuatedFunctions(CompiledFunctions):
         return self.dynamics.actuator_jacobian(q, check=False).T @ tau
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
+        if self.springs:
+            G = self.dynamics.joint_velocity_jacobian(q, check=False)
+            forces = forces + G.T @ spring_forces(self.springs, q, np.zeros(len(G)))
         return self.dynamics.functions["accelerations", None]((q, qd, forces), check=False)
 
 
@@ -49,7 +52,7 @@ class LoopSimulationModel(ActuatedFunctions):
         independent, actuated = list(system.independent), list(system.actuated)
         lower, upper, velocity, effort = tree.limits
         self.limits = StateLimits(lower, upper, velocity[independent], effort[actuated])
-        self.joint_friction, self.damping = _joint_friction(robot), tree.damping
+        self.joint_friction, self.damping, self.springs = _joint_friction(robot), tree.damping, tree.springs
         self._before: np.ndarray | None = None
 
     def damping_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The rate of change of a robot's state under a control law, traced as one function.
 
     x = (q, v, signals, gains, inertial parameters if they are inputs)        v = (qd, memory of the law)
-    y = (q̇, v̇, N(q) q̈)               q̇ = N(q) qd        M q̈ + bias = τ(x) - damping qd - friction sign(qd)
+    y = (q̇, v̇, N(q) q̈)               q̇ = N(q) qd        M q̈ + bias = τ(x) + passive forces
 
 The last part lets a step use the new speeds for the old configuration: N(q) (qd + dt q̈) = q̇ + dt N(q) q̈.
 """
@@ -76,7 +76,7 @@ def rate_of_state(
     (q, qd), free = state, quasi_velocity_joints(tree)
     tau = law.torque(TreeModel(tree), q, qd, signals, gains, memory)
     if friction is not None:
-        tau = [a + b for a, b in zip(tau, resistance(friction, qd), strict=True)]
+        tau = [a + b for a, b in zip(tau, passive_forces(friction, q, qd), strict=True)]
     tree.require_mass("forward_dynamics")
     qdd = find_for(tree, "forward_dynamics", None)[2](tree, q, qd, tau)
     changes = law.rates(q, qd, signals)
@@ -84,9 +84,12 @@ def rate_of_state(
     return [*coordinate_rates(free, q, qd), *qdd, *memory_rates, *coordinate_rates(free, q, qdd)]
 
 
-def resistance(lost: JointFriction, qd: list[Scalar]) -> list[Scalar]:
-    """Damping and dry friction over scalars (`JointFriction.forces` over arrays)."""
-    return [
+def passive_forces(passive: JointFriction, q: list[Scalar], qd: list[Scalar]) -> list[Scalar]:
+    """Damping, dry friction and springs over scalars (`JointFriction.forces` over arrays)."""
+    forces = [
         -(speed * damping + (speed.sign() * friction if friction else 0.0))
-        for speed, damping, friction in zip(qd, lost.damping, lost.friction, strict=True)
+        for speed, damping, friction in zip(qd, passive.damping, passive.friction, strict=True)
     ]
+    for spring in passive.springs:
+        forces[spring.idx_v] = forces[spring.idx_v] + spring.force(q)
+    return forces

@@ -31,7 +31,7 @@ from appell.compiler.fingerprint import digest
 from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.errors import CompileError
-from appell.model.joint_friction import JointFriction
+from appell.model.joint_friction import JointFriction, Spring
 from appell.model.joints import KINDS
 from appell.robot.compiled import FRICTION, CompiledRobot, RobotMetadata
 
@@ -122,13 +122,25 @@ def read_metadata(data: Any) -> RobotMetadata:
         parts, actuators, velocities = names(system, "parts"), names(system, "actuator_names"), ()
     count = 0 if kind else nv
     require(len(damping) == len(friction) == count, "damping or friction has not an entry for every speed")
+    passive = JointFriction(damping, friction, read_springs(data.get("springs", []), nq, nv))
     return RobotMetadata(
         name=text(field(data, "name"), "name"), nq=nq, nv=nv, joint_names=joint_names, body_names=body_names,
-        gravity_vector=gravity, parameters=parameters, friction=None if kind else JointFriction(damping, friction),
+        gravity_vector=gravity, parameters=parameters, friction=None if kind else passive,
         free=read_free(field(data, "free"), nq, sizes.get("n", nv)),
         rotors=whole(data.get("rotors", 0), 0, len(parameters) + 1, "the number of rotors"),
         kind=kind, sizes=sizes, closure_names=parts, actuator_names=actuators, qd_names=velocities,
     )  # fmt: skip
+
+
+def read_springs(data: Any, nq: int, nv: int) -> tuple[Spring, ...]:
+    """Springs of the joints."""
+
+    def read(entry: Any) -> Spring:
+        require(isinstance(entry, list) and len(entry) == 5, "a spring has no five entries")
+        numbers = (number(x, "a number of a spring") for x in entry[2:])
+        return Spring(whole(entry[0], 0, nq, "a coordinate"), whole(entry[1], 0, nv, "a speed"), *numbers)
+
+    return items(data, read, "springs", most=MAX_SIZE)
 
 
 def names(data: Any, name: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ Coordinates are MuJoCo's: q is its qpos, reference angles included; `Robot.to_mu
 entries and the axes of a free body's velocity. A body with several joints becomes a chain of massless bodies that ends in the
 body; a joint that is not at the body's origin adds one more frame.
 Equalities of type connect and weld are closures of loops, and the joints that actuators drive are then the actuated ones.
-Fixed tendons are gears of actuators. Elements that are left out but change the motion (springs, gravity compensation, forces
-of tendons, other equalities and actuators) give one warning.
+Fixed tendons are gears of actuators. Elements that are left out but change the motion (springs of ball and free joints, gravity
+compensation, forces of tendons, other equalities and actuators) give one warning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from appell.robot.robot import Robot
 
 ORIGIN = np.zeros(3)
 FINITE = {
-    "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"), "jnt": ("pos", "axis"), "dof": ("armature", "damping"),
+    "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"), "jnt": ("pos", "axis", "stiffness"),
+    "qpos": ("spring",), "dof": ("armature", "damping"),
     "geom": ("pos", "quat", "size"), "site": ("pos", "quat"), "eq": ("data",),
 }  # fmt: skip
 """Arrays of a compiled model that are read."""
@@ -148,6 +149,7 @@ def _joint(names: MujocoModel, k: int, parent: str, child: str) -> Joint:
     lower, upper = model.jnt_range[k].tolist() if limited else (-math.inf, math.inf)
     effort = float(abs(model.jnt_actfrcrange[k]).max()) if model.jnt_actfrclimited[k] else math.inf
     v = model.jnt_dofadr[k]
+    spring = model.jnt_stiffness[k] != 0.0 and model.jnt_type[k] in (SLIDE, HINGE)
     return Joint(
         name, kind[int(model.jnt_type[k])], parent, child,
         axis=triple(model.jnt_axis[k]),
@@ -155,6 +157,8 @@ def _joint(names: MujocoModel, k: int, parent: str, child: str) -> Joint:
         damping=float(model.dof_damping[v]),
         friction=float(model.dof_frictionloss[v]),
         rotor_inertia=float(model.dof_armature[v]),
+        stiffness=float(model.jnt_stiffness[k]) if spring else 0.0,
+        springref=float(model.qpos_spring[model.jnt_qposadr[k]]) if spring else 0.0,
         line=names.lines.get(("joint", name), 0),
     )  # fmt: skip
 

@@ -105,7 +105,7 @@ def postures(names: MujocoModel) -> tuple[Posture, ...]:
 def note_left_out(names: MujocoModel, notes: ProblemLog) -> None:
     """Note what changes the motion and is not part of the model, one line for each."""
     model = names.model
-    for k in np.flatnonzero(model.jnt_stiffness):
+    for k in np.flatnonzero((model.jnt_stiffness != 0.0) & np.isin(model.jnt_type, (FREE, BALL))):
         what = f"the spring of {model.jnt_stiffness[k]:g} N m/rad (N/m) is not part of the model"
         notes.add("ignored", f"joint {names.joints[k]!r}", 0, what, "Add its force to tau.")
     compensated = [names.bodies[i] for i in np.flatnonzero(model.body_gravcomp)]

@@ -149,7 +149,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
     moves = kind not in KINDS or KINDS[kind].nv > 0
-    dynamics, mimic = node.child("dynamics"), node.child("mimic")
+    dynamics, mimic, own = node.child("dynamics"), node.child("mimic"), node.child("appell")
     followed = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
@@ -161,7 +161,9 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
         rotor_inertia=rotor_inertia,
         gear_ratio=gear_ratio,
         mimic=followed if moves and mimic else None,
-        pitch=node.child("appell").number("pitch"),
+        pitch=own.number("pitch"),
+        stiffness=own.number("stiffness"),
+        springref=own.number("springref"),
         line=node.line,
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ def lock(robot: Described, q: Mapping[str, ArrayLike]) -> Described:
     coordinates = {joint.name: _coordinates(robot, joint, all_q.tolist()) for joint in locked}
     joints = [
         replace(joint, kind="fixed", origin=child_pose(joint, coordinates[joint.name]), mimic=None, rotor_inertia=0.0,
-                damping=0.0, friction=0.0)
+                damping=0.0, friction=0.0, stiffness=0.0, springref=0.0)
         if joint.name in coordinates else joint
         for joint in robot.joints
     ]  # fmt: skip

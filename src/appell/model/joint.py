@@ -37,6 +37,8 @@ class Joint:
         axis: direction in the joint's frame, of unit length.
         damping: viscous friction. [N m s/rad, N s/m]
         friction: Coulomb friction. [N m, N]
+        stiffness, springref: of a spring, and the coordinate at which it is at rest; of joints with one coordinate.
+            [N m/rad, N/m; rad, m]
         rotor_inertia, gear_ratio: of the motor; the reflected inertia is `armature = gear_ratio² rotor_inertia`. [kg m²]
         pitch: advance of a helical joint per radian. [m/rad]
         line: line of the description file it came from, 0 where unknown.
@@ -55,6 +57,8 @@ class Joint:
     gear_ratio: float = 1.0
     mimic: Mimic | None = None
     pitch: float = 0.0
+    stiffness: float = 0.0
+    springref: float = 0.0
     line: int = field(default=0, compare=False, repr=False)
 
     @property

@@ -130,6 +130,8 @@ class RobotBuilder:
         gear_ratio: float = 1.0,
         pitch: float = 0.0,
         mimic: Mimic | None = None,
+        stiffness: float = 0.0,
+        springref: float = 0.0,
     ) -> RobotBuilder:
         """Add a joint of any type (`appell.model.joints.KINDS`).
 
@@ -137,7 +139,7 @@ class RobotBuilder:
             axis: `"x"`, `"-y"`, ... or a unit vector, in the joint's frame.
             xyz, rpy: pose of the child's frame in the parent's at q = 0. [m, rad]
             limits: (lower, upper[, velocity[, effort]]).
-            damping, friction, rotor_inertia, gear_ratio, pitch: as for `Joint`.
+            damping, friction, rotor_inertia, gear_ratio, pitch, stiffness, springref: as for `Joint`.
             mimic: the leader, multiplier and offset of a mimic joint.
         """
         where = f"of joint {name!r}"
@@ -147,14 +149,15 @@ class RobotBuilder:
             direction = _numbers(f"axis {where}", axis, 3)
         origin = Pose(_numbers(f"xyz {where}", xyz, 3), _numbers(f"rpy {where}", rpy, 3))
         bounds = limits if isinstance(limits, Limits) else _limits(where, limits)
-        numbers = damping, friction, rotor_inertia, gear_ratio, pitch
-        damping, friction, rotor_inertia, gear_ratio, pitch = _numbers(f"damping, rotor or pitch {where}", numbers, 5)
+        numbers = damping, friction, rotor_inertia, gear_ratio, pitch, stiffness, springref
+        numbers = _numbers(f"damping, rotor, pitch or spring {where}", numbers, 7)
+        damping, friction, rotor_inertia, gear_ratio, pitch, stiffness, springref = numbers
         self._bodies.setdefault(parent)
         self._bodies.setdefault(child)
         self._joints.append(
             Joint(
                 name, kind, parent, child, origin, direction, bounds,
-                damping, friction, rotor_inertia, gear_ratio, mimic, pitch,
+                damping, friction, rotor_inertia, gear_ratio, mimic, pitch, stiffness, springref,
             )
         )  # fmt: skip
         return self

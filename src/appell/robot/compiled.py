@@ -45,14 +45,14 @@ def robot_data(robot: AnyRobot) -> dict[str, Any]:
             "appell.export."
         )
     loops = system.recursion is None
-    damping, friction = ((), ()) if system.friction is None else system.friction
+    damping, friction, springs = ((), (), ()) if system.friction is None else system.friction
     own = {
         "kind": system.kind, "sizes": dict(system.sizes), "parts": system.parts, "actuator_names": robot.actuator_names,
     }  # fmt: skip
     return {
         "name": robot.name, "nq": robot.nq, "nv": robot.nv, "joint_names": robot.joint_names,
         "body_names": robot.body_names, "gravity_vector": robot.gravity_vector,
-        "parameters": tuple(float(x) for x in robot.parameters), "damping": damping, "friction": friction,
+        "parameters": tuple(float(x) for x in robot.parameters), "damping": damping, "friction": friction, "springs": springs,
         "free": system.free, "rotors": robot.rotors, "system": own if loops else None,
     }  # fmt: skip
 

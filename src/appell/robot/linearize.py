@@ -74,8 +74,14 @@ class _Model:
 
     def rate_matrices(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B of the rate; a tangent vector in the frame of a moving body has the rate δqd - qd x δq."""
+        if self.friction is not None:
+            tau = tau + self.friction.forces(q, qd)
         dq, dqd, dtau = self.derivatives("forward_dynamics_derivatives", q, qd, tau, qd.shape[1])
         n = qd.shape[1]
+        if self.friction is not None:
+            dqd = dqd - dtau * np.array(self.friction.damping)
+            for spring in self.friction.springs:
+                dq[..., spring.idx_v] -= spring.multiplier**2 * spring.stiffness * dtau[..., spring.idx_v]
         A, B = np.zeros((len(q), 2 * n, 2 * n)), np.zeros((len(q), 2 * n, dtau.shape[2]))
         A[:, :n, n:] = np.eye(n)
         if self.free:
@@ -124,8 +130,10 @@ class _Model:
         drive = np.zeros_like(X[:, : tau.shape[1]])
         drive[..., -tau.shape[1] :] = np.eye(tau.shape[1])
         if self.friction is not None:
-            tau = tau + self.friction.forces(qd)
+            tau = tau + self.friction.forces(q, qd)
             drive = drive - np.array(self.friction.damping)[:, None] * V
+            for spring in self.friction.springs:
+                drive[:, spring.idx_v] -= spring.multiplier**2 * spring.stiffness * Q[:, spring.idx_q]
         qdd = self.call("forward_dynamics", q, qd, tau)
         name = "forward_dynamics_coordinate_derivatives" if self.free else "forward_dynamics_derivatives"
         dq, dqd, dtau = self.derivatives(name, q, qd, tau, nq)

@@ -64,17 +64,17 @@ class Robot(Description, AnyRobot):
         return self
 
     def passive_forces(self, q: ArrayLike = (), qd: ArrayLike | None = None) -> np.ndarray:
-        """Damping and Coulomb friction as forces on the joints, -(damping qd + friction sign(qd)). (..., nv) [N m, N]
+        """Forces of damping, Coulomb friction and springs on the joints. (..., nv) [N m, N]
 
-        They are not part of `inverse_dynamics` and `bias`: M qdd + bias = tau + passive_forces(q, qd). They do not depend on q:
-        `passive_forces(qd)` is the same.
+        They are -(damping qd + friction sign(qd) + stiffness (q - springref)), and not part of `inverse_dynamics` and `bias`:
+        M qdd + bias = tau + passive_forces(q, qd). Without springs they do not depend on q: `passive_forces(qd)` is the same.
 
         Example:
             >>> import appell
             >>> appell.robots.random_chain(2, seed=1).passive_forces([1.0, 0.0])[1].item() == 0.0
             True
         """
-        return passive_forces(self, q if qd is None else qd)
+        return passive_forces(self, q, qd)
 
     def generalized_forces(self, forces: Mapping[str, float], q: ArrayLike | None = None) -> np.ndarray:
         """Generalized forces tau (nv,) of forces of the robot's `actuators`, by name; zero for actuators that are not named.

@@ -20,7 +20,7 @@ from appell.algorithms.coordinate_rates import (
 )
 from appell.deprecation import renamed_attributes, warn_renamed
 from appell.errors import ArgumentError
-from appell.model.joint_friction import JointFriction, joint_friction
+from appell.model.joint_friction import JointFriction, Spring, joint_friction, spring_energy, spring_forces
 from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot, compile
 from appell.robot.protocol import AnyRobot
@@ -105,9 +105,9 @@ class SimulationModel(Protocol):
         contact_tree: the tree whose frames can touch surfaces; None where contact is not supported.
 
     Methods:
-        forward_dynamics: qdd (nv,) under generalized forces (nv,).
+        forward_dynamics: qdd (nv,) under generalized forces (nv,) and springs.
         actuator_forces, damping_forces: generalized forces (nv,) of the actuators tau (nu,), and of damping.
-        energy: kinetic plus potential energy of states (..., nq), (..., nv). [J]
+        energy: kinetic plus potential energy, with that of springs, of states (..., nq), (..., nv). [J]
         coordinate_rates: q̇, (nq,).
         project_to_constraints: the nearest state with unit quaternions and closed loops.
         constraint_error: distance to the constraints; above 1e-10 the state is projected to them. [1, m]
@@ -146,6 +146,7 @@ class CompiledFunctions:
 
     dynamics: Any
     contact_tree: Robot | None = None
+    springs: tuple[Spring, ...] = ()
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.mass_matrix(q, check=False)
@@ -154,7 +155,7 @@ class CompiledFunctions:
         return self.dynamics.coriolis_matrix(q, qd, check=False)
 
     def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q)
+        return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q) + spring_energy(self.springs, q)
 
 
 class ConfigurationSpace:
@@ -191,11 +192,11 @@ class TreeSimulationModel(CompiledFunctions):
         self.coordinate_rates, self.integrate = self.coordinates.rates, self.coordinates.integrate
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.joint_friction, self.limits = joint_friction(robot), _limits(robot)
-        self.damping = np.array(self.joint_friction.damping)
+        self.damping, self.springs = np.array(self.joint_friction.damping), self.joint_friction.springs
         self.q_names, self.qd_names, self.actuator_names = robot.q_names, robot.qd_names, robot.qd_names
 
     def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, forces: np.ndarray) -> np.ndarray:
-        return self.dynamics.forward_dynamics(q, qd, forces, check=False)
+        return self.dynamics.forward_dynamics(q, qd, spring_forces(self.springs, q, forces), check=False)
 
     def actuator_forces(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return tau

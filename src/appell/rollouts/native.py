@@ -87,7 +87,7 @@ class BatchRolloutModel:
         memory = {name: [*vector] for name, vector in zip(law.memory, memories, strict=True)}
         tau = law.torque(self.model, [*q], [*qd], self.signals, self.gains, memory)
         if self.plan.passive_forces:
-            tau = [a + b for a, b in zip(tau, self.friction.forces(qd.T).T, strict=True)]
+            tau = [a + b for a, b in zip(tau, self.friction.forces(q.T, qd.T).T, strict=True)]
         qdd = self.model.forward_dynamics([*q], [*qd], tau)
         rates = law.rates([*q], [*qd], self.signals)
         return np.array([*qdd, *(lane for name in law.memory for lane in rates[name])])

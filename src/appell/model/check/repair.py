@@ -91,7 +91,7 @@ def nearest_joint(joint: Joint) -> Joint:
             velocity=abs(limits.velocity), effort=abs(limits.effort),
         )  # fmt: skip
     return replace(
-        joint, limits=limits, damping=abs(joint.damping), friction=abs(joint.friction),
+        joint, limits=limits, damping=abs(joint.damping), friction=abs(joint.friction), stiffness=abs(joint.stiffness),
         rotor_inertia=max(joint.rotor_inertia, 0.0),
     )  # fmt: skip
 

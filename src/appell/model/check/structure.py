@@ -132,6 +132,7 @@ def check_finite(robot: Description) -> Iterator[Problem]:
         dynamics = (joint.damping, joint.friction, joint.rotor_inertia, joint.gear_ratio, joint.pitch)
         own = {
             "origin": joint.origin.xyz + joint.origin.rpy, "axis": joint.axis, "damping, friction, rotor or pitch": dynamics,
+            "spring": (joint.stiffness, joint.springref),
             "mimic": (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (),
         }  # fmt: skip
         fields += [(f"joint {joint.name!r}", joint.line, *field) for field in own.items()]
@@ -175,9 +176,9 @@ def check_limits(robot: Description) -> Iterator[Problem]:
 
 
 def check_friction(robot: Description) -> Iterator[Problem]:
-    """Damping, friction and rotor inertia are not negative."""
+    """Damping, friction, stiffness and rotor inertia are not negative."""
     for joint in robot.joints:
-        for name, value in (("damping", joint.damping), ("friction", joint.friction)):
+        for name, value in (("damping", joint.damping), ("friction", joint.friction), ("stiffness", joint.stiffness)):
             if value < 0.0:
                 what = f"{name} is {value:g}, expected >= 0"
                 yield Problem.of(joint, "friction", what, "Give its magnitude.")

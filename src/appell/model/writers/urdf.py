@@ -207,6 +207,8 @@ def _joint(node: etree._Element | None, joint: Joint, old: Joint | None) -> etre
         _limits(node, joint.limits, kind.limited)
     if (joint.damping or joint.friction) if old is None else differs("damping", "friction"):
         set_attributes(child(node, "dynamics"), damping=joint.damping, friction=joint.friction)
+    if (joint.stiffness or joint.springref) if old is None else differs("stiffness", "springref"):
+        set_attributes(child(node, "appell"), stiffness=joint.stiffness, springref=joint.springref)
     if differs("mimic"):
         for former in children(node, "mimic"):
             remove(former)
