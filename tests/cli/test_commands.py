@@ -233,10 +233,25 @@ def test_check_fix_writes_a_description_without_defects(run, file):
 
 
 def test_check_fix_of_what_cannot_be_repaired_fails_and_writes_nothing(run, file, tmp_path):
-    code, _, err = run("check", file(BAD), "--fix", "fixed.urdf")
+    code, out, err = run("check", file(BAD), "--fix", "fixed.urdf")
     assert code == 1
+    assert out.startswith("robot.urdf: 2 errors, 1 warning")
     assert "appell: error:" in err
     assert not (tmp_path / "fixed.urdf").exists()
+
+
+def test_check_fix_estimates_mass_from_shapes(run, file):
+    box = "<link name='upper'><collision><geometry><box size='0.1 0.1 0.5'/></geometry></collision></link>"
+    joint = "<joint name='shoulder' type='continuous'><parent link='base'/><child link='upper'/></joint>"
+    bare = file(f"<robot name='r'><link name='base'/>{box}{joint}</robot>")
+    code, out, _ = run("check", bare)
+    assert (code, "1 error, 0 warnings" in out) == (1, True)
+    code, _, _ = run("check", bare, "--fix", "fixed.urdf", "--density", "800")
+    assert code == 0
+    with pytest.warns(appell.ModelWarning, match="estimate: collision shapes at 800"):
+        assert appell.load("fixed.urdf").body("upper").mass == pytest.approx(4.0)
+    assert run("check", bare, "--density")[0] == run("check")[0] == run("check", bare, "--fx")[0] == 2
+    assert run("check", bare, "--fix", "fixed.urdf", "--density", "-1")[0] == 1
 
 
 def test_check_of_a_missing_file(run):

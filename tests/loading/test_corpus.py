@@ -107,7 +107,9 @@ def test_round_trips(path):
     robot = loaded(path)
     text = robot.to_urdf()
     assert text == path.read_bytes().decode("utf-8-sig")
-    bodies = tuple(replace(body, mass=body.mass + 0.5, com=(0.1, 0.2, 0.3), estimated="") for body in robot.bodies)
+    bodies = tuple(
+        replace(body, mass=1.1 * body.mass, com=(0.1, 0.2, 0.3)) if body.mass else body for body in robot.bodies
+    )
     joints = tuple(replace(joint, damping=joint.damping + 0.25) for joint in robot.joints)
     changed = replace(robot, bodies=bodies, joints=joints)
     written = changed.to_urdf()

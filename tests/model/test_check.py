@@ -68,16 +68,22 @@ DEFECTS = {
     "negative effort": (6, "<axis", "<limit effort='-1'/><axis", "limits", "joint 'elbow'", "the effort limit is -1"),
     "negative damping": (6, "<axis", "<dynamics damping='-1'/><axis", "friction", "joint 'elbow'", "damping is -1"),
     "NaN": (6, "0 1 0", "0 nan 0", "non-finite", "joint 'elbow'", "xyz='0 nan 0' of <axis>, expected finite numbers"),
-    "overflow": (3, "value='1'", "value='1e999'", "non-finite", "link 'arm'", "value='1e999' of <mass>"),
+    "overflow": (3, "value='1'", "value='1e999'", "mass-data", "link 'arm'", "value='1e999' of <mass>"),
     "NaN limit": (6, "<axis", "<limit lower='nan'/><axis", "non-finite", "joint 'elbow'", "lower='nan' of <limit>"),
     "comma": (6, "0 1 0", "0 1,0 0", "number", "joint 'elbow'", "expected decimal numbers"),
-    "underscore": (3, "value='1'", "value='1_0'", "number", "link 'arm'", "expected a decimal number"),
-    "xacro": (3, "value='1'", "value='${mass}'", "number", "link 'arm'", "Expand the macros with xacro first"),
+    "underscore": (3, "value='1'", "value='1_0'", "mass-data", "link 'arm'", "expected a decimal number"),
+    "xacro": (3, "value='1'", "value='${mass}'", "mass-data", "link 'arm'", "Expand the macros with xacro first"),
     "too few numbers": (6, "0 1 0", "0 1", "number", "joint 'elbow'", "expected 3 numbers"),
-    "no mass": (3, "<mass value='1'/>", "", "missing", "link 'arm'", "<inertial> has no <mass>"),
-    "no tensor": (3, MASS, "<inertial><mass value='1'/></inertial>", "missing", "link 'arm'",
+    "no mass": (3, "<mass value='1'/>", "", "mass-data", "link 'arm'", "<inertial> has no <mass>"),
+    "no tensor": (3, MASS, "<inertial><mass value='1'/></inertial>", "mass-data", "link 'arm'",
                   "<inertial> has no <inertia>"),
-    "half a tensor": (3, "ixx='1'", "", "missing", "link 'arm'", "<inertia> has no attribute 'ixx'"),
+    "half a tensor": (3, "ixx='1'", "", "mass-data", "link 'arm'", "<inertia> has no attribute 'ixx'"),
+    "blank mass": (3, "value='1'", "value=' '", "mass-data", "link 'arm'", "value=' ' of <mass>, expected one number"),
+    "blank axis": (6, "0 1 0", "", "default", "joint 'elbow'", "xyz='' of <axis> is blank; its default is used"),
+    "undeclared root": (2, LINES[1], "", "root", "robot", "the root link 'base' is not declared"),
+    "macros": (2, LINES[1], LINES[1] + "<xacro:include filename='a'/>", "macros", "robot", "1 macros of xacro"),
+    "millimetres": (6, "<axis", "<origin xyz='0 0 350'/><axis", "units", "joint 'elbow'", "the origin is 350 m from"),
+    "grams": (3, "value='1'", "value='0.001'", "units", "link 'arm'", "a radius of gyration of 31.62 m"),
     "mimic of nothing": (6, "<axis", "<mimic joint='wrist'/><axis", "mimic", "joint 'elbow'",
                          "mimics an unknown joint 'wrist'"),
     "mimic of itself": (6, "<axis", "<mimic joint='elbow'/><axis", "mimic", "joint 'elbow'", "mimics itself"),
@@ -112,7 +118,7 @@ def test_each_defect_is_reported_at_its_line(defect, tmp_path):
     (problem,) = found
     assert words in str(problem)
     assert problem.severity == SEVERITY[kind]
-    if kind != "roots":  # of two roots the second is named
+    if kind not in ("root", "roots"):  # of two roots the second is named
         expected = {"movable link without mass": 6, "movable link without mass but a load": 5}.get(defect, line)
         assert problem.place == f"arm.urdf:{expected}"
         assert f"arm.urdf:{expected}" in str(report)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from appell.cli.common import FAILED, Command, print_result
+from appell.cli.common import FAILED, ROBOT_HELP, Command, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="URDF or MJCF file, or the name of a built-in robot")
+    parser.add_argument("file", help=ROBOT_HELP)
     parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest consistent description")
+    density = "with --fix: density of links without mass, which is then estimated from their shapes [kg/m³]"
+    parser.add_argument("--density", type=float, metavar="D", help=density)
 
 
 def run(arguments: argparse.Namespace) -> int | None:
@@ -31,11 +33,16 @@ def run(arguments: argparse.Namespace) -> int | None:
         ],
     }  # fmt: skip
     text = str(report)
+    failure = None
     if arguments.fix:
-        appell.check(arguments.file, fix=True).to_urdf(arguments.fix)
-        data["fixed"] = arguments.fix
-        text += f"\nwritten: {arguments.fix}"
+        try:
+            appell.check(arguments.file, fix=True, density=arguments.density).to_urdf(arguments.fix)
+            data["fixed"], text = arguments.fix, f"{text}\nwritten: {arguments.fix}"
+        except appell.ModelError as error:  # after the report
+            failure = error
     print_result(arguments, text, data)
+    if failure is not None:
+        raise failure
     return FAILED if report.errors and not arguments.fix else None
 
 

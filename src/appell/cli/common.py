@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USAGE = 0, 1, 2
 """Exit codes: success, failure or errors found, wrong command line."""
+ROBOT_HELP = "URDF, xacro, SDF or MJCF file, or the name of a robot (`appell info` lists those that are built in)"
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 """Control laws with gains."""
 
@@ -69,7 +70,7 @@ def add_commands(parser: argparse.ArgumentParser, title: str, commands: Sequence
 def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     """The argument `robot` and the options `--base` and `--mimic`, as of `appell.load`."""
     add = parser.add_argument
-    add("robot", nargs=nargs, help="URDF or MJCF file, or the name of a built-in robot (`appell info` lists them)")
+    add("robot", nargs=nargs, help=ROBOT_HELP)
     add("--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)")
     mimic = "mimic joints: coupled to their leaders, or independent (default: couple)"
     add("--mimic", choices=("couple", "ignore"), default="couple", help=mimic)

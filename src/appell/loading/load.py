@@ -86,14 +86,14 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
 
 
 @overload
-def check(source: Any, *, fix: Literal[False] = False) -> CheckReport: ...
+def check(source: Any, *, fix: Literal[False] = False, density: float | None = None) -> CheckReport: ...
 
 
 @overload
-def check(source: Any, *, fix: Literal[True]) -> Robot: ...
+def check(source: Any, *, fix: Literal[True], density: float | None = None) -> Robot: ...
 
 
-def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
+def check(source: Any, *, fix: bool = False, density: float | None = None) -> CheckReport | Robot:
     """All defects of a robot description, or the nearest description without defects.
 
     Args:
@@ -101,6 +101,8 @@ def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
         fix: return a repaired robot instead of the report; one `appell.ModelWarning` lists the changes. Mass properties
             become the nearest physically consistent ones (`appell.model.check.repair`); defects without a nearest valid
             value, such as a missing name, raise `ModelError`.
+        density: with `fix`, of links without mass, which is then estimated from their shapes
+            (`Robot.with_estimated_inertia`). [kg/m³]
 
     Returns:
         A report with `.errors`, `.warnings` and `.ok`; iterable and printable.
@@ -123,6 +125,9 @@ def check(source: Any, *, fix: bool = False) -> CheckReport | Robot:
     problems = problems_of(parsed)
     if not fix:
         return CheckReport(parsed.robot.source or parsed.robot.name, problems)
+    if density is not None and not any(problem.kind in STRUCTURAL for problem in problems):
+        parsed = replace(parsed, robot=parsed.robot.with_estimated_inertia(density))
+        problems = problems_of(parsed)
     return repair(parsed.robot, problems)
 
 

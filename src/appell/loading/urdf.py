@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -43,10 +43,13 @@ def read(source: Source) -> ParsedRobot:
         if (colour := _colour(material)) is not None
     }
     rotors, own = _rotors(root), root.child("appell")
+    bodies = [_body(link, colours) for link in root.children("link")]
+    joints = tuple(_joint(joint, rotors) for joint in root.children("joint"))
+    _note_macros(root)
     robot = Robot(
         name or "robot",
-        tuple(_body(link, colours) for link in root.children("link")),
-        tuple(_joint(joint, rotors) for joint in root.children("joint")),
+        (*_undeclared_root(root, bodies, joints), *bodies),
+        joints,
         gravity_vector=triple(own.numbers("gravity", (0.0, 0.0, -9.81))),
         source=source.label,
     )
@@ -57,24 +60,54 @@ def read(source: Source) -> ParsedRobot:
     return ParsedRobot(replace(robot, document=document), tuple(notes.problems))
 
 
+def _undeclared_root(root: XmlNode, bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[Body, ...]:
+    """A body without mass for the root, where joints name it as their parent and no link declares it."""
+    declared, children = {body.name for body in bodies}, {joint.child for joint in joints}
+    absent = dict.fromkeys(joint.parent for joint in joints if joint.parent and joint.parent not in declared)
+    if len(absent) != 1 or not declared or not declared <= children or absent.keys() & children:
+        return ()
+    (name,) = absent
+    root.note("root", f"the root link {name!r} is not declared; it is added as a frame", f'Add <link name="{name}"/>.')
+    return (Body(name),)
+
+
+def _note_macros(root: XmlNode) -> None:
+    """Macros that were not expanded: links and joints may be missing."""
+    macros = [
+        node for node in root.children() if "/xacro" in str(node.element.tag) or "xacro:" in str(node.element.tag)
+    ]
+    if macros:
+        named = ", ".join(dict.fromkeys(f"<xacro:{node.tag}>" for node in macros))
+        what = f"{len(macros)} macros of xacro are not expanded ({named})"
+        macros[0].note("macros", what, "Load it with xacro_args={}, or expand it with xacro.")
+
+
 # --- links --------------------------------------------------------------------------------------------------------------
 
 
 def _body(link: XmlNode, colours: Mapping[str, Rgba]) -> Body:
     name = link.text("name")
     link = replace(link, where=f"link {name!r}")
-    inertial = link.child("inertial")
+    inertial = replace(link.child("inertial"), notes=ProblemLog(link.notes.file))
     mass, pose = inertial.child("mass"), _pose(inertial)
     if inertial and not mass:
         inertial.note("missing", "<inertial> has no <mass>", 'Add <mass value="..."/>.')
+    properties = mass.number("value", required=True), pose.xyz, _inertia(inertial, pose)
+    defects = [problem for problem in inertial.notes.problems if problem.kind != "default"]
+    if defects:
+        properties = 0.0, (0.0, 0.0, 0.0), NO_INERTIA
+    link.notes.problems.extend(problem for problem in inertial.notes.problems if problem.kind == "default")
     visuals = (_visual(visual, colours) for visual in link.children("visual"))
     collisions = (_collision(collision) for collision in link.children("collision"))
     return Body(
-        name, mass.number("value", required=True), pose.xyz, _inertia(inertial, pose),
+        name, *properties,
         tuple(visual for visual in visuals if visual is not None),
         tuple(collision for collision in collisions if collision is not None),
-        inertial.child("appell").text("estimated"), line=link.line,
+        inertial.child("appell").text("estimated"), "; ".join(f"{p.what}. {p.fix}".rstrip(".") for p in defects), link.line,
     )  # fmt: skip
+
+
+NO_INERTIA: Six = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _inertia(inertial: XmlNode, pose: Pose) -> Six:
@@ -83,7 +116,7 @@ def _inertia(inertial: XmlNode, pose: Pose) -> Six:
     if inertial and not node:
         inertial.note("missing", "<inertial> has no <inertia>", "Add <inertia ixx=... iyy=... izz=.../>.")
     xx, yy, zz = (node.number(entry, required=True) for entry in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (node.number(entry) for entry in ("ixy", "ixz", "iyz"))
+    xy, xz, yz = (node.number(entry, blank=False) for entry in ("ixy", "ixz", "iyz"))
     if pose.rpy == (0.0, 0.0, 0.0):
         return xx, xy, xz, yy, yz, zz
     return rotated_inertia(pose.rotation, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -154,7 +187,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
-        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0), required=True)),
+        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
         friction=dynamics.number("friction"),

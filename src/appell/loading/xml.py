@@ -171,9 +171,9 @@ class XmlNode:
     def text(self, attribute: str) -> str:
         return "" if self.element is None else self.element.get(attribute) or ""
 
-    def number(self, attribute: str, default: float = 0.0, infinite: bool = False, required: bool = False) -> float:
-        """An attribute as a number; infinity only where it is allowed."""
-        return self.numbers(attribute, (default,), infinite, required)[0]
+    def number(self, attribute: str, default: float = 0.0, **options: bool) -> float:
+        """An attribute as a number; options as for `numbers`."""
+        return self.numbers(attribute, (default,), **options)[0]
 
     def numbers(
         self,
@@ -181,14 +181,21 @@ class XmlNode:
         default: tuple[float, ...] = (0.0, 0.0, 0.0),
         infinite: bool = False,
         required: bool = False,
+        blank: bool = True,
     ) -> tuple[float, ...]:
-        """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid."""
+        """An attribute as numbers, as many as in `default`, which is returned if it is absent or invalid.
+
+        Infinity is allowed only with `infinite`; a blank attribute is absent if `blank` and not `required`.
+        """
         text, several = "" if self.element is None else self.element.get(attribute), len(default) > 1
         if not self or text is None:
             if required and self:
                 self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
             return default
         words = text.split()
+        if not words and blank and not required:
+            self.note("default", f"{attribute}={text!r} of <{self.tag}> is blank; its default is used", "Give a value.")
+            return default
         try:  # only plain notation with a decimal point
             values = tuple(map(float, words)) if "".join(words).isascii() and "_" not in text else None
         except ValueError:

@@ -85,6 +85,7 @@ class Body:
         inertia: (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the centre of mass, along the body frame's axes. [kg m²]
         visuals, collisions: shapes that are drawn, and shapes that touch surfaces.
         estimated: how its mass properties were estimated, empty if they were given.
+        mass_defect: why its mass properties could not be read (they are zero then), empty if they could.
         line: line of the description file it came from, 0 where unknown.
     """
 
@@ -95,4 +96,5 @@ class Body:
     visuals: tuple[Visual, ...] = ()
     collisions: tuple[Geometry, ...] = ()
     estimated: str = ""
+    mass_defect: str = ""
     line: int = field(default=0, compare=False, repr=False)

@@ -55,7 +55,7 @@ def _given(body: Body, values: Mapping[str, Any]) -> Body:
     mass = float(require_real_array(f"mass of link {body.name!r}", values["mass"], ()))
     com = require_real_array(f"com of link {body.name!r}", values.get("com", (0.0, 0.0, 0.0)), (3,))
     inertia = as_inertia(body.name, values.get("inertia", (0.0, 0.0, 0.0)))
-    return replace(body, mass=mass, com=triple(com), inertia=inertia, estimated="")
+    return replace(body, mass=mass, com=triple(com), inertia=inertia, estimated="", mass_defect="")
 
 
 # --- estimates ------------------------------------------------------------------------------------------------------------
@@ -118,7 +118,8 @@ def _estimated(body: Body, density: float, folder: Path | None) -> Body:
     inertia = sum(solid.inertia + solid.volume * _point_inertia(solid.centroid - com) for solid in solids)
     note = f"{kind} shapes at {density:g} kg/m³"
     entries = inertia_entries(density * np.asarray(inertia))
-    return replace(body, mass=float(density * volume), com=triple(com), inertia=entries, estimated=note)
+    mass = float(density * volume)
+    return replace(body, mass=mass, com=triple(com), inertia=entries, estimated=note, mass_defect="")
 
 
 def _point_inertia(r: np.ndarray) -> np.ndarray:

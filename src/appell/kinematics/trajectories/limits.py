@@ -31,7 +31,8 @@ def limit_violations(
     """Every joint limit that a reference trajectory exceeds, in order of time.
 
     Limits of position, velocity and effort are those of the robot's description unless given here; accelerations are limited
-    only if given. Efforts are those of the actuators: inverse dynamics plus damping and friction.
+    only if given. Efforts are those of the actuators: inverse dynamics plus damping and friction; without mass, they are checked
+    only if given.
 
     Args:
         velocity, acceleration, effort: maximum magnitudes, of each joint (nv,) or of all.
@@ -77,7 +78,8 @@ def _limits(robot: Robot, velocity, acceleration, effort) -> Iterator[tuple[str,
     for joint in robot.moving_joints:
         v = robot.first_coordinates[joint.name][1]
         if single[v]:
-            own["velocity"][v], own["effort"][v] = joint.limits.velocity, joint.limits.effort
+            own["velocity"][v] = joint.limits.velocity
+            own["effort"][v] = np.inf if robot.tree.mass_defects else joint.limits.effort
     for quantity, given, default in (
         ("velocity", velocity, own["velocity"]),
         ("acceleration", acceleration, np.inf),

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Check = Callable[["Description"], Iterator[Problem]]
 
 
-KINEMATICS_ONLY = frozenset(("negative-mass", "singular"))
+KINEMATICS_ONLY = frozenset(("mass-data", "negative-mass", "singular"))
 """Kinds of defect that leave the kinematics defined, but not the equations of motion."""
 
 
 CHECKS: tuple[Check, ...] = (
     structure.check_names, structure.check_joints, structure.check_tree, structure.check_mimic,
     structure.check_finite, structure.check_axes, structure.check_limits, structure.check_friction,
-    mass.check_mass_properties,
+    mass.check_mass_properties, mass.check_units,
 )  # fmt: skip
 """Checks that need no valid tree."""
 

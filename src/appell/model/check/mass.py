@@ -6,6 +6,7 @@ mass that is m >= 0 and Σ = trace(I)/2 1 - I >= 0, which are the triangle inequ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
             yield Problem.of(body, "negative-mass", what, "Give a positive mass.")
         elif body.mass == 0.0 and principal.any():
             yield Problem.of(body, "massless", "the link has inertia but no mass", "Give it mass, or no inertia.")
+        if body.mass_defect:
+            yield Problem.of(body, "mass-data", f"the mass properties cannot be read: {body.mass_defect}", _DATA_REMEDY)
         if body.estimated:
             what = f"the mass properties are an estimate: {body.estimated}"
             yield Problem.of(body, "estimated", what, "Replace them by measured or computed ones.")
@@ -56,4 +59,26 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
             yield Problem.of(body, "inertia", indefinite, remedy)
 
 
+MAX_LENGTH = 100.0
+"""Distances between joints beyond this are probably in other units. [m]"""
+MAX_GYRATION_RADIUS = 10.0
+"""Radii of gyration beyond this, and beyond the size of the robot, are probably in other units. [m]"""
+
+
+def check_units(robot: Description) -> Iterator[Problem]:
+    """Lengths are those of robots, and radii of gyration are not beyond the sum of the distances between joints."""
+    lengths = [math.hypot(*joint.origin.xyz) for joint in robot.joints]
+    largest = max(MAX_GYRATION_RADIUS, sum(lengths))
+    for joint, length in zip(robot.joints, lengths, strict=True):
+        if MAX_LENGTH < length < math.inf:
+            what = f"the origin is {length:.4g} m from that of the parent"
+            yield Problem.of(joint, "units", what, "Lengths are in metres: divide millimetres by 1000.")
+    for body in robot.bodies:
+        radius = math.sqrt(max(map(abs, body.inertia)) / body.mass) if body.mass > 0.0 else 0.0
+        if largest < radius < math.inf:
+            what = f"a mass of {body.mass:.4g} kg with a radius of gyration of {radius:.4g} m"
+            yield Problem.of(body, "units", what, "Inertias are in kg m²: correct mass or inertia.")
+
+
+_DATA_REMEDY = "Correct them, or give others with robot.with_inertia."
 _REMEDY = "Recompute it from the shape; check(..., fix=True) takes the nearest consistent one."

@@ -25,6 +25,7 @@ SEVERITY = {
     "mimic": ERROR,          # mimics a missing or fixed joint, or itself, directly or through others
     "axis-zero": ERROR,      # a moving joint with an axis of length 0
     # The kinematics is defined, but forces do not determine the accelerations: functions that need mass raise.
+    "mass-data": ERROR,      # mass properties that cannot be read or are incomplete
     "negative-mass": ERROR,  # a body's mass, or a rotor's inertia, below zero
     "singular": ERROR,       # the mass matrix is not positive definite: a joint that moves no inertia
     # The dynamics are defined, but the description is not physical or probably not intended.
@@ -39,6 +40,10 @@ SEVERITY = {
     "collision": WARNING,    # a collision shape that cannot be read
     "ignored": WARNING,      # something that changes the motion and is not part of the model
     "robot-name": WARNING,   # the robot has no name
+    "root": WARNING,         # joints name a root that no link declares; it is added as a frame
+    "default": WARNING,      # a blank attribute, for which the default is used
+    "macros": WARNING,       # macros of xacro that are not expanded
+    "units": WARNING,        # lengths or inertias far beyond the size of the robot
 }  # fmt: skip
 """Kinds of defect and their severity. `appell.load` raises for errors, except those of mass, and warns of the rest."""
 

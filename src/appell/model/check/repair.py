@@ -35,7 +35,7 @@ from appell.model.pose import triple
 if TYPE_CHECKING:
     from appell.model.description import Described
 
-MASS_DEFECTS = frozenset(("negative-mass", "inertia", "triangle", "massless"))
+MASS_DEFECTS = frozenset(("mass-data", "negative-mass", "inertia", "triangle", "massless"))
 """Kinds of defect that a change of the link's mass properties repairs."""
 MIN_GYRATION_RATIO = 1e-3
 """Smallest radius of gyration relative to the largest one of the link."""
@@ -77,7 +77,7 @@ def nearest_body(body: Body, solid: bool = False) -> Body:
         floor = max(floor, mass * MIN_GYRATION_RADIUS**2)
     second = (axes * np.maximum(values, floor)) @ axes.T
     inertia = np.trace(second) * np.eye(3) - (second + second.T) / 2
-    return replace(body, mass=mass, inertia=inertia_entries(inertia))
+    return replace(body, mass=mass, inertia=inertia_entries(inertia), mass_defect="")
 
 
 def nearest_joint(joint: Joint) -> Joint:

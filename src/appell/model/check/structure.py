@@ -88,12 +88,12 @@ def check_mimic(robot: Description) -> Iterator[Problem]:
     joints = {joint.name: joint for joint in robot.joints}
     nv = {joint.name: KINDS[joint.kind].nv if joint.kind in KINDS else 1 for joint in robot.joints}
     for joint in robot.joints:
-        if joint.mimic is None or nv[joint.name] == 0:
+        if not robot.coupled or joint.mimic is None or nv[joint.name] == 0:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:
             what = f"mimics an {_unknown('joint', joint.mimic.joint, joints)}"
-            yield Problem.of(joint, "mimic", what, "Correct the name.")
+            yield Problem.of(joint, "mimic", what, "Correct the name, or load the robot with mimic='ignore'.")
         elif nv[leader.name] != 1 or nv[joint.name] != 1:
             what = f"mimics the {leader.kind} joint {leader.name!r}, and is {joint.kind}"
             yield Problem.of(joint, "mimic", what, "Both must move by one coordinate.")

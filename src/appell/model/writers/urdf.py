@@ -42,6 +42,7 @@ DRAKE = "http://drake.mit.edu"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 """Joint types of URDF."""
 GRAVITY = (0.0, 0.0, -9.81)
+MASS_FIELDS = ("mass", "com", "inertia", "estimated", "mass_defect")
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,18 @@ def _write(root: etree._Element, robot: Description, before: Description | None 
         set_attributes(child(root, "appell", first=True), **own)
     bodies, joints = (_named(before.bodies), _named(before.joints)) if before else ({}, {})
     links, connections = ({node.get("name"): node for node in children(root, tag)} for tag in ("link", "joint"))
-    arrange(root, "link", [_link(links.get(body.name), body, bodies.get(body.name)) for body in robot.bodies])
+    undeclared = set(bodies) - set(links) if before and _connections(before) == _connections(robot) else set()
+    written = [body for body in robot.bodies if body.name not in undeclared or body != bodies[body.name]]
+    arrange(root, "link", [_link(links.get(body.name), body, bodies.get(body.name)) for body in written])
     arrange(root, "joint", [_joint(connections.get(each.name), each, joints.get(each.name)) for each in robot.joints])
     for joint in robot.joints:
         old = joints.get(joint.name)
         if (joint.rotor_inertia, joint.gear_ratio) != ((old.rotor_inertia, old.gear_ratio) if old else (0.0, 1.0)):
             _transmission(root, joint)
+
+
+def _connections(robot: Description) -> list[tuple[str, str]]:
+    return [(joint.parent, joint.child) for joint in robot.joints]
 
 
 def _named(items: Iterable[Any]) -> dict[str, Any]:
@@ -116,7 +123,7 @@ def _link(link: etree._Element | None, body: Body, old: Body | None) -> etree._E
     if link is None:
         return _link(etree.Element("link", name=body.name), body, None)
     old = old or Body(body.name)
-    if (body.mass, body.com, body.inertia, body.estimated) != (old.mass, old.com, old.inertia, old.estimated):
+    if any(getattr(body, field) != getattr(old, field) for field in MASS_FIELDS):
         _inertial(link, body, old)
     for tag, shapes, former in (("visual", body.visuals, old.visuals), ("collision", body.collisions, old.collisions)):
         if shapes != former:
@@ -130,7 +137,7 @@ def _inertial(link: etree._Element, body: Body, old: Body) -> None:
             remove(node)
         return
     inertial = child(link, "inertial", first=True)
-    if (body.com, body.inertia) != (old.com, old.inertia) or not children(inertial, "inertia"):
+    if (body.com, body.inertia) != (old.com, old.inertia) or old.mass_defect or not children(inertial, "inertia"):
         _pose(inertial, Pose(body.com))
         set_attributes(child(inertial, "mass"), value=body.mass)
         entries = dict(zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), body.inertia, strict=True))
