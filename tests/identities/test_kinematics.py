@@ -99,3 +99,14 @@ def assert_poses(robot: Robot, q: np.ndarray, own: dict[str, float]) -> None:
         placed[joint.child] = placed[joint.parent] @ step @ motion
     for name, expected in placed.items():
         assert_close(robot.pose(q, name)[0], expected, tolerance=1e-13, scale=10.0, what=name)
+
+
+@over(SMALL_TREES)
+@pytest.mark.parametrize("reference", REFERENCE_FRAMES)
+def test_jacobian_derivatives_are_those_of_the_graph(robot: Robot, reference: str) -> None:
+    q, qd, _ = random_states(robot, 3)
+    frame = robot.body_names[-1]
+    expected = rate(robot, "jacobian", frame=frame, reference=reference)(q, qd)
+    found = robot.jacobian_derivatives(q, frame, reference)
+    scale = float(np.abs(found).max() * np.abs(qd).max()) + 1.0
+    assert_close(np.einsum("nijk,nk->nij", found, qd), expected, tolerance=TOLERANCE, scale=scale)

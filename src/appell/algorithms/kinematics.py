@@ -85,6 +85,14 @@ def jacobian_rate(tree: Tree, q: Scalars, qd: Scalars, frame: Frame, reference: 
     return _assembled(tree, world_motion(tree, q, qd), frame, _RATE[reference])
 
 
+@algorithm("jacobian_derivatives", "recursive")
+def jacobian_derivatives(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[list[Scalar]]]:
+    """∂J/∂q_k as the last index: J̇ = Σ ∂J/∂q_k qd_k is linear in qd."""
+    units = [[1.0 if i == k else 0.0 for i in range(tree.nv)] for k in range(tree.nv)]
+    slices = [jacobian_rate(tree, q, unit, frame, reference) for unit in units]
+    return [[[each[row][i] for each in slices] for i in range(tree.nv)] for row in range(6)]
+
+
 Column = Callable[[WorldMotion, WorldMotion, Twist], Twist]
 """Twist of the frame (first argument) from a unit twist of a joint's link (second argument), world axes."""
 

@@ -107,6 +107,15 @@ QUANTITIES = {
         Quantity("pose", ("q",), (4, 4), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
         Quantity("jacobian", ("q",), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False),
         Quantity(
+            "jacobian_derivatives",
+            ("q",),
+            (6, "v", "v"),
+            "recursive",
+            uses_gravity=False,
+            needs_frame=True,
+            uses_mass=False,
+        ),
+        Quantity(
             "jacobian_rate", ("q", "qd"), (6, "v"), "recursive", uses_gravity=False, needs_frame=True, uses_mass=False
         ),
     )

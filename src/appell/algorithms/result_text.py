@@ -38,6 +38,7 @@ RESULTS = {
     "centroidal_momentum_matrix": ResultText("A", "Matrix of the centroidal momentum h = A qd", "kg, kg m, kg m^2"),
     "pose": ResultText("pose", "Homogeneous transformation from the frame to the world", "m"),
     "jacobian": ResultText("J", "Jacobian: [v; omega] = J qd, linear rows first", "m/s, rad/s per unit of qd"),
+    "jacobian_derivatives": ResultText("H", "Derivatives of the Jacobian by q in its tangent space, the last index", "SI"),
     "jacobian_rate": ResultText("Jd", "Rate of the Jacobian along qd", "m/s^2, rad/s^2 per unit of qd"),
 }  # fmt: skip
 """Texts by function; `result_text` has a plain one for functions that are not listed."""

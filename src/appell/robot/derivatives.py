@@ -132,6 +132,20 @@ class DynamicsDerivatives:
             (q, qd, tau), gravity, None, parameters, out, check
         )
 
+    def jacobian_derivatives(
+        self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
+    ) -> np.ndarray:
+        """Derivatives of `jacobian` of trees by q (the kinematic Hessian), the last index along the tangent space. (..., 6, nv, nv)
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> H, qd = robot.jacobian_derivatives([0.1] * 6, "link6"), [0.2] * 6
+            >>> bool(abs(H @ qd - robot.jacobian_rate([0.1] * 6, qd, "link6")).max() < 1e-14)
+            True
+        """
+        return self.functions["jacobian_derivatives", None, frame, reference_frame]((q,), None, None, None, out, check)
+
     def linearize(
         self,
         q,
