@@ -135,7 +135,7 @@ class DynamicsDerivatives:
     def jacobian_derivatives(
         self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
     ) -> np.ndarray:
-        """Derivatives of `jacobian` of trees by q (the kinematic Hessian), the last index along the tangent space. (..., 6, nv, nv)
+        """Derivatives of `jacobian` of trees by q, whose index is the last: the kinematic Hessian. (..., 6, nv, nv)
 
         Example:
             >>> import appell
