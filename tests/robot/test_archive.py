@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import random
 import subprocess
@@ -467,3 +468,30 @@ def test_free_joints_that_make_no_sense_are_refused(free_file, tmp_path, free, w
     container.write(forged, content)
     with pytest.raises(appell.CompileError, match=words):
         appell.load_compiled(forged)
+
+
+@pytest.mark.parametrize("robot", [PUMA, LONG], ids=["straight", "rolled"])
+def test_saving_traces_every_function_once(tmp_path, monkeypatch, robot) -> None:
+    """Forms for both targets and precisions, and a second file, come from the same operations."""
+    from appell.compiler import lowering
+
+    calls = []
+    for name in ("trace", "rolled"):
+        function = getattr(lowering, name)
+        monkeypatch.setattr(lowering, name, lambda *given, own=function: calls.append(given[1:]) or own(*given))
+    dyn = appell.compile(robot)
+    dyn.save(tmp_path / "a.appell", functions=["mass_matrix", "gravity"])
+    assert len(calls) == len(set(calls)) > 0
+    before = len(calls)
+    dyn.save(tmp_path / "b.appell", functions=["mass_matrix", "gravity"])
+    assert len(calls) == before
+    assert (tmp_path / "a.appell").read_bytes() == (tmp_path / "b.appell").read_bytes()
+
+
+def test_files_have_the_permissions_of_new_files(tmp_path) -> None:
+    before = os.umask(0o027)
+    try:
+        appell.compile(PUMA).save(tmp_path / "puma.appell", functions=["gravity"])
+    finally:
+        os.umask(before)
+    assert (tmp_path / "puma.appell").stat().st_mode & 0o777 == 0o640

@@ -5,6 +5,7 @@ Both write the two C functions that every driver calls, `<prefix>_angles` and `<
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,9 +75,24 @@ LONGER: dict[str, dict[str | tuple[str, str], float]] = {
 humanoid (docs/decisions/0005)."""
 
 
-def lower_function(system: System, spec: FunctionSpec, target: str = "cpu", dtype: str = "float64") -> LoweredFunction:
-    """Loops over the links where the recursion is long (see `rolled`), else straight-line code."""
-    scales, name = LONGER.get(target, {}), spec.function
+def lower_function(
+    system: System,
+    spec: FunctionSpec,
+    target: str = "cpu",
+    dtype: str = "float64",
+    kept: dict[Hashable, LoweredFunction | None] | None = None,
+) -> LoweredFunction:
+    """Loops over the links where the recursion is long (see `rolled`), else straight-line code.
+
+    `kept` holds what was lowered before: the same form serves several targets.
+    """
+    scales, name, known = LONGER.get(target, {}), spec.function, {} if kept is None else kept
     scale = scales.get(name, scales.get((name, dtype), 1.0))
-    long = None if system.recursion is None else rolled(system.recursion, spec, scale)
-    return long or StraightLine(simplify(list_operations(trace(system, spec).graph)))
+    if (spec, scale) not in known:
+        known[spec, scale] = None if system.recursion is None else rolled(system.recursion, spec, scale)
+    long = known[spec, scale]
+    if long is not None:
+        return long
+    if spec not in known:
+        known[spec] = StraightLine(simplify(list_operations(trace(system, spec).graph)))
+    return known[spec]  # type: ignore[return-value]

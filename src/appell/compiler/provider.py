@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -87,6 +87,7 @@ class TracedProvider:
         self.system, self.quaternions = system, system.quaternions
         self.signature, self.raise_nonfinite_cause = system.signature, system.raise_nonfinite_cause
         self.require_mass = system.require_mass
+        self._lowered: dict[Hashable, LoweredFunction | None] = {}
 
     @property
     def parameters(self) -> Sequence[Any]:
@@ -102,7 +103,7 @@ class TracedProvider:
         return digest(self._system_key, spec, [frames[name] for name in names])
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
-        return lower_function(self.system, spec, target, dtype)
+        return lower_function(self.system, spec, target, dtype, self._lowered)
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         return GraphKernel(trace(self.system, spec), self.system.angles, dtype)

@@ -31,7 +31,7 @@ MOST_RATIO = 16
 def write(path: str | os.PathLike, content: dict[str, Any]) -> None:
     """Write a file as a whole or not at all. Equal content gives equal bytes."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-    packed = gzip.compress(text, compresslevel=9, mtime=0)
+    packed = gzip.compress(text, compresslevel=6, mtime=0)
     if len(text) > most_text(packed):
         raise CompileError(
             f"{path}: {len(text) >> 20} MB of functions are more than a file may hold. Save fewer of them."
