@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import numpy as np
@@ -163,3 +164,55 @@ def test_panda(tmp_path):
     expected = [robot.inverse_dynamics(*given), robot.forward_dynamics(*given), robot.pose(given[0], "panda_hand")]
     selection = ["inverse_dynamics", "forward_dynamics", "pose:panda_hand"]
     compare(robot, tmp_path, selection, [given, given, given[:1]], expected)
+
+
+LEVELS = ("-O0", "-O2", "-Os")
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize(
+    ("robot", "functions"),
+    [
+        (appell.load("puma560"), ("inverse_dynamics", "forward_dynamics", "coriolis_matrix")),
+        (general_tree(16, 5), ("forward_dynamics",)),  # in parts
+        (appell.robots.random_chain(40, seed=1), ("inverse_dynamics", "mass_matrix")),  # in loops
+    ],
+    ids=["block", "parts", "loops"],
+)
+def test_stated_stacks_are_bounds(robot, functions, dtype, tmp_path):
+    """What gcc reports, of a function with the deepest it calls; without optimization the bound is within a half of it."""
+    header, source = appell.export(robot, functions, tmp_path, dtype=dtype, prefix="arm")
+    stated = dict(
+        zip(functions, map(int, re.findall(r"at most (\d+) bytes of stack", header.read_text())), strict=True)
+    )
+    for level in LEVELS:
+        compiled((*C99[:2], level, "-fstack-usage", "-c"), tmp_path, source.name)
+        report = next(tmp_path.glob("*.su")).read_text()
+        frames = {name: int(size) for name, size in re.findall(r":(\w+)[.\w]*\t(\d+)\t", report)}
+        for name, bound in stated.items():
+            own = {frame: size for frame, size in frames.items() if frame.startswith(f"arm_{name}_")}
+            body = own.pop(f"arm_{name}_body", 0)
+            used = frames[f"arm_{name}"] + body + max(own.values(), default=0)
+            assert used <= bound, (level, name)
+            assert level != "-O0" or bound < 1.5 * used + 512, (name, used, bound)
+
+
+def test_parameters_and_external_forces_as_arguments(tmp_path):
+    """Without changing names; functions of frames have neither."""
+    robot = appell.load("puma560")
+    q, qd, qdd = states(robot)
+    rng = np.random.default_rng(2)
+    wrench, heavier = rng.normal(size=(5, 6)), robot.parameters * rng.uniform(0.9, 1.1, (5, 60))
+    functions = ["inverse_dynamics", "mass_matrix", "pose:link6"]
+    appell.export(robot, functions, tmp_path, prefix="arm", parameters="runtime", external_forces=["link6"])
+    declared = write_main(tmp_path, "arm", "double")
+    assert [(name, sizes) for name, sizes, _ in declared] == [
+        ("arm_inverse_dynamics", [6, 6, 6, 6, 60]), ("arm_mass_matrix", [6, 60]), ("arm_pose_link6", [6]),
+    ]  # fmt: skip
+    arguments = [[q, qd, qdd, wrench, heavier], [q, heavier], [q]]
+    results = run(compiled(SANITIZED, tmp_path, "arm.c", "main.c"), declared, arguments, "float64")
+    forces = {"link6": wrench}
+    expected = [robot.inverse_dynamics(q, qd, qdd, external_forces=forces, parameters=heavier),
+                robot.mass_matrix(q, parameters=heavier), robot.pose(q, "link6")]  # fmt: skip
+    for result, right in zip(results, expected, strict=True):
+        assert_close(result, right.reshape(result.shape), tolerance=2e-14)

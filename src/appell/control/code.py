@@ -27,7 +27,7 @@ from appell.control.controller import Controller
 from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.errors import ArgumentError
 from appell.exporters import DTYPES, write_generated
-from appell.exporters.code import DTYPE_BYTES, braced, cpp_only, definition, stack_bytes
+from appell.exporters.code import braced, cpp_only, definition, stack_bound
 from appell.exporters.comments import LINE_WIDTH, MARK, block_comment, executed_operations, joint_lines, safe_text
 from appell.exporters.functions import ExportedFunction, default_prefix, valid_identifier
 from appell.version import __version__
@@ -157,7 +157,7 @@ def title(code: ControllerCode) -> list[str]:
     """The comment at the top of the header."""
     robot, function = code.controller.robot, code.function
     counts = executed_operations(function.lowered)
-    stack = stack_bytes(function, code.dtype) + function.lowered.size_out * DTYPE_BYTES[code.dtype]
+    stack = stack_bound(law_text(code)) + stack_bound(step(code))
     return [
         f"{safe_text(robot.name)}, control law {code.law.name}: {MARK} {__version__}. C99, needs only <math.h>.",
         "",
@@ -168,7 +168,7 @@ def title(code: ControllerCode) -> list[str]:
         *wrap(PROMISE, LINE_WIDTH),
         *wrap(
             f"A step: {counts.mul} products, {counts.add} sums, {counts.div} divisions and square roots, {counts.trig} sines and "
-            f"cosines, {stack} bytes of arrays on the stack.",
+            f"cosines, at most {stack} bytes of stack (gcc and clang write what it takes with -fstack-usage).",
             LINE_WIDTH,
         ),
     ]
@@ -185,16 +185,21 @@ def step_comment(code: ControllerCode) -> list[str]:
 
 
 def source(code: ControllerCode) -> str:
-    function = code.function
-    arguments = ", ".join(f"const {code.real} {name}[{size}]" for name, size in function.inputs)
-    head = f"static void {function.name}({arguments}, {code.real} result[{function.lowered.size_out}])"
-    body = definition(function, head, code.dtype)
+    body = law_text(code)
     comment = f"{safe_text(code.controller.robot.name)}: {MARK} {__version__}. What the functions do: {code.name}.h"
     parts = [block_comment([comment]), f'#include "{code.name}.h"', "", "#include <math.h>", ""]
     if "restrict" in body:
         parts += cpp_only("#define restrict")
     parts += [default_settings(code), body, *([start(code)] if code.law.memory else []), step(code)]
     return "\n".join(parts)
+
+
+def law_text(code: ControllerCode) -> str:
+    """The traced step as a static function."""
+    function = code.function
+    arguments = ", ".join(f"const {code.real} {name}[{size}]" for name, size in function.inputs)
+    head = f"static void {function.name}({arguments}, {code.real} result[{function.lowered.size_out}])"
+    return definition(function, head, code.dtype)
 
 
 def prototype(code: ControllerCode) -> str:

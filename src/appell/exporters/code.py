@@ -17,7 +17,6 @@ from appell.exporters.comments import MARK, block_comment, function_comment, rob
 from appell.exporters.functions import ExportedFunction, ExportedRobot
 from appell.version import __version__
 
-DTYPE_BYTES = {"float64": 8, "float32": 4}
 LIBM_SUFFIX = {"float64": "", "float32": "f"}
 ROLLED_DATA = re.compile(r"\b(LINKS|ROW|table|[a-z]+_of)\b")
 """Data of a function in loops; here their names begin with the function's, as a file holds several functions."""
@@ -86,7 +85,8 @@ def title(exported: ExportedRobot) -> str:
 
 
 def described(function: ExportedFunction, dtype: str) -> str:
-    return block_comment(function_comment(function, stack_bytes(function, dtype)))
+    stack = stack_bound(definition(function, prototype(function, dtype), dtype))
+    return block_comment(function_comment(function, stack))
 
 
 def prototype(function: ExportedFunction, dtype: str) -> str:
@@ -178,13 +178,33 @@ def static_parts(function: ExportedFunction, head: str, dtype: str) -> str:
     return f"{helpers}\n{braced(head, lines)}"
 
 
-def stack_bytes(function: ExportedFunction, dtype: str) -> int:
-    """Memory of the arrays that a function declares, without the compiler's temporaries."""
-    lowered = function.lowered
-    entries = 2 * lowered.angle_count
-    if single_block_plan(function) is None:
-        entries = sum(lowered.sizes) + lowered.size_out + 3 * lowered.angle_count + lowered.shared
-    return entries * DTYPE_BYTES[dtype]
+FUNCTION = re.compile(r"^(?:static )?void (\w+)\(([^)]*)\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARATION = re.compile(r"\b(double|float|int)\b ([^=;()]*)[=;]")
+FRAME_OVERHEAD = 128
+"""Bytes of a function's frame besides its variables: return address, saved registers, alignment."""
+
+
+def stack_bound(text: str) -> int:
+    """Largest stack of the last function of a text with those that it calls, whatever the optimization of the compiler.
+
+    Every variable takes a place of its own, as it does without optimization. The first function of a text calls none, and at
+    most one function calls others (`appell.compiler.lowering`). What sine and cosine take is not included.
+    """
+    frames = {name: frame_bytes(arguments, body) for name, arguments, body in FUNCTION.findall(text)}
+    *callees, last = frames.values()
+    callers = [size for name, size in frames.items() if name.endswith("_body")]
+    return last + sum(callers) + max((size for size in callees if size not in callers), default=0)
+
+
+def frame_bytes(arguments: str, body: str) -> int:
+    """Bytes of the variables and arguments of a function, and of its frame."""
+    total = FRAME_OVERHEAD + 8 * (arguments.count(",") + 1)
+    for kind, names in DECLARATION.findall(body):
+        for name in names.split(","):
+            size = re.search(r"\[(\d+)\]", name)
+            width = 4 if kind == "float" and "*" not in name else 8
+            total += width * (int(size[1]) if size else 1)
+    return total
 
 
 def numbered_by_coordinates(planned: EmissionPlan) -> EmissionPlan:

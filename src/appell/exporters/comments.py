@@ -22,7 +22,8 @@ LINE_WIDTH = 110
 GUARANTEES = (
     "Every function writes its result to its last argument, which may be one of the others. Matrices are stored by rows. "
     "No function allocates memory, recurses or keeps a state; each takes the same steps for all arguments, but for what "
-    "sine and cosine do, and may run in several threads at once."
+    "sine and cosine do, and may run in several threads at once. Bounds of the stack hold without optimization; with it a "
+    "function takes a part of that, which gcc and clang write to a file with -fstack-usage."
 )
 
 
@@ -97,7 +98,7 @@ def function_comment(function: ExportedFunction, stack: int) -> list[str]:
     layout = "straight line" if isinstance(function.lowered, StraightLine) else "loops over the joints"
     return [
         *lines,
-        f"{result.name}: {shape}; method: {function.method}; {layout}, {stack} bytes of arrays on the stack",
+        f"{result.name}: {shape}; method: {function.method}; {layout}, at most {stack} bytes of stack",
         f"{counts.mul} products, {counts.add} sums, {counts.div} divisions and square roots, "
         f"{counts.trig} sines and cosines",
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec, optional_inputs
@@ -53,9 +53,18 @@ class ExportedRobot:
     functions: tuple[ExportedFunction, ...]
 
     @classmethod
-    def build(cls, robot: Robot, functions: Selection, prefix: str, dtype: str) -> ExportedRobot:
+    def build(
+        cls,
+        robot: Robot,
+        functions: Selection,
+        prefix: str,
+        dtype: str,
+        runtime_parameters: bool = False,
+        force_frames: Iterable[str] = (),
+    ) -> ExportedRobot:
         exported = []
-        for name, spec in select(functions, prefix).items():
+        for name, chosen in select(functions, prefix).items():
+            spec = with_inputs(robot, chosen, runtime_parameters, tuple(force_frames))
             expected = robot.system.signature(spec)
             _, method, _ = robot.system.find(spec.function, spec.method)
             lowered = lower_function(robot.system, spec)
@@ -65,6 +74,17 @@ class ExportedRobot:
                 lowered = StraightLine(ordered(lowered.listed))
             exported.append(ExportedFunction(name, spec, method, expected.inputs, expected.shape, lowered))
         return cls(robot, prefix, dtype, tuple(exported))
+
+
+def with_inputs(robot: Robot, spec: FunctionSpec, parameters: bool, force_frames: tuple[str, ...]) -> FunctionSpec:
+    """The function with inertial parameters and external forces as arguments, where it depends on them."""
+    quantity, _, _ = robot.system.find(spec.function, spec.method)
+    forces = force_frames if quantity.uses_external_forces else ()
+    return replace(
+        spec,
+        parameter_input=spec.parameter_input or (parameters and not quantity.needs_frame),
+        force_frames=(*spec.force_frames, *(frame for frame in forces if frame not in spec.force_frames)),
+    )
 
 
 def select(functions: Selection, prefix: str) -> dict[str, FunctionSpec]:
