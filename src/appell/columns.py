@@ -112,7 +112,10 @@ def read_columns(path: str | PathLike, error_class: type[AppellError] = Argument
     """
     path = Path(path)
     with _opened(path, error_class) as file:
-        head = [[cell.strip().strip('"') for cell in row] for row in islice(csv.reader(file, skipinitialspace=True), 2)]
+        delimiter = _delimiter(file.readline())
+        file.seek(0)
+        rows = islice(csv.reader(file, delimiter=delimiter, skipinitialspace=True), 2)
+        head = [[cell.strip().strip('"') for cell in row] for row in rows]
     if not head or not any(head[0]):
         defect = "begins with an empty line" if head else "is empty"
         raise error_class(f"{path.name}: the file {defect}. Expected a header t, q.JOINT, tau.JOINT, and rows.")
@@ -122,7 +125,7 @@ def read_columns(path: str | PathLike, error_class: type[AppellError] = Argument
             f"{path.name}: no header: the first line has numbers only. Insert a line with the names of the columns: t, q.JOINT "
             "and tau.JOINT of every joint."
         )
-    table, words = _numbers(path, layout, len(head[0]), error_class)
+    table, words = _numbers(path, layout, len(head[0]), delimiter, error_class)
     t = sum(scale * (table[:, k] - layout.relative * table[0, k]) for k, scale in layout.time) if layout.time else None
     named = {layout.names[k]: word for k, word in words.items() if k in layout.names}
     return Columns(path.name, tuple(layout.names.values()), table[:, list(layout.names)], t, named, error_class)  # type: ignore[arg-type]
@@ -222,16 +225,24 @@ Words = dict[int, tuple[int, str]]
 """Line and text of the first cell that is no number, by column."""
 
 
-def _numbers(path: Path, layout: Layout, width: int, error_class: type[AppellError]) -> tuple[np.ndarray, Words]:
+def _delimiter(line: str) -> str:
+    """The mark between the cells: comma, semicolon or tab, else blanks (logs of Universal Robots)."""
+    return next((mark for mark in ",;\t" if mark in line), " " if " " in line.strip() else ",")
+
+
+def _numbers(
+    path: Path, layout: Layout, width: int, delimiter: str, error_class: type[AppellError]
+) -> tuple[np.ndarray, Words]:
     """The rows below the header; empty cells and text become NaN."""
     table, words = None, {}
     if not layout.constants:
         with warnings.catch_warnings(), contextlib.suppress(ValueError):
             warnings.simplefilter("ignore", UserWarning)  # for a file without rows, an error below
             with _opened(path, error_class) as file:
-                table = np.loadtxt(file, delimiter=",", skiprows=layout.rows_before, ndmin=2)
+                mark = None if delimiter == " " else delimiter
+                table = np.loadtxt(file, delimiter=mark, skiprows=layout.rows_before, ndmin=2)
     if table is None:
-        table, words = _cell_by_cell(path, layout, width, error_class)
+        table, words = _cell_by_cell(path, layout, width, delimiter, error_class)
     if not table.size:
         raise error_class(f"{path.name}: no rows below the header. Expected one row per sample.")
     if table.shape[1] != width:
@@ -239,12 +250,14 @@ def _numbers(path: Path, layout: Layout, width: int, error_class: type[AppellErr
     return table, words
 
 
-def _cell_by_cell(path: Path, layout: Layout, width: int, error_class: type[AppellError]) -> tuple[np.ndarray, Words]:
+def _cell_by_cell(
+    path: Path, layout: Layout, width: int, delimiter: str, error_class: type[AppellError]
+) -> tuple[np.ndarray, Words]:
     """The same for a file with empty cells or with text."""
     rows: list[list[float]] = []
     words: Words = {}
     with _opened(path, error_class) as file:
-        reader = csv.reader(file, skipinitialspace=True)
+        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
         for cells in islice(reader, layout.rows_before, None):
             where = f"{path.name}:{reader.line_num}"
             if not any(cell.strip() for cell in cells):

@@ -111,6 +111,10 @@ class SweepError(AppellError, RuntimeError):
         self.chunks = chunks
 
 
+class IdentificationWarning(UserWarning):
+    """Recordings or identified parameters that are doubtful: the findings of `appell.identify`."""
+
+
 class HardwareError(AppellError, RuntimeError):
     """A robot, or its simulation in another process, does not respond or reports invalid values."""
 

@@ -19,42 +19,24 @@ def damaged(**changes):
 
 
 def with_nan(q):
-    q[700:720, 2] = np.nan
-    q[5000, 2] = np.nan
+    q[::4, 2] = np.nan
     return q
-
-
-def stuck(q):
-    q[1000:1150, 1] = q[1000, 1]
-    return q
-
-
-def gap_in_time(t):
-    t[1000:] += 0.5
-    return t
-
-
-def backwards(t):
-    t[10] = t[8]
-    return t
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"q": with_nan}, r"q of 'joint3' is nan at sample 700: 21 numbers are missing, 2 gaps .* Fill the gaps"),
+        ({"q": with_nan}, r"q of 'joint3' is nan at sample 0: 1875 of 7500 numbers are missing"),
         ({"tau": lambda tau: np.where(np.arange(6) == 4, np.inf, tau)}, r"tau of 'joint5' is inf at sample 0"),
         ({"tau": np.zeros_like}, "tau is 0 in all samples"),
-        ({"q": stuck}, r"encoder of 'joint2' is stuck: it reads .* from t = 4 s to 4.596 s .* moves fast"),
         ({"q": np.rad2deg}, r"joint 'joint1' reaches .* at up to .* rad/s: these are degrees.* Pass np.deg2rad\(q\)"),
         ({"q": lambda q: q[:-7]}, r"differ in length: t has 7500, q has 7493, tau has 7500 samples"),
         ({"q": lambda q: q.T}, r"q has shape \(6, 7500\), expected \(N, 6\).* It is transposed"),
         ({"tau": lambda tau: tau[:, :5]}, r"tau has shape \(7500, 5\), expected \(N, 6\)"),
         ({"t": lambda t: t[:, None]}, r"t has shape \(7500, 1\), expected \(N,\)"),
-        ({"t": gap_in_time}, r"not evenly spaced: 0.504 s after sample 999, 0.004 s in the median"),
-        ({"t": backwards}, r"t does not increase: t\[10\] = 0.032 s follows t\[9\]"),
+        ({"t": lambda t: t[::-1]}, r"t does not increase: t\[1\] = 29.992 s follows t\[0\] = 29.996 s, and 7499 of 7500"),
     ],
-    ids=["gaps", "infinite", "no force", "stuck", "degrees", "lengths", "transposed", "columns", "times", "jump", "backwards"],
+    ids=["gaps", "infinite", "no force", "degrees", "lengths", "transposed", "columns", "times", "backwards"],
 )  # fmt: skip
 def test_defects_of_the_data(changes, told):
     with pytest.raises(appell.IdentificationError, match=told):

@@ -9,8 +9,9 @@ from helpers.recorded_motion import TERMS, lossy_puma, puma_motion, puma_recordi
 from helpers.states import random_states
 
 import appell
+from appell.errors import IdentificationWarning
 from appell.identification import Estimator, Filtering, Holdout, Transmission
-from appell.identification.fit import correlation_times
+from appell.identification.fit import correlation_times, huber_weights
 from appell.identification.solvers import SOLVERS, ridge
 
 
@@ -52,29 +53,32 @@ def test_weights_move_the_answer_within_its_uncertainty(found, weights):
     assert (again.standard_errors > 0.9 * found.standard_errors).all()
 
 
-def test_outliers_hardly_move_a_robust_fit(found):
-    """One sample in twenty is off by ten times the noise."""
+@pytest.mark.parametrize("weights", ["iterated", "robust"])
+def test_outliers_are_found_before_the_filter(found, weights):
+    """One sample in twenty of every force is off by 0.2 of the largest force; decimation by default."""
     record = puma_recording()
     rng = np.random.default_rng(7)
     hit = rng.random(record.tau.shape) < 0.05
     tau = record.tau + hit * 0.2 * np.abs(record.clean).max(axis=0)
-    truth = found.base.of(record.truth)
-    off = {
-        weights: np.abs(
-            appell.identify(
-                lossy_puma(),
-                record.t,
-                record.q,
-                tau,
-                terms=TERMS,
-                estimator=Estimator(weights=weights),
-                filtering=Filtering(decimation=1),
-            ).base_parameters
-            - truth
+    with pytest.warns(
+        IdentificationWarning, match=r"corrupt samples, joint1: .*samples of tau are unlike both sides \(4"
+    ):
+        again = appell.identify(
+            lossy_puma(), record.t, record.q, tau, terms=TERMS, estimator=Estimator(weights=weights)
         )
-        for weights in ("iterated", "robust")
-    }
-    assert np.median(off["robust"] / off["iterated"]) < 0.5
+    truth = found.base.of(record.truth)
+    off, clean = ((fit.base_parameters - truth) / found.standard_errors for fit in (again, found))
+    assert np.sqrt(np.mean(off**2)) < 1.5 * np.sqrt(np.mean(clean**2))
+
+
+def test_huber_weights_of_a_normal_sample():
+    """The scale is the median / 0.6745, the standard deviation of normal residuals: 18 % of them exceed 1.345 of it."""
+    residuals = np.random.default_rng(0).normal(scale=3.0, size=(100_000, 1))
+    weights = huber_weights(residuals, np.zeros(len(residuals), dtype=bool))
+    assert (weights < 1.0).mean() == pytest.approx(0.1786, abs=0.005)
+    assert weights[np.abs(residuals[:, 0]).argmax(), 0] == pytest.approx(
+        1.345 * 3.0 / np.abs(residuals).max(), rel=0.02
+    )
 
 
 def test_physical_and_free_fit_agree_where_the_truth_is_physical(found):
@@ -96,7 +100,7 @@ def test_all_parameters_have_the_base_parameters_found(found):
     assert found.relative_error.total > 0
     assert found.training_error.total > 0
     assert set(found.relative_error.joints) == set(lossy_puma().joint_names)
-    assert found.holdout_mask.sum() == pytest.approx(len(found.t) / 5, rel=0.05)
+    assert found.holdout_mask.sum() == pytest.approx(len(found.t) / 5, rel=0.1)  # the ends are cut
     text = str(found)
     assert "Izz[link1]*" in text
     assert "held out" in text

@@ -79,7 +79,7 @@ def test_links_that_can_exist_predict_as_well(free, physical):
 def test_the_page_and_the_picture(physical, tmp_path):
     physical.report(tmp_path / "tx40.html")
     page = (tmp_path / "tx40.html").read_text()
-    assert page.count("<img") == 2
+    assert page.count("<img") == 5
     assert "fcm[joint_5+joint_6]" in page
     assert "http" not in page.split("<body>")[1].replace("http://www.w3.org", "")
 

@@ -6,11 +6,23 @@ The functions are `appell.identify`, `appell.base_parameters` and `appell.excita
 from appell.deprecation import renamed_names
 from appell.identification.excitation import MotionLimits
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission
-from appell.robot.regressor_terms import Coulomb, Coupling, CustomTerm, Offset, RegressorTerm, Rotor, Viscous
+from appell.identification.recording import Recording
+from appell.robot.regressor_terms import (
+    AsymmetricViscous,
+    Coulomb,
+    Coupling,
+    CustomTerm,
+    LoadFriction,
+    Offset,
+    RegressorTerm,
+    Rotor,
+    Stribeck,
+    Viscous,
+)
 
 __all__ = [
-    "Coulomb", "Coupling", "CustomTerm", "Estimator", "Filtering", "Holdout", "MotionLimits", "Offset", "RegressorTerm",
-    "Rotor", "Transmission", "Viscous",
+    "AsymmetricViscous", "Coulomb", "Coupling", "CustomTerm", "Estimator", "Filtering", "Holdout", "LoadFriction",
+    "MotionLimits", "Offset", "Recording", "RegressorTerm", "Rotor", "Stribeck", "Transmission", "Viscous",
 ]  # fmt: skip
 
 __getattr__ = renamed_names(

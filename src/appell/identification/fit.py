@@ -17,7 +17,7 @@ import numpy as np
 from appell.checks import require_choice
 from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters
-from appell.identification.observations import Observations, Rows
+from appell.identification.observations import FOLDS, Observations, Rows
 from appell.identification.solvers import SOLVERS
 
 WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30, "robust": 30}
@@ -43,6 +43,13 @@ class QRFactor:
     def residual(self, values: np.ndarray) -> float:
         """|K β - tau|²."""
         return float(np.sum((self.R @ values[self.columns] - self.z) ** 2) + self.rest)
+
+    @property
+    def condition_number(self) -> float:
+        """Condition number of the rows, columns of unit length."""
+        scale = np.linalg.norm(self.R, axis=0)
+        singular = np.linalg.svd(self.R[:, scale > 0] / scale[scale > 0], compute_uv=False)
+        return float(singular[0] / max(singular[-1], 1e-300)) if len(singular) else 1.0
 
 
 @dataclass(frozen=True)
@@ -76,26 +83,56 @@ def accumulate_qr(
     pieces: Iterable[Rows], used: np.ndarray, excluded: np.ndarray, weights: np.ndarray | None = None
 ) -> QRFactors:
     """The R factors of all samples but the excluded ones (n,), with base parameters `used` (nv, b) and weights (n, nv)."""
+    return accumulate_groups(pieces, used, np.where(excluded, -1, 0), 1, weights)[0]
+
+
+def accumulate_groups(
+    pieces: Iterable[Rows], used: np.ndarray, group: np.ndarray, groups: int, weights: np.ndarray | None = None
+) -> list[QRFactors]:
+    """The R factors of each group of samples; `group` (n,) has their numbers, -1 for samples that are not used."""
     columns = [np.flatnonzero(row) for row in used]
-    R = [np.zeros((0, len(own) + 1)) for own in columns]
-    count, power = 0, np.zeros(len(used))
+    R = [[np.zeros((0, len(own) + 1)) for own in columns] for _ in range(groups)]
+    count, power = np.zeros(groups, dtype=int), np.zeros((groups, len(used)))
     for rows in pieces:
-        samples = slice(rows.first, rows.first + len(rows.t))
-        kept = ~excluded[samples]
-        count += int(kept.sum())
-        roots = None if weights is None else np.sqrt(weights[samples][kept])
-        for j, own in enumerate(columns):
-            tau = rows.tau[kept, j]
-            power[j] += tau @ tau
-            added = np.column_stack([rows.K[kept, j][:, own], tau])
-            added = added if roots is None else roots[:, j, None] * added
-            R[j] = np.asarray(np.linalg.qr(np.concatenate([R[j], added]), mode="r"))
+        samples = slice(rows.first, rows.first + len(rows.K))
+        for g in np.unique(group[samples]):
+            if g < 0:
+                continue
+            kept = group[samples] == g
+            count[g] += int(kept.sum())
+            roots = None if weights is None else np.sqrt(weights[samples][kept])
+            for j, own in enumerate(columns):
+                tau = rows.tau[kept, j]
+                power[g, j] += tau @ tau
+                added = np.column_stack([rows.K[kept, j][:, own], tau])
+                added = added if roots is None else roots[:, j, None] * added
+                R[g][j] = np.asarray(np.linalg.qr(np.concatenate([R[g][j], added]), mode="r"))
+    return [
+        QRFactors(
+            tuple(_factor(*each) for each in zip(columns, R[g], power[g], strict=True)), used.shape[1], int(count[g])
+        )
+        for g in range(groups)
+    ]
+
+
+def _factor(columns: np.ndarray, corner: np.ndarray, power: float) -> QRFactor:
+    """The factor of a triangle with the forces as its last column."""
+    full = np.zeros((len(columns) + 1, len(columns) + 1))
+    full[: len(corner)] = corner
+    return QRFactor(columns, full[:-1, :-1], full[:-1, -1], float(full[-1, -1] ** 2), float(power))
+
+
+def merged(parts: Sequence[QRFactors]) -> QRFactors:
+    """The factors of all samples of several groups."""
+    if len(parts) == 1:
+        return parts[0]
     factors = []
-    for own, corner, energy in zip(columns, R, power, strict=True):
-        full = np.zeros((len(own) + 1, len(own) + 1))
-        full[: len(corner)] = corner
-        factors.append(QRFactor(own, full[:-1, :-1], full[:-1, -1], float(full[-1, -1] ** 2), float(energy)))
-    return QRFactors(tuple(factors), used.shape[1], count)
+    for own in zip(*(part.factors for part in parts), strict=True):
+        size = len(own[0].columns)
+        rows = [np.block([[f.R, f.z[:, None]], [np.zeros((1, size)), np.array([[np.sqrt(f.rest)]])]]) for f in own]
+        corner = np.asarray(np.linalg.qr(np.concatenate(rows), mode="r"))
+        factors.append(_factor(own[0].columns, corner, sum(f.power for f in own)))
+    return QRFactors(tuple(factors), parts[0].size, sum(part.count for part in parts))
 
 
 @dataclass(frozen=True)
@@ -119,18 +156,40 @@ class Fit:
 
 def fit_observations(
     observations: Observations, solver: str, weights: str | np.ndarray, resting: Sequence[str] | None
-) -> tuple[QRFactors, Fit]:
-    """Unconstrained least squares; a robust fit is repeated with samples weighted by their residuals."""
-    base, excluded = observations.base, observations.holdout_mask
-    data = accumulate_qr(observations.pieces(), base.used, excluded)
+) -> tuple[QRFactors, Fit, np.ndarray]:
+    """Unconstrained least squares; a robust fit is repeated with samples weighted by their residuals.
+
+    Also returns squared residuals and powers of the forces in cross-validation, (2, nv): each fold is predicted from the
+    others.
+    """
+    base, used = observations.base, observations.used
+    excluded = observations.holdout_mask | ~observations.trusted
+    fold = observations.fold(FOLDS)
+    group = np.where(observations.trusted, 2 * fold + observations.holdout_mask, -1)
+    parts = accumulate_groups(observations.pieces(), used, group, 2 * int(fold.max(initial=0)) + 2)
+    data = merged([part for part in parts[::2] if part.count])
     fit = fit_base_parameters(data, base, solver, weights, resting)
+    cross = _cross_validated(parts, fit.weights)
     for _ in range(ROBUST_FITS if isinstance(weights, str) and weights == "robust" else 0):
         samples = huber_weights(observations.forces - observations.predict(fit.values), excluded)
-        data = accumulate_qr(observations.pieces(), base.used, excluded, samples)
+        data = accumulate_qr(observations.pieces(), used, excluded, samples)
         previous, fit = fit, fit_base_parameters(data, base, solver, weights, resting)
         if np.allclose(fit.values, previous.values, rtol=1e-6, atol=1e-9):
             break
-    return data, fit
+    return data, fit, cross
+
+
+def _cross_validated(parts: Sequence[QRFactors], weights: np.ndarray) -> np.ndarray:
+    """Squared residuals and powers of the forces of each velocity when each pair of groups is predicted from the others."""
+    totals = np.zeros((2, len(weights)))
+    for k in range(0, len(parts), 2):
+        own = [part for part in parts[k : k + 2] if part.count]
+        others = [part for part in (*parts[:k], *parts[k + 2 :]) if part.count]
+        if own and others:
+            values = solve_factors(merged(others), "svd", weights).values
+            totals[0] += sum(part.residuals(values) for part in own)
+            totals[1] += [sum(part.factors[j].power for part in own) for j in range(len(weights))]
+    return totals
 
 
 def fit_base_parameters(
@@ -144,10 +203,10 @@ def fit_base_parameters(
     if resting is not None:
         require_excitation(data, base, resting)
     if not isinstance(weights, str):
-        return _solve(data, solver, np.asarray(weights, dtype=float))
-    fit = _solve(data, solver, np.ones(len(data.factors)))
+        return solve_factors(data, solver, np.asarray(weights, dtype=float))
+    fit = solve_factors(data, solver, np.ones(len(data.factors)))
     for _ in range(WEIGHTINGS[require_choice("weights", weights, WEIGHTINGS)]):
-        previous, fit = fit, _solve(data, solver, 1.0 / fit.sigma**2)
+        previous, fit = fit, solve_factors(data, solver, 1.0 / fit.sigma**2)
         if np.allclose(fit.sigma, previous.sigma, rtol=1e-10, atol=0.0):
             break
     return fit
@@ -180,7 +239,8 @@ def correlation_times(residuals: np.ndarray) -> np.ndarray:
     return times
 
 
-def _solve(data: QRFactors, solver: str, weights: np.ndarray) -> Fit:
+def solve_factors(data: QRFactors, solver: str, weights: np.ndarray) -> Fit:
+    """Weighted least squares with fixed weights."""
     A, z = data.stacked(weights)
     scale = np.linalg.norm(A, axis=0)
     scale[scale == 0.0] = 1.0

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from appell.checks import require_finite, require_real_array
 from appell.deprecation import grouped_arguments, renamed_arguments
-from appell.errors import ArgumentError
-from appell.identification import signals
-from appell.identification.base import base_parameters, nominal_parameters
-from appell.identification.fit import correlation_times, fit_observations
-from appell.identification.observations import Observations, default_decimation, filtered_motion
-from appell.identification.options import Estimator, Filtering, Holdout, Transmission
+from appell.errors import ArgumentError, IdentificationError, IdentificationWarning
+from appell.identification import sanity
+from appell.identification.base import base_parameters, base_regressor, nominal_parameters
+from appell.identification.cleaning import Segment, clean_recording
+from appell.identification.findings import Finding
+from appell.identification.fit import Fit, QRFactors, correlation_times, fit_observations
+from appell.identification.observations import (
+    Decimation,
+    Observations,
+    default_decimation,
+    filtered_motion,
+    long_enough,
+)
+from appell.identification.options import Estimator, Filtering, Holdout, Transmission, at_joints
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
-from appell.identification.recording import Recording, require_recording, require_usable
+from appell.identification.recording import Recording, as_recordings
 from appell.identification.result import Identification, RelativeError
+from appell.identification.selection import DEFAULT_TERMS, Choices, Lag, choose, without_lag
 from appell.model.tree import require_tree
-from appell.robot.regressor_terms import Coulomb, Offset, RegressorTerm, Rotor, Viscous, as_terms
+from appell.robot.regressor_terms import RegressorTerm, as_terms
 from appell.robot.robot import Robot
-
-DEFAULT_TERMS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
-"""Regressor terms besides the link inertias, by default."""
 
 
 @renamed_arguments(columns="terms")
@@ -33,13 +41,13 @@ DEFAULT_TERMS = (Rotor(), Viscous(), Coulomb(0.05), Offset())
 @grouped_arguments("holdout", Holdout, hold_out="every", block="block")
 def identify(
     robot: Robot,
-    t: ArrayLike,
-    q: ArrayLike,
-    tau: ArrayLike,
+    t: ArrayLike | Recording | Sequence[Recording],
+    q: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
     *,
     qd: ArrayLike | None = None,
     qdd: ArrayLike | None = None,
-    terms: Sequence[str | RegressorTerm] = DEFAULT_TERMS,
+    terms: Sequence[str | RegressorTerm] | None = None,
     transmission: Transmission | None = None,
     filtering: Filtering = Filtering(),
     estimator: Estimator = Estimator(),
@@ -48,14 +56,17 @@ def identify(
 ) -> Identification:
     """Parameters of a robot from recorded positions and forces, with standard errors and a prediction of held-out samples.
 
-    The option types are in `appell.identification`.
+    Recordings may be unevenly sampled and have gaps, missing and corrupt samples, and forces that are late: what was done about
+    it is in `steps` of the result, what is doubtful in its `findings`, which are also warned of. The option types are in
+    `appell.identification`.
 
     Args:
-        t: times of the samples, evenly spaced, (N,). [s]
+        t: times of the samples, (N,) [s]; or one or several `appell.identification.Recording` instead of t, q and tau.
         q, tau: coordinates (N, nq) and actuator forces (N, nv). [rad, m; N m, N]
-        qd, qdd: recorded velocities and accelerations; by default differences of the filtered `q`.
+        qd, qdd: velocities and accelerations; by default differences of the filtered `q`.
         terms: regressor terms besides the link inertias: names `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"`, or objects
-            such as `Coupling(4, 5)`. By default all four names, Coulomb friction smoothed over 0.05 rad/s.
+            such as `Coupling(4, 5)`. By default all four, Coulomb friction smoothed over 0.01 rad/s, and another width or more
+            friction terms where these reduce the prediction error in cross-validation.
         transmission: gears and torque constants, if `q` and `tau` were recorded at the motors.
         filtering: low-pass filter, `Filtering(cutoff, decimation)`.
         estimator: least squares, `Estimator(solver, weights, prior, prior_std)`.
@@ -63,7 +74,7 @@ def identify(
         holdout: samples left out of the fit, `Holdout(every, block)`.
 
     Raises:
-        IdentificationError: the recording has a defect (named with joint and sample), or the motion does not excite some
+        IdentificationError: a recording cannot be used (joint and sample are named), or the motion does not excite some
             parameters (named).
 
     Example:
@@ -79,56 +90,149 @@ def identify(
     """
     remedy = " For closed loops `regressor` and `appell.base_parameters` give the least-squares problem."
     require_tree("robot", robot, remedy)
-    terms = as_terms(terms)
+    chosen = DEFAULT_TERMS if terms is None else as_terms(terms)
     prior, weights = estimator.prior_robot(robot), estimator.joint_weights(robot)
-    recording = require_recording(robot, t, q, tau)
-    if transmission is not None:
-        transmission.require_size(robot)
-        joint_q, joint_tau = transmission.joint_coordinates(recording.q), transmission.joint_forces(recording.tau)
-        recording = Recording(recording.t, joint_q, joint_tau)
-    require_usable(robot, recording)
-    cutoff = filtering.cutoff
-    if isinstance(cutoff, str):
-        cutoff = signals.automatic_cutoff(recording.q, recording.period)
-    rates = (_rates(name, given, robot, len(recording.t)) for name, given in (("qd", qd), ("qdd", qdd)))
-    motion = filtered_motion(robot, recording, cutoff, *rates)
-    base = base_parameters(robot, terms)
-    decimation = filtering.decimation or default_decimation(cutoff, recording.period)
-    rows = Observations(robot, terms, base, motion, int(decimation), holdout)
-    nominal = nominal_parameters(prior, terms)
-    resting = [name for name, speed in zip(robot.qd_names, np.abs(motion.qd).max(axis=0), strict=True) if not speed]
-    data, fit = fit_observations(rows, "svd" if physical else estimator.solver, weights, None if physical else resting)
-    excluded = rows.holdout_mask
-    correlation = correlation_times((rows.forces - rows.predict(fit.values))[~excluded])
-    start = prior_parameters(robot, terms, base, fit.values, nominal)
+    recordings = [at_joints(robot, each, transmission) for each in as_recordings(t, q, tau)]
+    cleaned = [clean_recording(robot, each, number) for number, each in enumerate(recordings)]
+    segments = [segment for each in cleaned for segment in each.segments]
+    rates = _rates(robot, recordings, segments, qd, qdd)
+    base = base_parameters(robot, chosen)
+    choices = _choices(robot, segments, base, chosen, filtering, terms is None, rates)
+    if choices.terms != chosen:
+        chosen, base = choices.terms, base_parameters(robot, choices.terms)
+    segments = [without_lag(segment, choices.lag.seconds) for segment in segments]
+    decimation = Decimation.of(int(filtering.decimation or default_decimation(choices.cutoff, segments)))
+    usable = [each for each in segments if len(segments) == 1 or long_enough(each, choices.cutoff, sum(decimation))]
+    if not usable:
+        raise IdentificationError("no part of the recordings is long enough for the filter. Give a higher cutoff.")
+    motions = tuple(filtered_motion(robot, each, choices.cutoff, decimation.stride, rates) for each in usable)
+    rows = Observations(robot, chosen, base, motions, decimation.factor, holdout)
+    speeds = np.max([np.abs(motion.qd).max(axis=0, initial=0.0) for motion in motions], axis=0)
+    resting = [name for name, speed in zip(robot.qd_names, speeds, strict=True) if not speed]
+    data, fit, cross = fit_observations(
+        rows, "svd" if physical else estimator.solver, weights, None if physical else resting
+    )
+    excluded, ignored = rows.holdout_mask, ~rows.trusted
+    predicted = rows.predict(fit.values)
+    correlation = correlation_times((rows.forces - predicted)[~excluded & ~ignored])
+    nominal = nominal_parameters(prior, chosen)
+    start = prior_parameters(robot, chosen, base, fit.values, nominal)
+    mass_errors = None
     if physical:
         A, z = data.stacked(1.0 / (fit.sigma**2 * correlation))
         Q, R = np.linalg.qr(A)
-        parameters, covariance = physical_fit(R, Q.T @ z, base.B, start, estimator.prior_std)
+        parameters, covariance, mass_errors = physical_fit(R, Q.T @ z, base.B, start, estimator.prior_std)
         values = base.of(parameters)
+        predicted = rows.predict(values)
     else:
         values, covariance = fit.values, fit.covariance(data, correlation)
         parameters = nearest_parameters(start, base.B, values)
-    white = fit.covariance(data, np.ones(robot.nv))
-    errors, white_errors = (np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, white))
-    predicted = rows.predict(values)
-    tested = excluded if excluded.any() else ~excluded
-    masks, names = (tested, ~excluded), robot.qd_names
-    validation, training = (RelativeError.of(names, rows.forces[mask], predicted[mask]) for mask in masks)
-    return Identification(
-        robot, terms, base, parameters, values, errors, white_errors, validation, training, fit.condition_number, fit.sigma,
-        correlation, nominal, physical, cutoff, rows.t, rows.forces, predicted, excluded,
+    errors, white_errors = (
+        np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, fit.covariance(data, np.ones(robot.nv)))
+    )
+    names = robot.qd_names
+    tested = (excluded if excluded.any() else ~excluded) & ~ignored
+    validation, training = (
+        RelativeError.of(names, rows.forces[mask], predicted[mask]) for mask in (tested, ~excluded & ~ignored)
+    )
+    measured, expected, held = rows.predict_raw(values)
+    raw = held if held.any() else ~held
+    found = [
+        *(finding for each in cleaned for finding in each.findings),
+        *choices.findings,
+        *_check_fit(robot, base, chosen, data, fit, values, errors, covariance, rows, choices, validation.total),
+        *(sanity.check_masses(*_masses(robot, parameters, mass_errors, nominal)) if mass_errors is not None else ()),
+    ]
+    result = Identification(
+        robot, chosen, base, parameters, values, errors, white_errors, validation, training, fit.condition_number, fit.sigma,
+        correlation, nominal, physical, choices.cutoff, rows.t, rows.forces, predicted, excluded,
+        raw_error=RelativeError.of(names, measured[raw], expected[raw]),
+        cross_validation=RelativeError.of_squares(names, *cross),
+        covariance=covariance, mass_errors=mass_errors, transmission=transmission, lag=choices.lag.seconds,
+        steps=tuple(f"{each.name}: {note}" for each in cleaned for note in each.notes) + choices.notes,
+        findings=tuple(found), recordings=tuple(each.name for each in cleaned), cutoff_curve=choices.curve,
+        condition_by_joint=np.array([factor.condition_number for factor in data.factors]), prior_std=estimator.prior_std,
     )  # fmt: skip
+    if found:
+        warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=7)  # behind the decorators
+    return result
 
 
-def _rates(name: str, values: ArrayLike | None, robot: Robot, count: int) -> np.ndarray | None:
-    """Recorded velocities or accelerations, (N, nv)."""
-    if values is None:
-        return None
-    rates = require_real_array(name, values)
-    if rates.shape != (count, robot.nv):
-        raise ArgumentError(
-            f"{name} has shape {rates.shape}, expected ({count}, {robot.nv}): one row per sample of t, q and tau, one column "
-            "per velocity."
-        )
-    return require_finite(name, rates)
+def _choices(
+    robot: Robot,
+    segments: Sequence[Segment],
+    base: Any,
+    terms: tuple[RegressorTerm, ...],
+    filtering: Filtering,
+    friction: bool,
+    rates: tuple[np.ndarray | None, np.ndarray | None],
+) -> Choices:
+    """By cross-validation; with given velocities the cut-off only."""
+    if rates[0] is None and robot.nq == robot.nv:
+        return choose(robot, segments, base, terms, filtering.cutoff, friction)
+    cutoff = filtering.cutoff
+    if isinstance(cutoff, str):
+        cutoff = 0.2 / max(segment.period for segment in segments)
+    return Choices(cutoff, terms, Lag(0.0, 0.0, 0.0), (), (), ())
+
+
+def _check_fit(
+    robot: Robot,
+    base: Any,
+    terms: Sequence[RegressorTerm],
+    data: QRFactors,
+    fit: Fit,
+    values: np.ndarray,
+    errors: np.ndarray,
+    covariance: np.ndarray,
+    rows: Observations,
+    choices: Choices,
+    error: float,
+) -> list[Finding]:
+    """Findings about the fit: signs, columns, values, excitation."""
+    found = [*sanity.check_signs(data, fit, robot.actuator_names), *sanity.check_values(base, values, errors)]
+    if choices.products is not None:
+        found += sanity.check_columns(choices.products, base, robot.actuator_names)
+    rng = np.random.default_rng(0)
+    q = robot.random_configurations(200, rng)
+    speeds, accelerations = (
+        np.sqrt(np.mean(np.concatenate([getattr(motion, name) for motion in rows.motions]) ** 2, axis=0))
+        for name in ("qd", "qdd")
+    )
+    qd, qdd = (size * rng.normal(size=(200, robot.nv)) for size in (speeds, accelerations))
+    K = base_regressor(robot, base, terms, q, qd, qdd, check=False)
+    return [*found, *sanity.check_excitation(robot, base, K, values, covariance, data.count, error)]
+
+
+def _masses(robot: Robot, parameters: np.ndarray, errors: np.ndarray, nominal: np.ndarray) -> tuple:
+    links = robot.tree.links
+    masses = (array[: 10 * len(links)].reshape(-1, 10)[:, 0] for array in (parameters, nominal))
+    found, described = masses
+    return [link.body for link in links], found, errors, described
+
+
+def _rates(
+    robot: Robot,
+    recordings: Sequence[Recording],
+    segments: Sequence[Segment],
+    qd: ArrayLike | None,
+    qdd: ArrayLike | None,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Given velocities and accelerations, (N, nv) each or None."""
+    given = []
+    for name, values in (("qd", qd), ("qdd", qdd)):
+        if values is None:
+            given.append(None)
+            continue
+        rates, count = require_real_array(name, values), len(recordings[0])
+        if rates.shape != (count, robot.nv):
+            raise ArgumentError(
+                f"{name} has shape {rates.shape}, expected ({count}, {robot.nv}): one row per sample of t, q and tau, one "
+                "column per velocity."
+            )
+        if len(segments) != 1 or len(segments[0].t) != count:
+            raise ArgumentError(
+                f"{name} needs one recording without gaps. Leave it out, or pass an interval without one."
+            )
+        given.append(require_finite(name, rates))
+    return given[0], given[1]

@@ -1,4 +1,8 @@
-"""A recording as the rows of tau = K_b β, in pieces that fit in memory."""
+"""Recordings as the rows of tau = K_b β, in pieces that fit in memory.
+
+Coordinates are filtered at the cut-off frequency and differentiated. Regressor and forces then pass the same low-pass filter
+before samples are dropped. The regressor is evaluated at about twenty states per period of the cut-off frequency.
+"""
 
 from __future__ import annotations
 
@@ -12,115 +16,241 @@ import numpy as np
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification import signals
 from appell.identification.base import BaseParameters, base_regressor
+from appell.identification.cleaning import Segment
 from appell.identification.options import Holdout
-from appell.identification.recording import Recording
+from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
-from appell.robot.robot import Robot
 
-PIECE_SIZE = 2**23
-"""Entries of the regressor that are kept in memory at once, roughly: 64 MB."""
+PIECE_SIZE = 2**20
+"""Entries of the regressor that are computed at once, roughly: 8 MB, which stay in the processor's cache."""
+MAX_STORED = 2**22
+"""Entries of the regressor that are stored for the next pass."""
+
+FOLDS = 5
+"""Parts of a recording for cross-validation."""
+
+MIN_ROWS = 2000
+"""Samples that decimation leaves at least, where there are as many."""
 
 MIN_TRAVEL = 1e-3
 """A joint that moves less than this is taken as at rest: differences of its coordinate are noise. [rad, m]"""
 
+MAX_RAW = 50_000
+"""States at which predictions are compared with forces as recorded."""
+
+PAUSE = 1.0
+"""Time between recordings that are shown one after the other. [s]"""
+
 
 class RecordedMotion(NamedTuple):
-    """A recording with its derivatives: times (N,), q, qd, qdd and forces (N, n)."""
+    """A segment with its derivatives: times (N,), q, qd, qdd, forces, forces as recorded (N, n), trusted samples (N,)."""
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
     tau: np.ndarray
+    raw: np.ndarray
+    trusted: np.ndarray
+    recording: int = 0
+
+    @property
+    def states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.q, self.qd, self.qdd
 
 
 class Rows(NamedTuple):
-    """Samples from `first` on: times (m,), regressor of the base parameters (m, nv, b), forces (m, nv)."""
+    """Samples from `first` on: regressor of the base parameters (m, nv, b), forces (m, nv)."""
 
     first: int
-    t: np.ndarray
     K: np.ndarray
     tau: np.ndarray
 
 
+class Decimation(NamedTuple):
+    """One state in `stride` is evaluated, and one of `factor` of these kept after the filter."""
+
+    stride: int
+    factor: int
+
+    @classmethod
+    def of(cls, total: int) -> Decimation:
+        """A decimation by `total`, its last step by at least four."""
+        stride = max(k for k in range(1, max(total // 4, 1) + 1) if total % k == 0)
+        return cls(stride, total // stride)
+
+
+def default_decimation(cutoff: float | None, segments: Sequence[Segment]) -> int:
+    """A decimation that leaves about five samples per period of the cut-off frequency, and at least some thousand of all."""
+    period, samples = max(segment.period for segment in segments), sum(len(segment.t) for segment in segments)
+    total = 1 if cutoff is None else max(1, min(int(0.2 / (cutoff * period)), samples // MIN_ROWS))
+    return total if total < 8 else total - total % 4
+
+
+def border_samples(cutoff: float | None, period: float) -> int:
+    """Samples at each end where the filter lacks others."""
+    return 4 + (0 if cutoff is None else int(np.ceil(1.0 / (cutoff * period))))
+
+
+def long_enough(segment: Segment, cutoff: float | None, decimation: int = 1) -> bool:
+    """Whether a segment has samples left between the ends of the filters."""
+    total = len(segment.t)
+    border = border_samples(cutoff, segment.period)
+    return total >= 4 * border and total - 2 * border > 16 * decimation
+
+
 def filtered_motion(
-    robot: Robot,
-    recording: Recording,
+    robot: AnyRobot,
+    segment: Segment,
     cutoff: float | None,
-    qd: np.ndarray | None = None,
-    qdd: np.ndarray | None = None,
+    stride: int = 1,
+    rates: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
 ) -> RecordedMotion:
-    """Filter q and differentiate; cut the ends, where the filter lacks samples. Decimation filters the forces later."""
-    t, q, tau = recording
-    period = recording.period
-    if cutoff is not None:
-        if not 0.0 < cutoff < 0.5 / period:
-            expected = f"between 0 and {0.5 / period:g} Hz, half the sampling rate"
-            raise ArgumentError(f"cutoff is {cutoff:g} Hz, expected {expected}.")
-        q = signals.low_pass(q, cutoff, period) if robot.nq == robot.nv else q
-    if qd is None:
-        qd, second = _derivatives(robot, q, period, cutoff)
-        qdd = second if qdd is None else qdd
-    elif qdd is None:
-        qdd = signals.differentiate(qd, period)
-    if robot.nq == robot.nv:
-        resting = np.ptp(q, axis=0) < MIN_TRAVEL
-        qd, qdd = np.where(resting, 0.0, qd), np.where(resting, 0.0, qdd)
-    border = 4 + (0 if cutoff is None else int(np.ceil(1.0 / (cutoff * period))))
-    inner = slice(border, len(t) - border)
+    """Filter q and differentiate; cut the ends, where the filter lacks samples; keep one state in `stride`."""
+    t, q, period = segment.t, segment.q, segment.period
+    if cutoff is not None and not 0.0 < cutoff < 0.5 / period:
+        expected = f"between 0 and {0.5 / period:g} Hz, half the sampling rate"
+        raise ArgumentError(f"cutoff is {cutoff:g} Hz, expected {expected}.")
+    border = border_samples(cutoff, period)
     if len(t) < 4 * border:
         expected = f"at least {4 * border} for this cutoff"
         raise IdentificationError(f"the recording has {len(t)} samples, expected {expected}.")
-    return RecordedMotion(t[inner], q[inner], qd[inner], qdd[inner], tau[inner])
-
-
-def default_decimation(cutoff: float | None, period: float) -> int:
-    """A decimation that leaves about five samples per period of the cut-off frequency."""
-    return 1 if cutoff is None else max(1, int(0.2 / (cutoff * period)))
-
-
-def _derivatives(robot: Robot, q: np.ndarray, period: float, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities and accelerations; for quaternions from the tangent vectors between samples."""
+    kernel = signals.decimation_kernel(stride)
+    forces = (
+        segment.tau[border : len(t) - border, [k]] for k in range(segment.tau.shape[1])
+    )  # one by one, to save memory
+    tau = np.hstack([signals.decimate(force, kernel, stride) for force in forces])
+    first = border + len(kernel) // 2
+    kept = slice(first, first + stride * len(tau), stride)
+    q, qd, qdd = _states(robot, segment, cutoff, kept, *rates)
     if robot.nq == robot.nv:
-        return signals.differentiate(q, period), signals.differentiate(q, period, signals.SECOND_DIFFERENCE, 2)
-    qd = np.zeros((len(q), robot.nv))
-    qd[1:-1] = robot.difference(q[:-2], q[2:]) / (2.0 * period)
-    qd[0], qd[-1] = qd[1], qd[-2]
-    qd = qd if cutoff is None else signals.low_pass(qd, cutoff, period)
-    return qd, signals.differentiate(qd, period)
+        resting = np.ptp(q, axis=0) < MIN_TRAVEL
+        qd, qdd = np.where(resting, 0.0, qd), np.where(resting, 0.0, qdd)
+    blurred = signals.decimate((~segment.trusted[border : len(t) - border]).astype(float), np.abs(kernel), stride)
+    return RecordedMotion(t[kept], q, qd, qdd, tau, segment.tau[kept], blurred < 0.05, segment.recording)
+
+
+def _states(
+    robot: AnyRobot, segment: Segment, cutoff: float | None, kept: slice, qd: np.ndarray | None, qdd: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Filtered coordinates with velocities and accelerations at the kept samples; column by column, to save memory."""
+    period = segment.period
+
+    def smooth(signal: np.ndarray) -> np.ndarray:
+        return signal if cutoff is None else signals.low_pass(signal, cutoff, period)
+
+    if robot.q_names != robot.qd_names and robot is robot.spanning_tree:  # quaternions: tangent vectors between samples
+        q = segment.q
+        if qd is None:
+            between = robot.difference(q[:-2], q[2:]) / (2.0 * period)  # type: ignore[attr-defined]
+            qd = smooth(np.concatenate([between[:1], between, between[-1:]]))
+        qdd = signals.differentiate(qd, period) if qdd is None else qdd
+        return q[kept], qd[kept], qdd[kept]
+    rates: dict[str, list[np.ndarray]] = {"qd": [], "qdd": []}
+    coordinates = []
+    for column, name in enumerate(robot.q_names):
+        own = smooth(segment.q[:, [column]])
+        coordinates.append(own[kept].copy())  # not a view, to free the whole column
+        if name not in robot.qd_names:
+            continue
+        k = robot.qd_names.index(name)
+        velocity = signals.differentiate(own, period) if qd is None else qd[:, [k]]
+        rates["qd"].append(velocity[kept].copy())
+        if qdd is not None:
+            second = qdd[:, [k]]
+        elif qd is None:
+            second = signals.differentiate(own, period, signals.SECOND_DIFFERENCE, 2)
+        else:
+            second = signals.differentiate(velocity, period)
+        rates["qdd"].append(second[kept].copy())
+    return np.hstack(coordinates), np.hstack(rates["qd"]), np.hstack(rates["qdd"])
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Regressor of the base parameters and forces along a motion.
+    """Regressor of the base parameters and forces along motions; one sample in `factor` is kept after the filter."""
 
-    Both pass the same low-pass filter before one sample in `decimation` is kept.
-    """
-
-    robot: Robot
+    robot: AnyRobot
     terms: Sequence[RegressorTerm]
     base: BaseParameters
-    motion: RecordedMotion
-    decimation: int
+    motions: tuple[RecordedMotion, ...]
+    factor: int
     holdout: Holdout
+
+    @property
+    def _kernel(self) -> np.ndarray:
+        return signals.decimation_kernel(self.factor)
+
+    def _kept(self, count: int) -> slice:
+        """The kept ones of `count` states."""
+        size = max(0, (count - len(self._kernel)) // self.factor + 1)
+        half = len(self._kernel) // 2
+        return slice(half, half + size * self.factor, self.factor)
+
+    def _per_motion(self, values: Iterable[np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.asarray(x) for x in values])
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """Which base parameters enter each force, (forces, b)."""
+        if self.robot is self.robot.spanning_tree:
+            return self.base.used
+        return np.ones((len(self.robot.actuator_names), len(self.base)), dtype=bool)
 
     @cached_property
     def t(self) -> np.ndarray:
-        """Times of the kept samples, (n,)."""
-        half = len(signals.decimation_kernel(self.decimation)) // 2
-        return self.motion.t[half : len(self.motion.t) - half : self.decimation]
+        """Times of the kept samples; recordings follow each other, (n,)."""
+        times, shift, end, number = [], 0.0, None, -1
+        for motion in self.motions:
+            if motion.recording != number and end is not None:
+                shift = end + PAUSE - motion.t[0]
+            number = motion.recording
+            times.append(motion.t[self._kept(len(motion.t))] + shift)
+            end = motion.t[-1] + shift
+        return np.concatenate(times)
+
+    @cached_property
+    def recording(self) -> np.ndarray:
+        """Number of the recording of each kept sample, (n,)."""
+        return self._per_motion(
+            np.full(len(motion.t[self._kept(len(motion.t))]), motion.recording) for motion in self.motions
+        )
+
+    @cached_property
+    def trusted(self) -> np.ndarray:
+        """Kept samples whose forces can be used, (n,)."""
+        kernel = np.abs(self._kernel)
+        return self._per_motion(
+            signals.decimate((~motion.trusted).astype(float), kernel, self.factor) < 0.05 for motion in self.motions
+        )
 
     @cached_property
     def holdout_mask(self) -> np.ndarray:
-        """Which of the kept samples are left out of the fit, (n,)."""
-        if not self.holdout.every:
-            return np.zeros(len(self.t), dtype=bool)
-        number = np.floor((self.t - self.motion.t[0]) / self.holdout.block).astype(int)
-        return number % int(self.holdout.every) == int(self.holdout.every) - 1
+        """Samples that are left out of the fit, (n,)."""
+        return self._per_motion(self._held(motion, self._kept(len(motion.t))) for motion in self.motions)
+
+    def _held(self, motion: RecordedMotion, part: slice) -> np.ndarray:
+        """Which states are in blocks of time that are left out."""
+        every, t = int(self.holdout.every), motion.t[part]
+        if not every:
+            return np.zeros(len(t), dtype=bool)
+        start = next(float(other.t[0]) for other in self.motions if other.recording == motion.recording)
+        return np.floor((t - start) / self.holdout.block).astype(int) % every == every - 1
+
+    def fold(self, count: int) -> np.ndarray:
+        """Fold of each kept sample for cross-validation, (n,): recordings if there are three or more, else parts of each."""
+        numbers = np.unique(self.recording)
+        if len(numbers) >= 3:
+            return np.searchsorted(numbers, self.recording)
+        folds = np.zeros(len(self.t), dtype=int)
+        for number in numbers:
+            own = np.flatnonzero(self.recording == number)
+            folds[own] = np.arange(len(own)) * count // len(own)
+        return folds
 
     def pieces(self) -> Iterable[Rows]:
         """All kept samples in order; stored for the next call if they are few."""
-        few = len(self.t) * self.robot.nv * len(self.base) <= 2 * PIECE_SIZE
+        few = len(self.t) * len(self.robot.actuator_names) * len(self.base) <= MAX_STORED
         return self._stored if few else self._computed()
 
     @cached_property
@@ -128,24 +258,45 @@ class Observations:
         return tuple(self._computed())
 
     def _computed(self) -> Iterator[Rows]:
-        factor = self.decimation
-        kernel = signals.decimation_kernel(factor)
-        count = max(1, PIECE_SIZE // (self.robot.nv * len(self.base.names) * factor))
-        for first in range(0, len(self.t), count):
-            last = min(first + count, len(self.t))
-            raw = slice(first * factor, (last - 1) * factor + len(kernel))
-            K = base_regressor(self.robot, self.base, self.terms, *(x[raw] for x in self.motion[1:4]), check=False)
-            kept = (signals.decimate(x, kernel, factor) for x in (K, self.motion.tau[raw]))
-            yield Rows(first, self.t[first:last], *kept)
+        kernel, factor, used, start = self._kernel, self.factor, self.used, 0
+        forces, parameters = used.shape
+        count = max(1, PIECE_SIZE // (forces * parameters * factor))
+        for motion in self.motions:
+            size = len(motion.t[self._kept(len(motion.t))])
+            for first in range(0, size, count):
+                last = min(first + count, size)
+                part = slice(first * factor, (last - 1) * factor + len(kernel))
+                K = base_regressor(self.robot, self.base, self.terms, *(x[part] for x in motion.states), check=False)
+                if factor > 1:
+                    kept = np.zeros((last - first, forces, parameters))
+                    kept[:, used] = signals.decimate(K[:, used], kernel, factor)
+                    K = kept
+                yield Rows(start + first, K, signals.decimate(motion.tau[part], kernel, factor))
+            start += size
 
     @cached_property
     def forces(self) -> np.ndarray:
         """Forces of the kept samples, (n, nv)."""
-        return signals.decimate(self.motion.tau, signals.decimation_kernel(self.decimation), self.decimation)
+        return self._per_motion(signals.decimate(motion.tau, self._kernel, self.factor) for motion in self.motions)
 
     def predict(self, values: np.ndarray) -> np.ndarray:
         """K_b β at the kept samples, (n, nv)."""
-        predicted = np.empty((len(self.t), self.robot.nv))
+        predicted = np.empty((len(self.t), len(self.robot.actuator_names)))
         for rows in self.pieces():
-            predicted[rows.first : rows.first + len(rows.t)] = rows.K @ values
+            predicted[rows.first : rows.first + len(rows.K)] = rows.K @ values
         return predicted
+
+    def predict_raw(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Forces as recorded and predicted, (m, nv), and which of them are held out: at trusted states, of many a part."""
+        total = sum(len(motion.t) for motion in self.motions)
+        thin = max(1, total // MAX_RAW)
+        size = max(1, PIECE_SIZE // (len(self.robot.actuator_names) * len(self.base))) * thin
+        parts = []
+        for motion in self.motions:
+            for first in range(0, len(motion.t), size):
+                part = slice(first, first + size, thin)
+                K = base_regressor(self.robot, self.base, self.terms, *(x[part] for x in motion.states), check=False)
+                trusted = motion.trusted[part]
+                parts.append([x[trusted] for x in (motion.raw[part], K @ values, self._held(motion, part))])
+        measured, predicted, held = (np.concatenate(x) for x in zip(*parts, strict=True))
+        return measured, predicted, held

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from appell.checks import as_real, require_finite, require_integer, require_positive, require_real_array
 from appell.deprecation import renamed_attributes
 from appell.errors import ArgumentError
+from appell.identification.recording import Recording, require_shapes
 from appell.model.tree import require_tree
+from appell.robot.protocol import AnyRobot
 from appell.robot.robot import Robot
 
 
@@ -58,7 +60,7 @@ class Transmission:
             torques = torques @ constants.T if constants.ndim == 2 else torques * constants
         return torques if N is None else torques @ N
 
-    def require_size(self, robot: Robot) -> None:
+    def require_size(self, robot: AnyRobot) -> None:
         """Raise unless the numbers fit the robot's joints."""
         N, n = self.matrix, robot.nv
         if N is not None and (robot.nq, n) != (len(N), len(N)):
@@ -69,14 +71,24 @@ class Transmission:
             raise ArgumentError(f"{name} has shape {shape}, expected ({n},), one per joint, or ({n}, {n}).")
 
 
+def at_joints(robot: AnyRobot, recording: Recording, transmission: Transmission | None) -> Recording:
+    """The recording in joint coordinates and forces."""
+    require_shapes(robot, recording)
+    if transmission is None:
+        return recording
+    transmission.require_size(robot)
+    q, tau = transmission.joint_coordinates(recording.q), transmission.joint_forces(recording.tau)
+    return replace(recording, q=q, tau=tau, qd=None)
+
+
 @dataclass(frozen=True)
 class Filtering:
     """Zero-phase low-pass filter of the recording.
 
     Attributes:
-        cutoff: cut-off frequency [Hz]; `"auto"` derives it from the spectrum of the velocities, None does not filter.
+        cutoff: cut-off frequency [Hz]; `"auto"` chooses it by cross-validation, None does not filter.
         decimation: one sample in this many is kept, after regressor and forces passed the same filter. By default about
-            five samples per period of the cut-off frequency.
+            five samples per period of the cut-off frequency, and at least 2000 of all.
     """
 
     cutoff: float | str | None = "auto"

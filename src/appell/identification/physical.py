@@ -103,10 +103,11 @@ def with_minimum_inertia(parameters: np.ndarray, radius: float, min_mass: float)
 
 
 class PhysicalFit(NamedTuple):
-    """All parameters Φ, (p,), and the covariance of the base parameters B Φ, (b, b)."""
+    """All parameters Φ (p,), covariance of the base parameters B Φ (b, b), standard errors of the links' masses (links,)."""
 
     parameters: np.ndarray
     covariance: np.ndarray
+    mass_errors: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,10 @@ def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: PriorParame
         )
     parameters, slopes = prior.at(solution.x)
     base_slopes = B @ slopes
-    return PhysicalFit(parameters, base_slopes @ np.linalg.inv(solution.jac.T @ solution.jac) @ base_slopes.T)
+    inverse = np.linalg.inv(solution.jac.T @ solution.jac)
+    masses = slopes[: 10 * prior.links : 10]
+    mass_errors = np.sqrt(np.einsum("ip,pr,ir->i", masses, inverse, masses))
+    return PhysicalFit(parameters, base_slopes @ inverse @ base_slopes.T, mass_errors)
 
 
 def prior_parameters(

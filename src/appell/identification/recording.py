@@ -1,50 +1,107 @@
-"""Recordings: their files (CSV with a header, also compressed, or NumPy's .npz), and their checks.
+"""Recordings of a robot: times, positions, forces or currents, from arrays or files.
 
-Errors have the joint, the sample and a remedy.
+Files are text tables (`appell.columns`), also compressed, or NumPy's .npz. Errors have the joint, the sample and a remedy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from appell.columns import read_columns
+from appell.columns import Columns, read_columns
 from appell.errors import ArgumentError, IdentificationError
 from appell.files import read_npz
+from appell.identification.log_columns import LogColumns, find_columns
+from appell.robot.protocol import AnyRobot
 from appell.robot.robot import Robot
 
-JITTER_TOL = 0.01
-"""Allowed relative difference between time steps."""
-MAX_FROZEN_TIME = 0.05
-"""Time for which an encoder may repeat a value while its joint moves fast. [s]"""
-MAX_CROSSING_TIME, MAX_PERIOD = 100.0, 0.05
-"""Slowest motion across a joint's travel, or 1 rad of it, and longest sampling period; exceeding both is an error. [s]"""
-DEGREES_PER_RADIAN = 180.0 / np.pi
-MAX_VELOCITY, VELOCITY_WINDOW = 50.0, 0.02
-"""Upper bound of plausible joint velocities [rad/s], and the time over which they are measured. [s]"""
+MIN_SAMPLES = 20
 
 
-class Recording(NamedTuple):
-    """Times (N,), coordinates (N, nq) and forces (N, nv)."""
+@dataclass(frozen=True)
+class Recording:
+    """Samples of a motion.
+
+    Attributes:
+        t: times, increasing, not necessarily evenly spaced, (N,). [s]
+        q: coordinates, (N, nq). [rad, m]
+        tau: actuator forces, or motor currents, (N, nv). [N m, N, A]
+        qd: recorded velocities, (N, nv), or None. [rad/s, m/s]
+        name: for messages and reports.
+        currents: whether `tau` has currents.
+        notes: what was done to the data.
+
+    Missing numbers are NaN.
+
+    Example:
+        >>> recording = Recording([0.0, 0.1], [[0.0], [0.1]], [[1.0], [1.1]], name="swing")
+        >>> len(recording), recording.q.shape
+        (2, (2, 1))
+    """
 
     t: np.ndarray
     q: np.ndarray
     tau: np.ndarray
+    qd: np.ndarray | None = None
+    name: str = "recording"
+    currents: bool = False
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("t", "q", "tau", "qd"):
+            given = getattr(self, name)
+            if given is None and name == "qd":
+                continue
+            try:
+                array = np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                raise ArgumentError("t, q and tau must be arrays of real numbers, one row per sample.") from None
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.t)
 
     @property
     def period(self) -> float:
         """Mean time between samples. [s]"""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
+    @staticmethod
+    def read(path: str | PathLike, robot: AnyRobot) -> Recording:
+        """The recording in a file; documented at `read_recording`."""
+        return read_recording(path, robot)
 
-def read_recording(path: str | PathLike, robot: Robot) -> Recording:
+
+def as_recordings(t: Any, q: Any = None, tau: Any = None, qd: Any = None) -> tuple[Recording, ...]:
+    """Recordings given as arrays t, q, tau, as one `Recording`, as a tuple (t, q, tau), or as a sequence of these."""
+    if q is not None or tau is not None:
+        if q is None or tau is None:
+            raise ArgumentError("q or tau is missing. Pass t, q and tau, or a Recording.")
+        return (Recording(t, q, tau, qd),)
+    if isinstance(t, Recording):
+        return (t,)
+    if isinstance(t, tuple) and len(t) == 3 and not any(isinstance(each, (Recording, tuple, list)) for each in t):
+        return (Recording(*t),)
+    if not isinstance(t, (list, tuple)) or not t:
+        raise ArgumentError(
+            f"recordings is a {type(t).__name__}, expected arrays t, q, tau, or one Recording or several."
+        )
+    found = tuple(each if isinstance(each, Recording) else Recording(*each) for each in t)
+    if len({each.name for each in found}) < len(found):
+        found = tuple(replace(each, name=f"{each.name} {k}") for k, each in enumerate(found, 1))
+    return found
+
+
+def read_recording(path: str | PathLike, robot: AnyRobot) -> Recording:
     """A recording of a robot.
 
-    A CSV file has a header with `t` and, for every joint, `q.NAME` and `tau.NAME`, or is an export of ROS
-    (`appell.columns`). A .npz file has arrays t, q and tau.
+    A text file has the time and, for every joint, a position and a force or current: `t`, `q.NAME`, `tau.NAME`, or the
+    labels of exported ROS bags, of Universal Robots' and of Franka's logs. A .npz file has arrays t, q and tau, and may have qd.
 
     Example:
         >>> import appell, tempfile, pathlib
@@ -57,140 +114,90 @@ def read_recording(path: str | PathLike, robot: Robot) -> Recording:
     if path.suffix == ".npz":
         return _from_npz(path)
     columns = read_columns(path, IdentificationError)
-    return Recording(columns.times(), columns.block("q", robot.q_names), columns.block("tau", robot.qd_names))
+    found = find_columns(columns.names, robot.actuator_names)
+    t, notes = _times(columns, found)
+    force = _force(found, len(robot.actuator_names))
+    q, tau = _block(columns, found, "q", robot.q_names), _block(columns, found, force, robot.actuator_names)
+    velocities = len(found.quantities.get("qd", {})) == robot.nv
+    qd = _block(columns, found, "qd", robot.qd_names) if velocities else None
+    return Recording(t, q, tau, qd, path.name, force == "current", notes)
+
+
+def recorded_joints(path: str | PathLike, robot: Robot) -> tuple[str, ...]:
+    """Names of the joints of which a text file has positions; all of them for a .npz file."""
+    path = Path(path)
+    if path.suffix == ".npz":
+        return robot.qd_names
+    columns = read_columns(path, IdentificationError)
+    return tuple(robot.qd_names[k] for k in find_columns(columns.names, robot.qd_names).quantities.get("q", {}))
+
+
+def _times(columns: Columns, found: LogColumns) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Times [s], and a note if they were not in seconds."""
+    if columns.t is not None:
+        t, label, unit = columns.t, "time", None
+    elif found.time is None:
+        t, label, unit = columns.times(), "", None  # raises
+    else:
+        t, label, unit = columns.table[:, found.time], columns.names[found.time], found.time_unit
+    unit = unit or _stamp_unit(t)
+    return ((t - t[0]) * unit, (f"times of {label!r} in units of {unit:g} s",)) if unit != 1.0 else (t, ())
+
+
+def _force(found: LogColumns, forces: int) -> str:
+    """The quantity with the forces: measured ones before currents."""
+    tau, current = (len(found.quantities.get(name, {})) for name in ("tau", "current"))
+    return "current" if tau < forces and current > tau else "tau"
+
+
+def _block(columns: Columns, found: LogColumns, quantity: str, names: Sequence[str]) -> np.ndarray:
+    """Columns of a quantity by this library's names, else by those of logs."""
+    own = found.quantities.get(quantity, {})
+    try:
+        return columns.block(quantity, names)
+    except IdentificationError:
+        texts = [columns.words[columns.names[k]] for k in own.values() if columns.names[k] in columns.words]
+        if len(own) != len(names) or texts:
+            raise
+        return columns.table[:, list(own.values())]
 
 
 def _from_npz(path: Path) -> Recording:
     arrays = read_npz(path, IdentificationError)
-    for name in Recording._fields:
+    for name in ("t", "q", "tau"):
         if name not in arrays:
             raise IdentificationError(f"{path.name}: no array {name!r}, it has {', '.join(arrays) or 'none'}.")
-    return Recording(*(arrays[name] for name in Recording._fields))
+    return Recording(arrays["t"], arrays["q"], arrays["tau"], arrays.get("qd"), path.name)
 
 
-# --- checks ---------------------------------------------------------------------------------------------------------------
+def _stamp_unit(t: np.ndarray) -> float:
+    """The unit of whole numbers that increase by 1 or more: ms, µs or ns by the size of the step; otherwise seconds."""
+    finite = t[np.isfinite(t)]
+    step = float(np.median(np.diff(finite))) if len(finite) > 1 else 0.0
+    if len(finite) < MIN_SAMPLES or step < 1.0 or (finite != np.round(finite)).any():
+        return 1.0
+    return 1e-3 if step < 500.0 else 1e-6 if step < 1e5 else 1e-9
 
 
-def require_recording(robot: Robot, t: Any, q: Any, tau: Any) -> Recording:
-    """Times (N,), coordinates (N, nq) and forces (N, nv) as arrays of real numbers."""
-    try:
-        recording = Recording(*(np.asarray(x, dtype=float) for x in (t, q, tau)))
-    except (TypeError, ValueError):
-        raise ArgumentError("t, q and tau must be arrays of real numbers, one row per sample.") from None
+def require_shapes(robot: AnyRobot, recording: Recording) -> Recording:
+    """The recording, with arrays that fit the robot."""
     if recording.t.ndim != 1:
         raise IdentificationError(f"t has shape {recording.t.shape}, expected (N,): one time per sample.")
-    for name, array, size in (("q", recording.q, robot.nq), ("tau", recording.tau, robot.nv)):
-        if array.ndim != 2 or array.shape[1] != size:
+    sizes = {"q": robot.nq, "tau": len(robot.actuator_names), "qd": robot.nv}
+    for name, size in sizes.items():
+        array = getattr(recording, name)
+        if array is not None and (array.ndim != 2 or array.shape[1] != size):
             transposed = " It is transposed." if array.ndim == 2 and array.shape[0] == size else ""
             raise IdentificationError(
                 f"{name} has shape {array.shape}, expected (N, {size}): one row per sample, one column per joint "
                 f"{', '.join(robot.joint_names)}.{transposed}"
             )
-    if len({len(array) for array in recording}) > 1:
-        lengths = ", ".join(f"{name} has {len(x)}" for name, x in zip(recording._fields, recording, strict=True))
+    arrays = {
+        name: getattr(recording, name) for name in ("t", "q", "tau", "qd") if getattr(recording, name) is not None
+    }
+    if len({len(array) for array in arrays.values()}) > 1:
+        lengths = ", ".join(f"{name} has {len(array)}" for name, array in arrays.items())
         raise IdentificationError(f"the arrays differ in length: {lengths} samples. Cut them to the same interval.")
-    if len(recording.t) < 20:
-        raise IdentificationError(f"the recording has {len(recording.t)} samples, expected at least 20.")
+    if len(recording) < MIN_SAMPLES:
+        raise IdentificationError(f"the recording has {len(recording)} samples, expected at least {MIN_SAMPLES}.")
     return recording
-
-
-def require_usable(robot: Robot, recording: Recording) -> None:
-    """Raise for the first defect of a recording of the right shapes."""
-    t, q, tau = recording
-    require_complete(robot, recording)
-    if not tau.any():
-        raise IdentificationError("tau is 0 in all samples: no force was recorded. Check sensors and torque constants.")
-    require_even_times(t)
-    require_seconds(robot, t, q)
-    require_radians(robot, t, q)
-    require_live_encoders(robot, t, q)
-
-
-def require_complete(robot: Robot, recording: Recording) -> None:
-    """Raise for numbers that are not finite."""
-    names = {"t": ("time",), "q": robot.q_names, "tau": robot.qd_names}
-    for name, array in (("t", recording.t[:, None]), ("q", recording.q), ("tau", recording.tau)):
-        bad = ~np.isfinite(array)
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            gaps = int((np.diff(bad[:, column].astype(int), prepend=0) == 1).sum())
-            raise IdentificationError(
-                f"{name} of {names[name][column]!r} is {array[row, column]} at sample {row}: {int(bad.sum())} numbers are "
-                f"missing, {gaps} gap{'s' * (gaps > 1)} in that column. Fill the gaps by interpolation if they are shorter "
-                "than the motion's periods, or pass the longest interval without one."
-            )
-
-
-def require_even_times(t: np.ndarray) -> None:
-    """Raise unless times increase by equal steps."""
-    steps = np.diff(t)
-    if not (steps > 0).all():
-        k = int(np.argmin(steps > 0))
-        found = f"t[{k + 1}] = {t[k + 1]:g} s follows t[{k}] = {t[k]:g} s"
-        raise IdentificationError(f"t does not increase: {found}. Sort the samples.")
-    median = float(np.median(steps))
-    worst = int(np.argmax(np.abs(steps - median)))
-    if abs(steps[worst] - median) > JITTER_TOL * median:
-        raise IdentificationError(
-            f"samples are not evenly spaced: {steps[worst]:g} s after sample {worst}, {median:g} s in the median. Samples are "
-            "missing there, or the times are not those of the sensors: interpolate to even times, or pass an interval "
-            "without the gap."
-        )
-
-
-def require_seconds(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
-    """Raise for times in milliseconds: long sampling periods, and minutes for a joint's travel or for 1 rad of it.
-
-    Both must hold, for the joint that travels farthest: slow motions pass if sampled often, rare samples if motion is fast.
-    """
-    step, k = float(t[1] - t[0]), int(np.argmax(np.ptp(q, axis=0)))
-    path, travel = float(np.abs(np.diff(q[:, k])).sum()), min(float(np.ptp(q[:, k])), 1.0)
-    if step > MAX_PERIOD and path * MAX_CROSSING_TIME < travel * (t[-1] - t[0]):
-        raise IdentificationError(
-            f"t increases by {step:.4g} s per sample, and {robot.q_names[k]!r} takes {travel * (t[-1] - t[0]) / path:.3g} "
-            f"s for {travel:.3g} rad or m: these are milliseconds, or finer. Pass t / 1000. If they are seconds, the motion is "
-            "too slow to identify inertia: record a faster one."
-        )
-
-
-def require_radians(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
-    """Raise for angles in degrees: beyond the joint's limits but within them as degrees, or implausibly fast."""
-    stride = max(1, round(VELOCITY_WINDOW / float(t[1] - t[0])))
-    for joint in robot.moving_joints:
-        if joint.kind not in ("revolute", "continuous"):
-            continue
-        angle = q[:, robot.first_coordinates[joint.name][0]]
-        reach, limit = float(np.abs(angle).max()), max(abs(joint.limits.lower), abs(joint.limits.upper))
-        speed = float(np.abs(angle[stride:] - angle[:-stride]).max(initial=0.0) / (t[stride] - t[0]))
-        beyond = np.isfinite(limit) and reach > 3.0 * limit and reach / DEGREES_PER_RADIAN < 1.5 * limit
-        too_fast = not np.isfinite(limit) and speed > MAX_VELOCITY and reach > 2.0 * np.pi
-        if beyond or too_fast:
-            reason = f"its limit is {limit:.4g} rad" if beyond else f"at up to {speed:.4g} rad/s"
-            raise IdentificationError(
-                f"joint {joint.name!r} reaches {reach:.4g} rad, {reason}: these are degrees, or motor angles. Pass "
-                "np.deg2rad(q), or transmission=."
-            )
-
-
-def require_live_encoders(robot: Robot, t: np.ndarray, q: np.ndarray) -> None:
-    """Raise for an encoder that repeats one value while its joint moves fast before, or with a jump after."""
-    shortest = max(8, round(MAX_FROZEN_TIME / float(t[1] - t[0])))
-    for k, name in enumerate(robot.q_names):
-        steps = np.abs(np.diff(q[:, k]))
-        typical = float(np.sqrt(np.mean(steps**2)))
-        for first, last in runs(steps == 0.0, shortest):
-            before, after = steps[max(0, first - 3) : first], steps[last : last + 4]
-            fast = len(before) == 3 and before.min() > 0.3 * typical
-            jumps = len(after) == 4 and after[0] > 5.0 * max(typical, after[1:].max())
-            if fast or jumps:
-                raise IdentificationError(
-                    f"the encoder of {name!r} is stuck: it reads {q[first, k]:.6g} from t = {t[first]:.4g} s to "
-                    f"{t[last]:.4g} s ({last - first + 1} samples) and moves fast {'before' if fast else 'after'}. Repair "
-                    "it, or pass an interval without this."
-                )
-
-
-def runs(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:
-    """Start and end (exclusive) of every run of True of at least this length."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= shortest]

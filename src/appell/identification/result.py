@@ -15,16 +15,28 @@ from appell.checks import require_choice
 from appell.deprecation import renamed_attributes
 from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters, base_regressor
-from appell.identification.observations import Observations, default_decimation, filtered_motion
-from appell.identification.options import Holdout
+from appell.identification.cleaning import clean_recording
+from appell.identification.findings import Finding
+from appell.identification.observations import (
+    Decimation,
+    Observations,
+    default_decimation,
+    filtered_motion,
+    long_enough,
+)
+from appell.identification.options import Holdout, Transmission, at_joints
 from appell.identification.physical import is_consistent
-from appell.identification.recording import require_recording, require_usable
+from appell.identification.recording import Recording, as_recordings
+from appell.identification.selection import without_lag
 from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint
 from appell.model.pose import triple
 from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 from appell.table import Table
+
+UNDETERMINED = 0.5
+"""Standard error of a mass, relative to that of the prior, from which the data do not determine it."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +60,55 @@ class RelativeError:
         total = float(np.linalg.norm(error) / max(np.linalg.norm(size), np.finfo(float).tiny))
         return cls(joints, total)
 
+    @classmethod
+    def of_squares(cls, names: tuple[str, ...], rest: np.ndarray, power: np.ndarray) -> RelativeError:
+        """Relative error from squared differences and squared forces, (nv,) each."""
+        size = np.maximum(power, np.finfo(float).tiny)
+        joints = {name: float(np.sqrt(r / p)) for name, r, p in zip(names, rest, size, strict=True)}
+        return cls(joints, float(np.sqrt(rest.sum() / size.sum())))
+
     def __str__(self) -> str:
         joints = ", ".join(f"{name} {100 * value:.2f} %" for name, value in self.joints.items())
         return f"{100 * self.total:.2f} % ({joints})"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Predicted and measured forces of a recording that was not part of the fit.
+
+    Attributes:
+        raw: relative error on the forces as recorded.
+        filtered: relative error on forces and predictions that passed the same low-pass filter, as in the fit.
+        t, measured, predicted: filtered samples, (n,) and (n, nv).
+        findings: what is doubtful about the recording.
+    """
+
+    raw: RelativeError
+    filtered: RelativeError
+    t: np.ndarray = field(repr=False)
+    measured: np.ndarray = field(repr=False)
+    predicted: np.ndarray = field(repr=False)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """Error of all joints on filtered forces; `raw.total` is that on forces as recorded."""
+        return self.filtered.total
+
+    @property
+    def joints(self) -> Mapping[str, float]:
+        """Error of each joint on filtered forces."""
+        return self.filtered.joints
+
+    def table(self) -> Table:
+        """Both errors, per joint and in all."""
+        rows = [(name, 100 * self.raw.joints[name], 100 * self.filtered.joints[name]) for name in self.raw.joints]
+        total = ("all", 100 * self.raw.total, 100 * self.filtered.total)
+        columns = ("joint", "forces as recorded [%]", "filtered forces [%]")
+        return Table("Relative error on another recording", columns, (*rows, total), tuple(map(str, self.findings)))
+
+    def __str__(self) -> str:
+        return str(self.table())
 
 
 @renamed_attributes(source="nominal_robot", blocks="terms", condition="condition_number", held="holdout_mask")
@@ -66,15 +124,26 @@ class Identification:
         base_parameters: identified values, (b,), in the order of `base.base_names`.
         standard_errors: standard errors of these, (b,), with the correlation of successive residuals.
         white_standard_errors: the same for uncorrelated residuals, as often published, (b,).
-        relative_error: error of the predicted forces at held-out samples (at all samples if there are none).
+        relative_error: error of the predicted forces at held-out samples (at all samples if there are none), forces and
+            predictions filtered alike.
+        raw_error: the same on forces as recorded.
+        cross_validation: the same as `relative_error` when each recording, or each fifth of one, is predicted from the others.
         training_error: the same at the samples of the fit.
         condition_number: condition number of the weighted regressor, columns of unit length.
         sigma: standard deviation of the residuals of each velocity. [N m, N]
         correlation: number of consecutive samples per independent one, for each velocity.
-        prior: parameters Φ of the prior, (p,).
+        prior, prior_std: parameters Φ of the prior, (p,), and their relative standard deviation in a physical fit.
         physical: whether the links were fitted as physically consistent ones.
         cutoff: cut-off frequency of the filter, None without one. [Hz]
         t, measured, predicted, holdout_mask: times (n,), forces (n, nv), and which samples were held out, (n,).
+        covariance: of the base parameters, (b, b).
+        mass_errors: standard errors of the links' masses in a physical fit, (links,). [kg]
+        transmission, lag: of the recordings; `validate` takes recordings of the same kind. [s]
+        recordings: their names.
+        steps: what was done to the data, and the choices with their evidence.
+        findings: what is doubtful about data or result.
+        cutoff_curve: cut-off frequencies [Hz] that were compared, with their prediction errors.
+        condition_by_joint: condition number of the rows of each velocity, columns of unit length, (nv,).
 
     Example:
         >>> import appell, numpy as np
@@ -106,6 +175,18 @@ class Identification:
     measured: np.ndarray = field(repr=False)
     predicted: np.ndarray = field(repr=False)
     holdout_mask: np.ndarray = field(repr=False)
+    raw_error: RelativeError = field(kw_only=True)
+    cross_validation: RelativeError = field(kw_only=True)
+    covariance: np.ndarray = field(repr=False, kw_only=True)
+    mass_errors: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    transmission: Transmission | None = field(default=None, repr=False, kw_only=True)
+    lag: float = field(default=0.0, kw_only=True)
+    recordings: tuple[str, ...] = field(default=(), kw_only=True)
+    steps: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    findings: tuple[Finding, ...] = field(default=(), kw_only=True)
+    cutoff_curve: tuple[tuple[float, float], ...] = field(default=(), repr=False, kw_only=True)
+    condition_by_joint: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, kw_only=True)
+    prior_std: float = field(default=1.0, repr=False, kw_only=True)
 
     @property
     def relative_standard_errors(self) -> np.ndarray:
@@ -122,6 +203,18 @@ class Identification:
         """Whether each link is physically consistent, (links,)."""
         return is_consistent(self.link_parameters)
 
+    @property
+    def mass_notes(self) -> tuple[str, ...]:
+        """Which links' masses a physical fit determines, and which are the prior's."""
+        if self.mass_errors is None:
+            return ()
+        masses, names = self.link_parameters[:, 0], [link.body for link in self.nominal_robot.tree.links]
+        ratio = self.mass_errors / (2.0 * self.prior_std * masses)  # the mass is e^2θ of the prior's
+        unknown = [name for name, each in zip(names, ratio, strict=True) if each > UNDETERMINED]
+        if not unknown:
+            return ("The motion determines the mass of every link.",)
+        return (f"Not determined by the motion, masses of the prior: {', '.join(unknown)}.",)
+
     @cached_property
     def robot(self) -> Robot:
         """The robot with the identified parameters. Links that are not consistent raise `IdentificationError`."""
@@ -137,15 +230,30 @@ class Identification:
         """Actuator forces along a motion, friction and offsets included, (..., nv). [N m, N]"""
         return base_regressor(self.nominal_robot, self.base, self.terms, q, qd, qdd) @ self.base_parameters
 
-    def validate(self, recording: tuple[ArrayLike, ArrayLike, ArrayLike]) -> RelativeError:
-        """Relative error of the predicted forces along another recording (t, q, tau) of the joints, with the same filter."""
+    def prediction_std(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
+        """Standard deviation of measured forces about `predict`: noise and uncertainty of the parameters, (..., nv)."""
+        K = base_regressor(self.nominal_robot, self.base, self.terms, q, qd, qdd)
+        return np.sqrt(np.einsum("...b,bc,...c->...", K, self.covariance, K) + self.sigma**2)
+
+    def validate(self, recording: Recording | tuple[ArrayLike, ArrayLike, ArrayLike]) -> Validation:
+        """Relative errors of the predicted forces along another recording of the same kind as those of the fit.
+
+        It is cleaned and filtered like these; see `Validation` for the two errors.
+        """
         robot = self.nominal_robot
-        checked = require_recording(robot, *recording)
-        require_usable(robot, checked)
-        motion = filtered_motion(robot, checked, self.cutoff)
-        decimation = default_decimation(self.cutoff, checked.period)
-        rows = Observations(robot, self.terms, self.base, motion, decimation, Holdout(every=0))
-        return RelativeError.of(robot.qd_names, rows.forces, rows.predict(self.base_parameters))
+        (given,) = as_recordings(recording)
+        cleaned = clean_recording(robot, at_joints(robot, given, self.transmission))
+        segments = [without_lag(segment, self.lag) for segment in cleaned.segments]
+        decimation = Decimation.of(default_decimation(self.cutoff, segments))
+        usable = [each for each in segments if len(segments) == 1 or long_enough(each, self.cutoff, sum(decimation))]
+        motions = tuple(filtered_motion(robot, each, self.cutoff, decimation.stride) for each in usable)
+        rows = Observations(robot, self.terms, self.base, motions, decimation.factor, Holdout(every=0))
+        measured, expected, _ = rows.predict_raw(self.base_parameters)
+        predicted, kept, names = rows.predict(self.base_parameters), rows.trusted, robot.qd_names
+        return Validation(
+            RelativeError.of(names, measured, expected), RelativeError.of(names, rows.forces[kept], predicted[kept]),
+            rows.t, rows.forces, predicted, cleaned.findings,
+        )  # fmt: skip
 
     def to_urdf(self, path: str | PathLike | None = None) -> str:
         """The robot with the identified parameters as URDF text, also written to `path` if one is given."""
@@ -161,11 +269,11 @@ class Identification:
 
         return force_figure(self, path)
 
-    def report(self, path: str | PathLike) -> None:
-        """Write one HTML page: errors, parameters with their uncertainty, formulas, figures."""
+    def report(self, path: str | PathLike, validations: Mapping[str, Validation] | None = None) -> None:
+        """Write one HTML page: errors, parameters with their uncertainty, formulas, figures; also of validations by name."""
         from appell.identification.report import report
 
-        report(self).write(path)
+        report(self, validations or {}).write(path)
 
     def table(self) -> Table:
         """Base parameters with their standard errors, and their values in the description."""
@@ -181,14 +289,28 @@ class Identification:
 
     def error_table(self) -> Table:
         """Relative errors of the predicted forces, per joint and in all."""
+        errors = (self.relative_error, self.raw_error, self.cross_validation, self.training_error)
         rows = [
-            (name, 100 * self.relative_error.joints[name], 100 * self.training_error.joints[name], float(s), float(c))
+            (name, *(100 * error.joints[name] for error in errors), float(s), float(c))
             for name, s, c in zip(self.relative_error.joints, self.sigma, self.correlation, strict=True)
         ]
-        total = ("all", 100 * self.relative_error.total, 100 * self.training_error.total, None, None)
-        samples = "held out [%]" if self.holdout_mask.any() else "fitted [%]"
-        columns = ("joint", samples, "training [%]", "residual σ [N m, N]", "correlated samples")
-        return Table("Relative error of the predicted forces", columns, (*rows, total))
+        total = ("all", *(100 * error.total for error in errors), None, None)
+        samples = "held out" if self.holdout_mask.any() else "fitted"
+        columns = (
+            "joint", f"{samples}, filtered [%]", f"{samples}, as recorded [%]", "cross-validation, filtered [%]",
+            "training, filtered [%]", "residual σ [N m, N]", "correlated samples",
+        )  # fmt: skip
+        notes = (
+            "Filtered: forces and predictions passed the same low-pass filter. As recorded: no filter on the forces.",
+            f"Cross-validation: each {'recording' if len(self.recordings) >= 3 else 'fifth of the recording'} is predicted from "
+            "the others.",
+        )
+        return Table("Relative error of the predicted forces", columns, (*rows, total), notes)
+
+    def findings_table(self) -> Table:
+        """What is doubtful about data or result, with evidence and remedy."""
+        rows = tuple((each.kind, each.where, each.evidence, each.remedy) for each in self.findings)
+        return Table("Findings", ("finding", "where", "evidence", "remedy"), rows)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -200,7 +322,9 @@ class Identification:
         return (f"{method} {samples}, {smooth}; {condition}.", f"{self.base.certificate}.")
 
     def __str__(self) -> str:
-        return f"{self.error_table()}\n\n{self.table()}"
+        found = [str(each) for each in self.findings]
+        doubts = "\n".join(["Findings:", *found]) if found else "Findings: none."
+        return "\n\n".join([str(self.error_table()), str(self.table()), "\n".join(["Steps:", *self.steps]), doubts])
 
 
 def identified_robot(robot: Robot, terms: Sequence[RegressorTerm], parameters: np.ndarray) -> Robot:

@@ -11,8 +11,8 @@ FIRST_DIFFERENCE = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
 SECOND_DIFFERENCE = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0
 """Central differences of fourth order over five samples."""
 
-POWER_SHARE, CUTOFF_FACTOR = 0.999, 6.0
-"""The automatic cut-off is this factor times the frequency below which this share of the velocities' power lies."""
+POWER_SHARE = 0.999
+"""The band of the motion holds this share of the coordinates' power."""
 
 
 def low_pass(signal: np.ndarray, cutoff: float, period: float) -> np.ndarray:
@@ -21,8 +21,9 @@ def low_pass(signal: np.ndarray, cutoff: float, period: float) -> np.ndarray:
 
     sections = butter(FILTER_ORDER, 2.0 * cutoff * period, output="sos")
     filtered = np.empty(signal.shape)
+    padding = min(len(signal) - 1, max(15, int(2.0 / (cutoff * period))))
     for k in range(signal.shape[1]):  # one by one, to save memory
-        filtered[:, k] = sosfiltfilt(sections, signal[:, k])
+        filtered[:, k] = sosfiltfilt(sections, signal[:, k], padlen=padding)
     return filtered
 
 
@@ -35,30 +36,28 @@ def differentiate(
     return correlate1d(signal, stencil / period**power, axis=0, mode="nearest")
 
 
-def automatic_cutoff(q: np.ndarray, period: float) -> float:
-    """A cut-off [Hz] that keeps motion and drops noise, from the spectrum of coordinates (N, n).
+def motion_band(q: np.ndarray, period: float) -> float:
+    """Frequency [Hz] below which nearly all power of the coordinates (N, n) lies, in the median of the moving ones.
 
-    The upper half of the spectrum gives the level of the white noise. Power above twice the expected maximum of n noise
-    samples, 2 log n times their mean, is motion (noise of a repeated motion repeats as well), weighted as of velocities.
+    Power of positions and not of velocities, in which weak spectral lines at high frequencies, vibrations or interference,
+    weigh as much as the motion.
     """
     from scipy.signal import periodogram
 
     frequencies, power = periodogram(q, 1.0 / period, window="hann", detrend="linear", axis=0)
-    noise = np.median(power[len(power) // 2 :], axis=0) / np.log(2.0)
-    motion = np.where(power > 4.0 * np.log(len(power)) * noise, power - noise, 0.0) * (frequencies**2)[:, None]
-    total = np.cumsum(motion, axis=0)
-    moving = (total[-1] > 0) & (np.ptp(q, axis=0) > 1e-6)
+    moving = np.ptp(q, axis=0) > 1e-3
     if not moving.any():
-        return 0.2 / period
-    reached = [frequencies[np.searchsorted(column, POWER_SHARE * column[-1])] for column in total[:, moving].T]
-    return float(np.clip(CUTOFF_FACTOR * np.median(reached), 5.0 / (len(q) * period), 0.2 / period))
+        return 0.02 / period
+    share = np.cumsum(power[:, moving], axis=0)
+    reached = [frequencies[np.searchsorted(column, POWER_SHARE * column[-1])] for column in share.T]
+    return float(np.clip(np.median(reached), 2.0 / (len(q) * period), 0.1 / period))
 
 
 def decimation_kernel(factor: int) -> np.ndarray:
     """A symmetric low-pass filter (2 half + 1,) below the Nyquist frequency of every `factor`-th sample."""
     from scipy.signal import firwin
 
-    return np.ones(1) if factor == 1 else np.asarray(firwin(20 * factor + 1, 0.8 / factor))
+    return np.ones(1) if factor == 1 else np.asarray(firwin(12 * factor + 1, 0.75 / factor))
 
 
 def decimate(rows: np.ndarray, kernel: np.ndarray, factor: int) -> np.ndarray:
@@ -68,6 +67,8 @@ def decimate(rows: np.ndarray, kernel: np.ndarray, factor: int) -> np.ndarray:
     if factor == 1:
         return rows
     length = len(kernel)
+    if len(rows) < length:
+        return rows[:0]
     flat = rows.reshape(len(rows), -1)
     count = (len(rows) - length) // factor + 1
     skip = -(-(length - 1) // factor)  # outputs before the first complete one, after shifting the grid onto it

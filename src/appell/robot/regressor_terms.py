@@ -125,6 +125,43 @@ class Offset(_TermPerVelocity):
 
 
 @dataclass(frozen=True)
+class AsymmetricViscous(_TermPerVelocity):
+    """Viscous friction that differs between the directions, fa |qd|. [N m s, N s/m]"""
+
+    symbol = "fa"
+
+    def unit_force(self, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        return np.abs(qd)
+
+
+@dataclass(frozen=True)
+class Stribeck(_TermPerVelocity):
+    """Friction at low speeds beyond Coulomb's, fs tanh(qd / width) exp(-(qd / velocity)²). [N m, N]"""
+
+    symbol = "fs"
+    velocity: float = 0.1
+    width: float = 0.01
+
+    def unit_force(self, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        return smooth_sign(qd, self.width) * np.exp(-((qd / self.velocity) ** 2))
+
+
+@dataclass(frozen=True)
+class LoadFriction(RegressorTerm):
+    """Coulomb friction in proportion to the load of the gears, fl |g(q)| tanh(qd / width), g the described gravity forces."""
+
+    robot: Any
+    width: float = 0.01
+
+    def names(self, robot: AnyRobot) -> tuple[str, ...]:
+        return tuple(f"fl[{name}]" for name in robot.qd_names)
+
+    def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        load = np.abs(self.robot.gravity(q)) * smooth_sign(qd, self.width)
+        return load[:, :, None] * np.eye(qd.shape[1])
+
+
+@dataclass(frozen=True)
 class Coupling(RegressorTerm):
     """A motor shaft whose velocity is the sum of two joint velocities, as in wrists.
 
