@@ -5,7 +5,8 @@ import sys
 from setuptools import Extension, setup
 
 COMPILE = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O2", "-pthread"]
-SOURCES, HEADERS = ["boundary", "contact", "contact_call", "pool"], ["contact", "contact_call", "pool"]
+SOURCES = ["boundary", "contact", "contact_call", "mode", "mode_call", "pool"]
+HEADERS = ["contact", "contact_call", "mode", "mode_call", "pool"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 

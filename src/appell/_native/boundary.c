@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "contact_call.h"
+#include "mode_call.h"
 #include "pool.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
@@ -522,6 +523,9 @@ static PyMethodDef methods[] = {
     {"solve_contacts", appell_solve_contacts, METH_VARARGS,
         "solve_contacts(G, c, blocks, limits, p, w, tolerance, most) -> (residual, iterations, Newton steps): solve w = G p + c "
         "from p; blocks are rows (first, size, box) of int32, p and w are written."},
+    {"mode_accelerations", appell_mode_accelerations, METH_VARARGS,
+        "mode_accelerations(M, F, J, bias, blocks, limits, states, d, qdd, f) -> whether M is positive definite: accelerations "
+        "with contacts that stick or slip; qdd and f are written."},
     {NULL, NULL, 0, NULL},
 };
 

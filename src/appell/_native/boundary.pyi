@@ -41,3 +41,16 @@ def solve_contacts(
     most: int,
     /,
 ) -> tuple[float, int, int]: ...
+def mode_accelerations(
+    M: np.ndarray,
+    F: np.ndarray,
+    J: np.ndarray,
+    bias: np.ndarray,
+    blocks: np.ndarray,
+    limits: np.ndarray,
+    states: np.ndarray,
+    d: np.ndarray,
+    qdd: np.ndarray,
+    f: np.ndarray,
+    /,
+) -> bool: ...

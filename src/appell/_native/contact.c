@@ -122,7 +122,7 @@ INLINE double residual_of(const Problem *s)
         project(block, z);
         for (int k = 0; k <= last; k++) {
             const double entry = (fabs(p[k] - z[k]) + ROUNDING * fabs(p[k])) * s->scale;
-            if (!(entry <= most)) most = entry; /* also NaN */
+            if (most == most && !(entry <= most)) most = entry; /* NaN stays */
         }
     }
     return most;

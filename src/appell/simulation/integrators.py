@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
-from scipy.interpolate import CubicHermiteSpline
 
-from appell.algorithms.runge_kutta import rk4_step
+from appell.algorithms.runge_kutta import RK4
 from appell.checks import require_in_range, require_positive
 from appell.errors import AppellError, ArgumentError, unknown_name_message
 from appell.simulation.phase import Phase, Plant, Solver
+from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 MIN_ATOL = 1e-20
 """Smallest absolute tolerance, so that quantities that are exactly zero do not stop an adaptive integrator."""
 DEFAULT_DT = 1e-3
 """Step of the fixed-step integrators where none is given. [s]"""
+RK4_WEIGHTS = np.array(RK4.weights)
+RK4_STAGES, RK4_TIMES = np.diag(RK4.ahead, -1), np.array([0.0, *RK4.ahead])
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
@@ -41,26 +43,34 @@ class PhaseEquations:
         rates = [self.plant.model.coordinate_rates(q, qd), qdd]
         return np.concatenate([*rates, power] if self.plant.tracks_work else rates)
 
+    def stages(
+        self, t: float, y: np.ndarray, f: np.ndarray, h: float, A: np.ndarray, c: np.ndarray, done: int = 1
+    ) -> np.ndarray:
+        return stages_by_rate(self.rate, t, y, f, h, A, c, done)
 
-StepRule = Callable[[PhaseEquations, float, np.ndarray, float], np.ndarray]
-"""The state vector one step of h later: rule(equations, t, y, h)."""
+
+StepRule = Callable[[PhaseEquations, float, np.ndarray, float, Callable[[], np.ndarray]], np.ndarray]
+"""The state vector one step of h later: rule(equations, t, y, h, rate at the start)."""
 
 
-def semi_implicit_euler(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+def semi_implicit_euler(
+    equations: PhaseEquations, t: float, y: np.ndarray, h: float, start: Callable[[], np.ndarray]
+) -> np.ndarray:
     """qd⁺ = qd + h qdd(q, qd),  q⁺ = q ⊕ h qd⁺."""
     plant = equations.plant
-    q, qd = plant.split(y)
-    qdd, power = equations.phase.derivative(t, q, qd)
-    qd_next = qd + h * qdd
-    return plant.join(plant.model.integrate(q, h * qd_next), qd_next, plant.work(y) + h * np.array(power))
+    y_next = y + h * start()
+    q, (_, qd_next) = plant.split(y)[0], plant.split(y_next)
+    return plant.join(plant.model.integrate(q, h * qd_next), qd_next, plant.work(y_next))
 
 
-def rk4(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+def rk4(equations: PhaseEquations, t: float, y: np.ndarray, h: float, start: Callable[[], np.ndarray]) -> np.ndarray:
     """The classical Runge-Kutta method."""
-    return rk4_step(lambda c, y: equations.rate(t + c * h, y), y, h)
+    return y + h * RK4_WEIGHTS @ equations.stages(t, y, start(), h, RK4_STAGES, RK4_TIMES)
 
 
-def midpoint(equations: PhaseEquations, t: float, y: np.ndarray, h: float) -> np.ndarray:
+def midpoint(
+    equations: PhaseEquations, t: float, y: np.ndarray, h: float, start: Callable[[], np.ndarray]
+) -> np.ndarray:
     """The variational midpoint rule: the implicit midpoint rule of Hamilton's equations for q and p = M qd.
 
         q_m = q ⊕ h v/2,   M(q_m) v = p + h/2 ṗ(q_m, v),   q⁺ = q ⊕ h v,   p⁺ = p + h ṗ
@@ -103,27 +113,50 @@ class FixedStepSolver:
         self.t, self.y, self.status = t, y, "running"
         self.t_old: float | None = None
         self._y_old = y
+        self._rates: dict[float, np.ndarray] = {}
 
     def step(self) -> str | None:
         t_next = (math.floor(self.t / self.dt + 1e-6) + 1) * self.dt
         if t_next > self.end - 1e-6 * self.dt:
             t_next, self.status = self.end, "finished"
+        self.t_old, self._y_old = self.t, self.y
+        self._rates = {time: rate for time, rate in self._rates.items() if time == self.t}
+        return self._step_to(t_next)
+
+    def shorten(self, t: float) -> str | None:
+        """Repeat the last step with this end."""
+        self._rates.pop(self.t, None)
+        self.status = "running"
+        return self._step_to(t)
+
+    def _step_to(self, t: float) -> str | None:
+        start = float(self.t_old or 0.0)
         try:
-            y = self.rule(self.equations, self.t, self.y, t_next - self.t)
+            y = self.rule(self.equations, start, self._y_old, t - start, lambda: self._rate(start, self._y_old))
         except NotConverged as reason:
             self.status = "failed"
             return str(reason)
         if not np.isfinite(y).all():
             self.status = "failed"
             return "the state is no longer finite"
-        self.t_old, self.t, self._y_old, self.y = self.t, t_next, self.y, y
+        self.t, self.y = t, y
         return None
 
+    def _rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        if t not in self._rates:
+            self._rates[t] = self.equations.rate(t, y)
+        return self._rates[t]
+
     def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
-        rate, (a, b) = self.equations.rate, (float(self.t_old or 0.0), self.t)
-        rates = np.stack([rate(a, self._y_old), rate(b, self.y)])
-        cubic = CubicHermiteSpline([a, b], np.stack([self._y_old, self.y]), rates)
-        return lambda t: cubic(t).T
+        a, y = float(self.t_old or 0.0), self._y_old
+        h = self.t - a
+        change, first, last = self.y - y, h * self._rate(a, y), h * self._rate(self.t, self.y)
+
+        def cubic(t: np.ndarray) -> np.ndarray:
+            x = ((np.asarray(t) - a) / h)[..., None]
+            return (y + x * (first + x * (3.0 * change - 2.0 * first - last + x * (first + last - 2.0 * change)))).T
+
+        return cubic
 
 
 @dataclass(frozen=True)
@@ -148,10 +181,13 @@ class IntegrationMethod:
         step = None if first is None else min(first, end - t)
         atol = float(options.rtol) if options.atol is None else max(float(options.atol), MIN_ATOL)
         settings = {"rtol": options.rtol, "atol": atol, "max_step": options.max_step, "first_step": step}
+        if self.rule in EXPLICIT:
+            return EmbeddedSolver(embedded_tableau(self.rule), equations, t, y, end, **settings)
         return self.rule(equations.rate, t, y, end, **settings)
 
 
-ADAPTIVE = {DOP853: 8, RK45: 5, RK23: 3, Radau: 5, BDF: None, LSODA: None}
+EXPLICIT = {DOP853: 8, RK45: 5, RK23: 3}
+ADAPTIVE = {**EXPLICIT, Radau: 5, BDF: None, LSODA: None}
 FIXED = {semi_implicit_euler: 1, rk4: 4, midpoint: 2}
 """Orders of the integrators."""
 METHODS = {

@@ -17,8 +17,8 @@ import numpy as np
 from appell.errors import ArgumentError, SimulationError
 from appell.progress import Progress
 from appell.simulation.actuation import require_state_function
-from appell.simulation.integrators import Integration, PhaseEquations, method_named
-from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant
+from appell.simulation.integrators import FixedStepSolver, Integration, PhaseEquations, method_named
+from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
 from appell.simulation.records import Event, Recorder
 from appell.simulation.roots import SUBDIVISIONS, root
 
@@ -30,6 +30,8 @@ STALLED = ((300, 3e-5), (30, 1e-11))
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """Statuses of a run; the last is followed by the name of the event."""
 
+MAX_SHORTENINGS = 4
+"""A step of fixed length is repeated so often to end exactly at an event."""
 DIVERGENCE_WINDOW = 500
 """Number of steps between two checks of divergence."""
 DIVERGENCE_VELOCITY = 1e4
@@ -162,13 +164,15 @@ class SimulationLoop:
         while t < end:
             solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
-                message = solver.step()
+                message = _step(solver)
                 if solver.status == "failed" or not np.isfinite(solver.y).all():
                     self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
                 step = IntegratorStep(solver)
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(step.end - step.start, cut_off or 0.0)
                 event = phase.first_event(step)
+                if event is not None and isinstance(solver, FixedStepSolver):
+                    step, event = _step_to_event(solver, phase, step, event)
                 t = self.detector.scan(step, step.end if event is None else event)
                 over = event is not None or self.detector.stopped_by is not None
                 self.recorder.accept(step, t, phase, last=over or t >= end)
@@ -220,6 +224,28 @@ class DivergenceMonitor:
         grows = velocity > max(DIVERGENCE_VELOCITY, self._velocity)
         self._count, self._start, self._velocity = 0, t, velocity
         return grows and self.duration - t > MAX_REMAINING_STEPS * step
+
+
+def _step_to_event(
+    solver: FixedStepSolver, phase: Phase, step: IntegratorStep, event: float
+) -> tuple[IntegratorStep, float]:
+    """The step repeated so that it ends at its first event, which its interpolant only approximates."""
+    for _ in range(MAX_SHORTENINGS):
+        if not step.start < event < step.end or solver.shorten(event):
+            break
+        step = IntegratorStep(solver)
+        earlier = phase.first_event(step)
+        event = step.end if earlier is None else earlier
+    return step, event
+
+
+def _step(solver: Solver) -> str | None:
+    """A step of the solver, and the reason if it failed; SciPy's implicit methods raise where numbers are not finite."""
+    try:
+        return solver.step()
+    except ValueError as error:
+        solver.status = "failed"
+        return str(error)
 
 
 def _has_stalled(times: deque[float]) -> bool:

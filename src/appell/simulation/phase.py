@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from appell.robot.simulation_model import SimulationModel
 from appell.simulation.actuation import Actuation
-from appell.simulation.joint_friction import JointFrictionState, first_stick_slip_event, initial_friction_state
+from appell.simulation.contact.mode import ModeRows, force_margin, joint_rows, joint_slip
+from appell.simulation.joint_friction import JointFrictionState, first_reversal, moving_joints, with_joints_at_rest
 from appell.simulation.records import Impact
+from appell.simulation.roots import first_true, root
+
+CHECKS_PER_STEP = 4
+"""Number of checks per step whether forces have left their bounds."""
 
 
 class MotionDerivative(NamedTuple):
@@ -82,7 +88,7 @@ class Plant:
         return np.clip(tau, -self.effort_limits, self.effort_limits), saturated
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState) -> MotionDerivative:
-        """Motion under actuators, damping and joint friction, without contact."""
+        """Motion under actuators, damping and friction of the slipping joints, without contact and with no joint held."""
         tau, _ = self.tau(t, q, qd)
         forces = active = self.model.actuator_forces(q, tau)
         passive_power = 0.0
@@ -92,26 +98,7 @@ class Plant:
         qdd = self.model.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
             self._note_nonfinite(t, q, qd, tau, qdd)
-        elif len(joints.sticking_indices):
-            columns = self.inverse_mass_columns(q, joints.sticking_indices)
-            qdd = qdd + columns @ _stopping_forces(columns, qdd, joints)
-            qdd[joints.sticking_indices] = 0.0
         return MotionDerivative(qdd, (float(active @ qd), passive_power, 0.0))
-
-    def sticking_forces(
-        self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState, contact: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Friction that keeps the sticking joints at rest under generalized contact forces (nv,). [N m, N]"""
-        slipping = JointFrictionState(np.zeros_like(joints.sticking), joints.slip_direction)
-        qdd = self.derivative(t, q, qd, slipping).qdd
-        if contact is not None:
-            qdd = qdd + np.linalg.solve(self.model.mass_matrix(q), contact)
-        return _stopping_forces(self.inverse_mass_columns(q, joints.sticking_indices), qdd, joints)
-
-    def inverse_mass_columns(self, q: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        """Columns of M⁻¹, (nv, k): accelerations under unit generalized forces."""
-        M = self.model.mass_matrix(q)
-        return np.linalg.solve(M, np.eye(len(M))[:, indices])
 
     def _note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
         if np.isfinite(q).all() and np.isfinite(qd).all():
@@ -119,11 +106,6 @@ class Plant:
             first = int(np.flatnonzero(~np.isfinite(array))[0])
             reason = self.model.nonfinite_reason(q)
             self.first_nonfinite = (t, f"{name}[{first}] = {array[first]}{f' ({reason})' if reason else ''}")
-
-
-def _stopping_forces(columns: np.ndarray, qdd: np.ndarray, joints: JointFrictionState) -> np.ndarray:
-    """Forces on the sticking joints that cancel their accelerations."""
-    return -np.linalg.solve(columns[joints.sticking_indices], qdd[joints.sticking_indices])
 
 
 class Solver(Protocol):
@@ -181,17 +163,59 @@ class Phase:
 
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray) -> MotionDerivative:
         """Accelerations and powers."""
-        return self.plant.derivative(t, q, qd, self.joints)
+        free = self.plant.derivative(t, q, qd, self.joints)
+        if not self.has_rows or not np.isfinite(free.qdd).all():
+            return free
+        rows, qdd, f = self._constrained(q, qd, free.qdd)
+        qdd[self.joints.sticking_indices] = 0.0
+        active, passive, _ = free.power
+        contact = len(f) - len(self.joints.sticking_indices)
+        return MotionDerivative(qdd, (active, passive, float(f[:contact] @ (rows.J[:contact] @ qd))))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether contacts are closed or joints stick."""
+        return bool(len(self.joints.sticking_indices))
+
+    def rows(self, q: np.ndarray, qd: np.ndarray) -> ModeRows:
+        """The rows without acceleration: of contacts, then of sticking joints."""
+        return joint_rows(self.joints.sticking_indices, self.plant.model.nv)
+
+    def _constrained(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> tuple[ModeRows, np.ndarray, np.ndarray]:
+        """Rows, accelerations with them and their forces, from the accelerations without."""
+        rows, M = self.rows(q, qd), self.plant.model.mass_matrix(q)
+        return rows, *rows.accelerations(M, M @ qdd)
+
+    # --- events -------------------------------------------------------------------------------------------------------
 
     def first_event(self, step: IntegratorStep) -> float | None:
         """The first time in a step at which the phase ends, or None."""
-        if not self.plant.friction.any():
-            return None
-        return first_stick_slip_event(self.plant, self.joints, step, self.sticking_forces)
+        times = [first_reversal(self.joints, step, lambda y: self.plant.split(y)[1])]
+        if self.has_rows:
+            times.append(self._first_overload(step))
+        return min((time for time in times if time is not None), default=None)
 
-    def sticking_forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Friction that keeps the sticking joints at rest. [N m, N]"""
-        return self.plant.sticking_forces(t, q, qd, self.joints)
+    def _first_overload(self, step: IntegratorStep) -> float | None:
+        """The first time at which forces leave their bounds."""
+
+        def margin(t: float) -> float:
+            q, qd = self.plant.split(step.state(t))
+            rows, _, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
+            return force_margin(rows, f, self.plant.friction[self.joints.sticking_indices])
+
+        def ended(t: float) -> bool:
+            return margin(t) < 0.0 and not self._still_holds(t, *self.plant.split(step.state(t)))
+
+        for a, b in pairwise(np.linspace(step.start, step.end, CHECKS_PER_STEP + 1).tolist()):
+            if ended(b):
+                return root(margin, a, b) if margin(a) >= 0.0 else first_true(ended, a, b)
+        return None
+
+    def _still_holds(self, t: float, q: np.ndarray, qd: np.ndarray) -> bool:
+        """Whether other forces than those of least norm, within their bounds, give the same motion."""
+        return False
+
+    # --- constraints --------------------------------------------------------------------------------------------------
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state that satisfies all constraints exactly."""
@@ -213,12 +237,24 @@ class InstantResult(NamedTuple):
 
 
 class Environment:
-    """The surroundings of the robot: no surfaces."""
+    """The surroundings of the robot: no surfaces.
+
+    Attributes:
+        residual: largest error of the contact law so far, relative to the velocities or accelerations.
+    """
 
     def __init__(self, plant: Plant) -> None:
-        self.plant = plant
+        self.plant, self.residual = plant, 0.0
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         """Resolve impacts and contact changes at time t."""
-        phase = Phase(self.plant, initial_friction_state(self.plant, t, q, qd))
+        joints, at_rest = moving_joints(self.plant.friction, qd)
+        if len(at_rest):
+            qdd = self.plant.derivative(t, q, qd, joints).qdd
+            if np.isfinite(qdd).all():
+                M = self.plant.model.mass_matrix(q)
+                directions, residual = joint_slip(M, qdd, at_rest, self.plant.friction[at_rest])
+                self.residual = max(self.residual, residual)
+                joints = with_joints_at_rest(joints, at_rest, directions)
+        phase = Phase(self.plant, joints)
         return InstantResult(*phase.project_to_constraints(q, qd), phase, ())

@@ -76,3 +76,11 @@ def root(function: Callable[[float], float], a: float, b: float) -> float:
     if at_a * at_b > 0.0:
         return a if abs(at_a) < abs(at_b) else b
     return float(brentq(function, a, b, xtol=TIME_TOL))  # type: ignore[arg-type]
+
+
+def first_true(test: Callable[[float], bool], a: float, b: float) -> float:
+    """The time between a, where the test fails, and b, where it holds, from which on it holds."""
+    while b - a > TIME_TOL * max(1.0, abs(b)):
+        middle = 0.5 * (a + b)
+        a, b = (a, middle) if test(middle) else (middle, b)
+    return b

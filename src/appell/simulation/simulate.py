@@ -128,7 +128,7 @@ def simulate(
     finally:
         progress.finish()
     motion = _trajectory(model, recorder, detector, status)
-    problems = check_run(model, motion, integration, end)
+    problems = check_run(model, motion, integration, end, environment.residual)
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)
     return replace(motion, problems=problems)

@@ -18,9 +18,17 @@ REMEDIES = {
 }
 
 
-def check_run(model: SimulationModel, motion: Trajectory, integration: Integration, end: float) -> tuple[str, ...]:
+RESIDUAL_TOL = 1e-6
+"""Largest error of the contact law, as part of the velocities or accelerations, that is not reported."""
+
+
+def check_run(
+    model: SimulationModel, motion: Trajectory, integration: Integration, end: float, residual: float
+) -> tuple[str, ...]:
     """Reasons not to rely on a run, with remedies; empty for a good one."""
     problems = []
+    if residual > RESIDUAL_TOL:
+        problems.append(f"contact obeys Coulomb's law only to {residual:.1e} of its size. Choose a lower friction.")
     if motion.status in REMEDIES:
         problems.append(
             f"it stopped at t = {motion.t[-1]:.6g} s of {end:g} s: {motion.status}. {REMEDIES[motion.status]}"

@@ -10,7 +10,12 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.simulation.contact.friction import minimum_norm, solve_complementarity
+from appell.simulation.contact.solver import ContactBlocks, solve_contacts
+
+
+def solve_complementarity(G: np.ndarray, b: np.ndarray) -> np.ndarray:
+    tolerance = 1e-13 * float(np.abs(b).max(initial=1e-300))
+    return solve_contacts(G, b, ContactBlocks.unilateral(len(b)), tolerance=tolerance).impulses
 
 
 def by_enumeration(G: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -53,7 +58,7 @@ def test_dependent_rows_push_and_never_pull(m, rank, seed):
 
 def test_equal_contacts_share_equally():
     G = np.full((3, 3), 2.0)
-    assert_close(solve_complementarity(G, np.full(3, -6.0)), np.ones(3))
+    assert_close(solve_complementarity(G, np.full(3, -6.0)), np.ones(3), tolerance=1e-8)
 
 
 def test_of_contacts_that_ask_for_different_speeds_the_faster_one_pushes():
@@ -63,7 +68,7 @@ def test_of_contacts_that_ask_for_different_speeds_the_faster_one_pushes():
 def test_a_contact_that_would_have_to_pull_is_left_out():
     G = np.array([[1.0, 0.9], [0.9, 1.0]])
     b = np.array([-1.0, -0.5])  # solved together the second one would pull
-    assert minimum_norm(G, -b)[1] < 0.0
+    assert np.linalg.solve(G, -b)[1] < 0.0
     assert_close(solve_complementarity(G, b), np.array([1.0, 0.0]))
 
 
@@ -76,8 +81,3 @@ def test_nothing_to_do():
 def test_scale_does_not_matter(scale):
     G = np.array([[2.0, 1.0], [1.0, 3.0]])
     assert_close(solve_complementarity(G * scale, np.array([-1.0, 4.0])), np.array([0.5, 0.0]) / scale)
-
-
-def test_numbers_that_are_not_finite_give_none_that_are():
-    assert np.isnan(minimum_norm(np.array([[1.0, np.inf], [0.0, 1.0]]), np.ones(2))).all()
-    assert np.isnan(minimum_norm(np.eye(2), np.array([np.nan, 1.0]))).all()

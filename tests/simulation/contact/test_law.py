@@ -8,7 +8,8 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appell.simulation.contact.forces import solve_impact, tangents
+from appell.simulation.contact.impact import solve_impact
+from appell.simulation.contact.mode import tangents
 from appell.simulation.contact.pairs import ContactState
 
 seeds = st.integers(0, 10**6)
