@@ -1,96 +1,121 @@
-"""A thousand random starts of Shafei's tree in its circular wall, over all cores, with energy and walls checked.
+"""Random starts of Shafei's tree in its circular wall: distribution of impacts, with energy and walls checked.
 
-python benchmarks/random_impacts.py [runs] [restitution]
+python benchmarks/random_impacts.py [RUNS] [--restitution E] [--workers N] [--store FOLDER] [--plot FILE]
+
+Runs are those of `appell.monte_carlo` over N worker processes; with a store the same command goes on where it was ended.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+import argparse
+import os
+import tempfile
+from collections.abc import Mapping
 from functools import cache, partial
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 
 import appell
 from appell.simulation.contact.pairs import ContactPoints, default_contact_points
+from appell.sweeps import MonteCarlo
 
 WALL = appell.surfaces.Circle(radius=2.5)
 DURATION = 1.5
 
 
-class Result(NamedTuple):
-    """One run: whether all checks hold, its impacts, the largest rise of energy [J], the smallest gap [m]."""
-
-    seed: int
-    ok: bool
-    status: str
-    impacts: int
-    energy_rise: float
-    energy_change: float
-    smallest_gap: float
-
-
 @cache
-def tree() -> tuple[appell.Robot, ContactPoints]:
+def contact_points() -> ContactPoints:
     robot = appell.load("shafei_tree")
-    return robot, ContactPoints(robot, default_contact_points(robot))
+    return ContactPoints(robot, default_contact_points(robot))
 
 
-def random_start(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_start(rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Random angles, positions and speeds, with every point at least 1 cm inside the wall."""
-    rng = np.random.default_rng(seed)
     while True:
         q = np.concatenate([rng.uniform(-np.pi, np.pi, 10), rng.uniform(-1.5, 1.5, 2)])
         qd = np.concatenate([rng.uniform(-2.0, 2.0, 10), rng.uniform(-1.0, 1.0, 2)])
-        positions, _ = tree()[1].positions_and_velocities(q[None], qd[None])
+        positions, _ = contact_points().positions_and_velocities(q[None], qd[None])
         if WALL.gap(positions).min() > 0.01:
-            return q, qd
+            return {"q0": q, "qd0": qd}
 
 
-def run_one(seed: int, restitution: float = 1.0) -> Result:
-    """Simulate one start and check energy and walls in every sample."""
-    robot, points = tree()
-    try:
-        motion = appell.simulate(
-            robot,
-            *random_start(seed),
-            DURATION,
-            surfaces=[WALL],
-            contact=appell.ContactOptions(restitution=restitution),
-        )
-    except appell.SimulationError as error:
-        return Result(seed, False, str(error), 0, np.nan, np.nan, np.nan)
-    gap = float(WALL.gap(points.positions_and_velocities(motion.q, motion.qd)[0]).min())
+def run_one(robot: appell.Robot, q0: np.ndarray, qd0: np.ndarray, restitution: float = 1.0) -> dict[str, float]:
+    """Simulate one start: impacts, the largest rise and change of energy [J], the smallest gap [m], whether all checks hold."""
+    contact = appell.ContactOptions(restitution=restitution)
+    motion = appell.simulate(robot, q0, qd0, DURATION, surfaces=[WALL], contact=contact)
+    gap = float(WALL.gap(contact_points().positions_and_velocities(motion.q, motion.qd)[0]).min())
     rise = float(np.diff(motion.energy).max())
     change = float(np.abs(motion.energy - motion.energy[0]).max())
     at_impacts = max((impact.energy_after - impact.energy_before for impact in motion.impacts), default=0.0)
     ok = motion.status == "finished" and gap > -1e-9 and rise < 1e-5 and at_impacts < 1e-9
     ok = ok and (restitution < 1.0 or change < 1e-5)
-    return Result(seed, ok, motion.status, len(motion.impacts), rise, change, gap)
+    return {"impacts": len(motion.impacts), "energy_rise": rise, "energy_change": change, "smallest_gap": gap, "ok": ok}
 
 
-def study(seeds: Iterable[int], restitution: float = 1.0, workers: int | None = None) -> list[Result]:
-    """Many runs, one process for each core."""
-    run_one(0, restitution)  # compile before the processes start
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(partial(run_one, restitution=restitution), seeds, chunksize=8))
+def study(
+    runs: int,
+    restitution: float = 1.0,
+    workers: int | None = None,
+    store: str | os.PathLike | None = None,
+    progress=None,
+) -> MonteCarlo:
+    """Many runs over worker processes; without workers in this one."""
+    robot, run = appell.load("shafei_tree"), partial(run_one, restitution=restitution)
+    if not workers:
+        return appell.monte_carlo(robot, random_start, run, runs, store, progress=progress)
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        client.upload_file(__file__)
+        return appell.monte_carlo(robot, random_start, run, runs, store, client, progress=progress)
+
+
+def summary(found: MonteCarlo) -> str:
+    results: Mapping[str, np.ndarray] = {name: np.asarray(values[:]) for name, values in found.results.items()}
+    impacts = results["impacts"][np.isfinite(results["impacts"])].astype(int)
+    counts = ", ".join(f"{k}: {count}" for k, count in enumerate(np.bincount(impacts)))
+    bad = len(found) - int(np.nansum(results["ok"]))
+    return "\n".join(
+        [
+            f"{len(found)} runs of {DURATION} s in {found.seconds:.1f} s, {bad} failed a check or were not finished",
+            f"{impacts.sum()} impacts; runs by number of impacts: {counts}",
+            f"energy changes by at most {np.nanmax(results['energy_change']):.2e} J",
+            f"energy rises by at most {np.nanmax(results['energy_rise']):.2e} J",
+            f"deepest point behind the wall: {max(0.0, -np.nanmin(results['smallest_gap'])):.2e} m",
+            *(f"run {k}: {text}" for k, text in list(found.failures().items())[:5]),
+        ]
+    )
+
+
+def plot(found: MonteCarlo, path: str) -> None:
+    """The number of runs by the number of their impacts."""
+    from appell.plotting import COLOURS, new_figure, save_figure, tidy
+
+    impacts = np.concatenate([part.ravel() for part in found.parts("impacts")]).astype(int)
+    figure = new_figure(7.0, 3.0)
+    panel = figure.subplots()
+    panel.bar(np.arange(impacts.max() + 1), np.bincount(impacts), color=COLOURS[0])
+    panel.set(xlabel=f"impacts in {DURATION} s", ylabel="runs", title=f"{len(impacts)} random starts of Shafei's tree")
+    tidy(panel)
+    save_figure(figure, path)
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    restitution = float(sys.argv[2]) if len(sys.argv) > 2 else 1.0
-    start = time.perf_counter()
-    results = study(range(runs), restitution)
-    bad = [result for result in results if not result.ok]
-    print(f"{runs} runs of {DURATION} s at e = {restitution:g} in {time.perf_counter() - start:.1f} s")
-    print(f"{sum(result.impacts for result in results)} impacts, at most {max(r.impacts for r in results)} in a run")
-    print(f"energy changes by at most {max(r.energy_change for r in results):.2e} J")
-    print(f"energy rises by at most {max(r.energy_rise for r in results):.2e} J")
-    print(f"deepest point behind the wall: {max(0.0, -min(r.smallest_gap for r in results)):.2e} m")
-    print(f"{len(bad)} runs failed a check" + "".join(f"\n  {result}" for result in bad))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="?", type=int, default=1000)
+    parser.add_argument("--restitution", type=float, default=1.0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--store")
+    parser.add_argument("--plot")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = arguments.store or Path(folder, "impacts.zarr")
+        found = study(arguments.runs, arguments.restitution, arguments.workers, store)
+        print(summary(found))
+        if arguments.plot:
+            plot(found, arguments.plot)
 
 
 if __name__ == "__main__":

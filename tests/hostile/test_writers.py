@@ -32,9 +32,9 @@ def disk(tmp_path_factory):
     return library
 
 
-def outcomes(disk: Path, folder: Path, trials: int) -> dict[str, dict]:
+def outcomes(disk: Path, folder: Path, trials: int, script: str = "write_with_faults.py") -> dict:
     environment = {**os.environ, "LD_PRELOAD": str(disk), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
-    command = [sys.executable, str(HERE / "write_with_faults.py"), str(trials), str(folder)]
+    command = [sys.executable, str(HERE / script), str(trials), str(folder)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -47,6 +47,14 @@ def test_a_disk_that_fails_at_any_call(disk, tmp_path, trials):
         assert result["defects"] == [], name
         assert result["killed"] > trials / 10, name
         assert name == "cached kernel" or result["OSError"] > trials / 10, name
+
+
+@pytest.mark.parametrize("trials", [12, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_sweep_on_a_disk_that_fails_at_any_call(disk, tmp_path, trials):
+    pytest.importorskip("zarr")
+    result = outcomes(disk, tmp_path, trials, "sweep_with_faults.py")
+    assert result["defects"] == []
+    assert min(result["killed"], result["error"]) > trials / 10
 
 
 WRITES = {"write_text", "write_bytes", "savetxt", "save", "savez", "savez_compressed", "savefig", "tofile", "dump"}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from random_impacts import run_one, study
+from random_impacts import study
 
 
 @pytest.mark.parametrize("restitution", [1.0, 0.5])
 def test_a_few_random_states(restitution):
-    for seed in range(3):
-        result = run_one(seed, restitution)
-        assert result.ok, result
+    results = study(3, restitution)
+    assert results.failures() == {}
+    assert results.results["ok"].all()
 
 
 @pytest.mark.slow
-def test_a_thousand_random_states():
-    results = study(range(1000), restitution=1.0)
-    assert len(results) == 1000
-    assert all(result.ok for result in results), [result for result in results if not result.ok]
+def test_a_thousand_random_states(tmp_path):
+    results = study(1000, workers=2, store=tmp_path / "impacts.zarr")
+    assert results.failures() == {}
+    assert np.asarray(results.results["ok"][:]).all()
