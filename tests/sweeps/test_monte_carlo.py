@@ -13,7 +13,7 @@ from helpers.closeness import assert_close
 import appell
 from appell.cli import main
 from appell.errors import SimulationError
-from appell.sweeps import MonteCarlo
+from appell.sweeps import MonteCarlo, Sweep
 from appell.sweeps.runs import code_digest
 
 RUNS = 50
@@ -114,6 +114,8 @@ def test_stores_are_continued_and_not_mixed(tmp_path: Path) -> None:
     assert data["tau"].dims == ("run", "joint")
     assert data.attrs["seed"] == 7
     assert isinstance(data, xarray.Dataset)
+    with pytest.raises(appell.ArgumentError, match="store of a Monte Carlo study"):
+        Sweep.open(path)
     changes = {
         "seed": {"seed": 8}, "count": {"n": RUNS + 1}, "chunk": {"chunk": 5}, "run": {"run": partial(fall, mass=1.0)},
         "robot_digest": {"robot": arm().with_gravity((0, 0, -1.6))}, "draw": {"draw": lambda rng: draw(rng)},

@@ -9,7 +9,8 @@ from scipy.stats.qmc import Sobol
 
 import appell
 from appell.sweeps import States, grid_states, random_states, sobol_states
-from appell.sweeps.states import BLOCK, SOBOL_BITS, as_states
+from appell.sweeps.make_states import as_states
+from appell.sweeps.states import BLOCK, SOBOL_BITS
 
 
 def sources():

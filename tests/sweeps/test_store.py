@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import signal
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
+from helpers.dask_cluster import environment, wait_until
 
 import appell
 from appell.errors import SweepError
@@ -175,6 +179,31 @@ def test_a_full_disk_is_an_error_and_the_rest_is_kept(tmp_path: Path, monkeypatc
     make(tmp_path / "s.zarr")
     make(tmp_path / "t.zarr")
     assert chunk_files(tmp_path / "s.zarr") == chunk_files(tmp_path / "t.zarr")
+
+
+def test_an_interrupted_command_ends_at_once_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.zarr"
+    words = [
+        "sweep",
+        "puma560",
+        "--functions",
+        "gravity",
+        "--random",
+        "1000000000",
+        "--chunk",
+        "4096",
+        "--store",
+        str(path),
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "appell", *words], env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: len([*path.glob("gravity/c.*")]) > 3)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == "appell: error: interrupted.\n"
+    assert process.returncode == 1
+    assert Sweep.open(path).results["gravity"][0, 1] != 0.0
+    assert not list(path.rglob("*.partial"))
 
 
 def test_a_damaged_robot_is_an_error(tmp_path: Path) -> None:

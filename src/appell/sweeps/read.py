@@ -12,7 +12,8 @@ from appell.errors import ArgumentError
 from appell.files import read_npz, read_text
 from appell.model.tree import require_tree
 from appell.robot.robot import Robot
-from appell.sweeps.states import NO_TREE, States
+from appell.sweeps.make_states import NO_TREE
+from appell.sweeps.states import States
 
 
 def read_states(robot: Robot, path: str | PathLike) -> States:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from appell.checks import require_choice
-from appell.errors import AppellError
+from appell.errors import AppellError, ArgumentError
 from appell.files import whole_file, write_csv, write_npz_parts
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.sweeps.evaluate import stored_name
@@ -60,6 +60,10 @@ class Sweep:
         found = open_store(store)
         attributes = dict(found.group.attrs.asdict())
         identity: Any = attributes.pop(IDENTITY)
+        if "functions" not in identity:
+            raise ArgumentError(
+                f"{found.path} is the store of a Monte Carlo study. Open it with appell.sweeps.MonteCarlo.open."
+            )
         kind = SOURCES.get(identity["states"].pop("kind"))
         fields = {name: tuple(x) if isinstance(x, list) else x for name, x in identity["states"].items()}
         arrays = found.arrays()

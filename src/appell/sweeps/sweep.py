@@ -15,7 +15,8 @@ import numpy as np
 
 from appell.algorithms.registry import QUANTITIES
 from appell.algorithms.result_text import result_text
-from appell.checks import require_integer
+from appell.checks import require_choice, require_integer
+from appell.compiler.options import CHOICES
 from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
@@ -33,8 +34,9 @@ from appell.sweeps.evaluate import (
 )
 from appell.sweeps.executors import ProgressCounter, missing_extra, run_chunks, task_runner, thread_count
 from appell.sweeps.layout import ArrayLayout, default_chunk
+from appell.sweeps.make_states import NO_TREE, as_states
 from appell.sweeps.result import Sweep
-from appell.sweeps.states import BLOCK, NO_TREE, RandomStates, SobolStates, StateSource, as_states
+from appell.sweeps.states import BLOCK, RandomStates, SobolStates, StateSource
 from appell.version import __version__
 
 MOST_IN_MEMORY = 2**33
@@ -92,7 +94,9 @@ def sweep(
     source = as_states(robot, states)
     if not len(source):
         raise ArgumentError("no states to evaluate. Give at least one.")
-    compiled = compile_robot(robot, dtype=dtype, target=target, threads=1)
+    require_choice("target", target, CHOICES["target"])
+    local = "cpu" if store is not None else target  # the workers have the GPUs
+    compiled = compile_robot(robot, dtype=dtype, target=local, threads=1)
     layouts = result_layouts(compiled, functions)
     if chunk is not None:
         require_integer("chunk", chunk, 1)
@@ -101,7 +105,7 @@ def sweep(
         about["seed"] = source.seed
     plan = SweepPlan(compiled, source, layouts, {**about, **(attributes or {})}, threads, progress)
     if store is not None:
-        return into_store(plan, store, client, chunk, compress)
+        return into_store(plan, store, client, target, chunk, compress)
     if client is not None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='sweep.zarr'.")
     return into_memory(plan, chunk)
@@ -169,7 +173,9 @@ def into_memory(plan: SweepPlan, chunk: int | None) -> Sweep:
     )
 
 
-def into_store(plan: SweepPlan, path: str | PathLike, client: Any, chunk: int | None, compress: bool) -> Sweep:
+def into_store(
+    plan: SweepPlan, path: str | PathLike, client: Any, target: str, chunk: int | None, compress: bool
+) -> Sweep:
     """A sweep into a Zarr group; chunks that are finished already are not evaluated again."""
     try:
         from appell.sweeps.store import ROBOT_FILE, create_store
@@ -181,12 +187,12 @@ def into_store(plan: SweepPlan, path: str | PathLike, client: Any, chunk: int | 
     chunk = min(chunk or default_chunk(plan.layouts.values(), source.carried_bytes, BLOCK), len(source))
     identity = {
         "version": version, "robot": plan.attributes["robot"], "functions": [*plan.layouts], "states": source.describe(),
-        "count": len(source), "chunk": chunk, "dtype": options.dtype, "target": options.target, "compress": compress,
+        "count": len(source), "chunk": chunk, "dtype": options.dtype, "target": target, "compress": compress,
         "robot_digest": robot_digest,
     }  # fmt: skip
     arrays = {stored_name(name): layout for name, layout in plan.layouts.items()}
     made = create_store(path, identity, arrays, "state", plan.attributes, {ROBOT_FILE: robot}, compress)
-    job = SweepJob(made, robot_digest, tuple(plan.layouts), options.dtype, options.target, version)
+    job = SweepJob(made, robot_digest, tuple(plan.layouts), options.dtype, target, version)
     done = run_chunks(
         made, evaluate_chunk, lambda k: (job, k, *source.carried(*made.bounds(k))), client, plan.threads, plan.progress
     )
