@@ -11,7 +11,9 @@ from helpers.loop_robots import built_in, spatial_loop, states
 
 import appell
 from appell import LoopClosure, Pose
+from appell.closed_loop import position_closure
 from appell.closed_loop.singularity import jacobian_at, rank
+from appell.model.joint import Mimic
 
 
 def parallelogram(**options):
@@ -217,3 +219,68 @@ def test_a_singular_start_leads_to_a_regular_reference():
     robot = parallelogram(q=[0.0, 0.0, 0.0])
     assert robot.nv == 1
     assert robot.singularity(np.array(robot.reference_configuration)) is None
+
+
+def offset_parallelogram(offset: float):
+    """A parallelogram whose knee is out of the plane: no configuration closes it better than by this offset."""
+    robot = parallelogram()
+    loop = robot.closures[0]
+    other = replace(loop, kind="spherical", pose2=Pose((1.0, 0.0, offset)))
+    return replace(robot, closures=(other,))
+
+
+@pytest.mark.parametrize(("offset", "closed"), [(5e-8, True), (3e-7, False), (1e-4, False)])
+def test_loops_are_closed_to_a_tenth_of_a_micrometre(offset, closed):
+    """What cannot be closed better than the tolerance is not closed, and the error has the size of the gap."""
+    found = offset_parallelogram(offset).solve_loop_closure([1.0, -1.0, 1.0])
+    assert bool(found.closed) is closed
+    assert found.error == pytest.approx(offset, rel=1e-3)
+
+
+def test_newton_steps_are_limited():
+    """Near a singular configuration the full step would be many radians; no joint moves by more than half a radian."""
+    robot = parallelogram()
+    q = np.array([[-2.95, 0.2, 0.07]])
+    residual = position_closure.residuals(robot, q)
+    K = robot.functions["closure_jacobian", None]((q,), None, None, None, None, False)
+    full = np.abs(np.linalg.pinv(K[0], rcond=1e-6) @ residual[0]).max()
+    assert full > 1.0
+    moved, _ = position_closure._newton_step(robot, q, residual, np.arange(3))
+    assert 0.0 < np.abs(moved - q).max() <= 0.5 + 1e-12
+
+
+def loop_with_mimic(multiplier: float):
+    """Five bars in a plane: the joint in the middle of one arm turns by a multiple of its shoulder."""
+    bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.01, 0.1, 0.1)}
+    builder = appell.RobotBuilder("geared", gravity=(0, -9.81, 0)).body("base")
+    for name in ("one", "two", "three", "four", "five"):
+        builder = builder.body(name, **bar)
+    builder = builder.continuous("a", parent="base", child="one")
+    builder = builder.continuous("b", parent="one", child="two", xyz=(1, 0, 0), mimic=Mimic("a", multiplier, 0.2))
+    builder = builder.continuous("c", parent="base", child="three", xyz=(1.2, 0, 0))
+    builder = builder.continuous("d", parent="three", child="four", xyz=(1, 0, 0))
+    builder = builder.continuous("e", parent="two", child="five", xyz=(1, 0, 0))
+    end = Pose((1.0, 0.0, 0.0))
+    knee = LoopClosure("knee", "spherical", "five", "four", end, end)
+    return appell.close_loops(builder.build(), [knee], actuated=["a", "c"], q=[1.9, 1.2, 0.5, -0.9])
+
+
+@pytest.mark.parametrize("multiplier", [-0.5, 0.7])
+def test_closed_loops_with_mimic_joints(multiplier):
+    """The closure Jacobian has the multiplier: it is the slope of the residual; and dynamics are those of the energies."""
+    robot = loop_with_mimic(multiplier)
+    tree = robot.spanning_tree
+    q = np.array(robot.reference_configuration)
+    K = robot.functions["closure_jacobian", None]((q,), None, None, None, None, False)
+    step = 1e-6
+    slopes = np.stack([
+        position_closure.residuals(robot, tree.integrate(q, step * unit)[None])[0]
+        - position_closure.residuals(robot, tree.integrate(q, -step * unit)[None])[0]
+        for unit in np.eye(tree.nv)
+    ], axis=1) / (2 * step)  # fmt: skip
+    assert_close(K, slopes, tolerance=1e-8)
+    qd, qdd = np.array([0.6, -0.4]), np.array([1.0, 2.0])
+    assert_close(robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd)), qdd, tolerance=1e-10)
+    motion = appell.simulate(robot, q, qd, 0.1, method=appell.Integration(rtol=1e-11))
+    assert np.abs(motion.energy - motion.energy[0]).max() < 1e-8
+    assert robot.closure_error(motion.q).max() < 1e-9

@@ -21,6 +21,7 @@ from appell.compiler.lowering import lower_function
 from appell.compiler.rolled import programs
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.trace import trace
+from appell.model.joint import Mimic
 from appell.robot.robot import Robot
 
 find("inverse_dynamics")
@@ -109,3 +110,25 @@ def test_quaternions_are_looked_at_before_a_call_goes_straight_to_the_kernel(lay
     with pytest.raises(appell.ArgumentError, match=rf"q\[4, {begin}:{begin + 4}\], the quaternion of joint"):
         dyn.gravity(wrong)
     assert np.isfinite(dyn.gravity(wrong, check=False)).all()
+
+
+@cache
+def coupled_tree() -> Robot:
+    """A general tree in which some joints follow others, one of them through another, with factors and offsets."""
+    robot = appell.robots.random_tree(9, seed=5, kinds=("revolute", "prismatic", "continuous"), branching=0.3)
+    joints = list(robot.joints)
+    for follower, leader, factor, offset in ((3, 1, -0.6, 0.2), (6, 3, 1.7, -0.1), (8, 0, 0.4, 0.3)):
+        joints[follower] = replace(joints[follower], mimic=Mimic(joints[leader].name, factor, offset))
+    coupled = replace(robot, joints=tuple(joints))
+    assert coupled.nv == 6
+    return coupled
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "bias", "gravity"])  # others need independent joints
+def test_rolled_code_of_coupled_robots(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followers read the coordinate of their leader, with factor and offset, and add their forces to it."""
+    key = function, LONG[function]
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, shortest=0))
+    robot = coupled_tree()
+    assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
+    compare(robot, function, LONG[function])

@@ -216,3 +216,21 @@ def test_parameters_and_external_forces_as_arguments(tmp_path):
                 robot.mass_matrix(q, parameters=heavier), robot.pose(q, "link6")]  # fmt: skip
     for result, right in zip(results, expected, strict=True):
         assert_close(result, right.reshape(result.shape), tolerance=2e-14)
+
+
+@pytest.mark.parametrize(
+    ("joints", "function", "over"), [(5, "gravity", 0), (5, "inverse_dynamics", 0), (5, "bias", 0), (40, "gravity", 0)]
+)
+def test_a_result_may_be_written_over_coordinates(joints, function, over, tmp_path):
+    """Prismatic coordinates are needed to the end, from the tips to the base: results are stored after all of them are read."""
+    robot = appell.robots.random_chain(joints, seed=3, kinds=("revolute", "prismatic"))
+    arguments = states(robot)[: INPUTS[function]]
+    appell.export(robot, function, tmp_path, prefix="arm")
+    functions = write_main(tmp_path, "arm", "double")
+    text = (tmp_path / "main.c").read_text()
+    names = ", ".join(f"in[{k}]" for k in range(len(arguments)))
+    assert f"({names}, out);" in text
+    call = f"({names}, in[{over}]);\n    for (int j = 0; j < {joints}; j++) out[j] = in[{over}][j];"
+    (tmp_path / "main.c").write_text(text.replace(f"({names}, out);", call))
+    (result,) = run(compiled(SANITIZED, tmp_path, "arm.c", "main.c"), functions, [[*arguments]], "float64")
+    assert_close(result, getattr(robot, function)(*arguments), tolerance=1e-12)

@@ -293,3 +293,46 @@ def test_broken_text_is_a_report_too():
     report = appell.check("<robot name='r'>\n<link name='a'>")
     assert [problem.kind for problem in report] == ["xml"]
     assert report.errors[0].line == 2
+
+
+def with_inertia(mass: float, *principal: float) -> Robot:
+    x, y, z = principal
+    return two_links(
+        Body("first", 1.0, inertia=(1.0, 0.0, 0.0, 1.0, 0.0, 1.0)),
+        Body("second", mass, inertia=(x, 0.0, 0.0, y, 0.0, z)),
+    )
+
+
+def kinds_of(robot: Robot) -> list[str]:
+    return [problem.kind for problem in appell.check(robot)]
+
+
+@pytest.mark.parametrize(("excess", "reported"), [(1e-3, True), (1e-5, True), (3e-6, True), (1e-7, False)])
+def test_triangle_inequality_holds_to_the_rounding_of_six_digits(excess, reported):
+    """A plate whose largest moment is too large by a part of itself."""
+    assert ("triangle" in kinds_of(with_inertia(1.0, 1.0, 1.0, 2.0 * (1.0 + excess)))) is reported
+
+
+@pytest.mark.parametrize(("radius", "reported"), [(1e-4, True), (3e-6, True), (3e-7, False)])
+def test_radii_of_gyration_below_a_micrometre_are_rounding(radius, reported):
+    """A small plate of large mass, whose largest moment is too large by the square of a radius of gyration."""
+    mass, moment = 1e3, 1e-9
+    excess = 2.0 * mass * radius**2
+    assert ("triangle" in kinds_of(with_inertia(mass, moment, moment, 2.0 * moment + excess))) is reported
+
+
+def test_mimic_joints_of_mimic_joints_multiply():
+    """c = 2 b + 0.1 and b = -3 a + 0.5, so c = -6 a + 1.1: in poses, in velocities and in the mass matrix."""
+    builder = appell.RobotBuilder("chain").body("base")
+    for name in ("one", "two", "three"):
+        builder = builder.body(name, mass=1.0, com=(0.2, 0.1, 0.0), inertia=(0.01, 0.02, 0.03))
+    builder = builder.revolute("a", "base", "one").revolute(
+        "b", "one", "two", xyz=(1, 0, 0), mimic=Mimic("a", -3.0, 0.5)
+    )
+    robot = builder.revolute("c", "two", "three", xyz=(1, 0, 0), mimic=Mimic("b", 2.0, 0.1)).build()
+    free = replace(robot, coupled=False)
+    q, rates = np.array([0.3]), np.array([1.0, -3.0, -6.0])
+    angles = np.array([0.3, -3.0 * 0.3 + 0.5, -6.0 * 0.3 + 1.1])
+    np.testing.assert_allclose(robot.pose(q, "three"), free.pose(angles, "three"), atol=1e-14)
+    np.testing.assert_allclose(robot.jacobian(q, "three")[:, 0], free.jacobian(angles, "three") @ rates, atol=1e-13)
+    np.testing.assert_allclose(robot.mass_matrix(q)[0, 0], rates @ free.mass_matrix(angles) @ rates, rtol=1e-13)

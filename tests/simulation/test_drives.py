@@ -276,3 +276,56 @@ def test_work_is_that_of_the_samples():
     power = np.sum(motion.tau * motion.qd, axis=1)
     assert motion.work.actuators[-1] == pytest.approx(np.trapezoid(power, motion.t), abs=1e-5)
     assert not motion.work.passive.any()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_effort_limits_hold_in_both_directions(sign):
+    """Drives that want much more are cut to the limit, up and down: the acceleration is that of the limit."""
+    limits = np.array([3.0, 1.0])
+    q, still = np.array([0.4, -0.2]), np.zeros(2)
+    wanted = sign * np.array([200.0, 100.0])
+    motion = appell.simulate(ARM, q, still, 1e-3, tau=lambda t, q, qd: wanted, effort_limits=limits)
+    expected = ARM.forward_dynamics(q, still, sign * limits)
+    assert_close(motion.qd[-1] / 1e-3, expected, tolerance=1e-3)
+    free = appell.simulate(ARM, q, still, 1e-3, tau=lambda t, q, qd: wanted)
+    assert np.abs(free.qd[-1]).max() > 10.0 * np.abs(motion.qd[-1]).max()
+
+
+@pytest.mark.parametrize(
+    ("method", "order"), [("rk4", 4), ("semi_implicit_euler", 1), ("midpoint", 2), ("RK45", 5), ("DOP853", 8)]
+)
+def test_drives_that_change_with_time_keep_the_order(method, order):
+    """A bar under gravity and a force that oscillates: every stage of a step has its own time."""
+    bar = (
+        appell.RobotBuilder("bar", gravity=(0, -9.81, 0))
+        .body("base")
+        .body("link", mass=1.0, com=(0, -0.5, 0), inertia=(0.1, 0.1, 0.1))
+    )
+    robot = bar.continuous("hinge", parent="base", child="link", axis="z").build()
+
+    def end(**options):
+        motion = appell.simulate(
+            robot,
+            [0.3],
+            [0.0],
+            1.0,
+            tau=lambda t, q, qd: [3.0 * math.sin(7.0 * t)],
+            method=appell.Integration(**options),
+        )
+        return np.array([motion.q[-1, 0], motion.qd[-1, 0]])
+
+    exact = end(method="DOP853", rtol=1e-13, atol=1e-14)
+    steps = {
+        1: (1 / 400, 1 / 1600),
+        2: (1 / 100, 1 / 400),
+        4: (1 / 40, 1 / 160),
+        5: (1 / 20, 1 / 40),
+        8: (1 / 5, 1 / 10),
+    }[order]
+    fixed = method in ("rk4", "semi_implicit_euler", "midpoint")
+    errors = [
+        np.abs(end(method=method, **({"dt": h} if fixed else {"max_step": h, "rtol": 1e3, "atol": 1e3})) - exact).max()
+        for h in steps
+    ]
+    measured = math.log(errors[0] / errors[1]) / math.log(steps[0] / steps[1])
+    assert measured == pytest.approx(order, abs=0.25 if fixed else 1.2)

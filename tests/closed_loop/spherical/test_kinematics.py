@@ -127,3 +127,17 @@ def test_what_cannot_be_asked_is_refused():
 def test_the_platform_has_the_orientation_of_its_euler_angles():
     q = np.random.default_rng(0).uniform(-0.3, 0.3, (20, 3))
     assert_close(wrist().pose(q, "platform")[..., :3, :3], orientation(q).as_matrix(), tolerance=1e-14)
+
+
+def test_forward_kinematics_near_a_start_is_exact_or_an_error():
+    """Angles that are met to a tenth of a nanoradian, or not at all: beyond the workspace nothing near it is returned."""
+    robot = wrist()
+    q = np.array([0.1, 0.2, -0.1])
+    theta = robot.joint_angles(q)[list(robot.actuated)]
+    found = robot.forward_kinematics_near(theta, q + 0.05)
+    assert np.abs(robot.joint_angles(found)[list(robot.actuated)] - theta).max() < 1e-12
+    with pytest.raises(appell.errors.LoopClosureError, match="still misses the angles by") as raised:
+        robot.forward_kinematics_near(
+            theta + np.array([-0.04249392350463266, 1.1684635030470005, 1.302130547868749]), q
+        )
+    assert raised.value.value > 0.1

@@ -9,6 +9,7 @@ from helpers.spherical_robots import EIGHT, ROBOTS, regular_states, wrist
 
 import appell
 from appell.closed_loop.spherical.forward_kinematics import orientation
+from appell.closed_loop.spherical.jacobians import determinant
 from appell.closed_loop.spherical.kinematics import MIN_H
 
 OUT = np.array([0.0, 0.0, -1.5])
@@ -203,3 +204,10 @@ def test_what_is_not_a_number_by_rounding_is_explained_too(dtype):
         if np.isnan(dyn.gravity(q, check=False)).any():
             with pytest.raises(appell.errors.LoopClosureError, match="leg 'leg1'"):
                 dyn.gravity(q)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_determinants_of_any_number_of_actuators(n):
+    """With the signs of the expansion; robots with two or four actuators use it for their margins."""
+    rows = np.random.default_rng(n).normal(size=(n, n))
+    assert determinant(rows.tolist()) == pytest.approx(np.linalg.det(rows), rel=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.arms import elbow_arm, poses_of
@@ -149,3 +151,23 @@ def test_single_and_batch_agree():
     one = inverse_kinematics(PUMA, pose[4], frame)
     assert one.branch == batch.branch[1, 1]
     assert np.abs(one.q - batch.q[1, 1]).max() < 1e-13
+
+
+def with_third_axis_reversed(robot):
+    """The same arm with joint 3 turning the other way: axes 2 and 3 are antiparallel."""
+    joints = list(robot.joints)
+    joints[2] = replace(joints[2], axis=tuple(-x for x in joints[2].axis))
+    return replace(robot, name="reversed", joints=tuple(joints))
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_an_antiparallel_third_axis_changes_the_sign_of_its_angle_alone(name):
+    """The branches keep their names: elbow above is above, whichever way its joint turns."""
+    other = with_third_axis_reversed(PUMA)
+    _, pose, frame = poses_of(PUMA, 50)
+    expected = inverse_kinematics(PUMA, pose, frame, branch=name)
+    found = inverse_kinematics(other, pose, frame, branch=name)
+    assert found.solved.all()
+    assert np.abs(other.pose(found.q, frame) - pose).max() < 1e-12
+    difference = found.q * [1.0, 1.0, -1.0, 1.0, 1.0, 1.0] - expected.q
+    assert np.abs((difference + np.pi) % (2 * np.pi) - np.pi).max() < 1e-9
