@@ -15,7 +15,7 @@ from appell.arrays import as_batch, require_unit_quaternions
 from appell.checks import require_vector
 from appell.errors import ArgumentError, unknown_name_message
 from appell.files import write_text
-from appell.model import composition, dh, joint_friction, layouts, mass_properties
+from appell.model import composition, contact_points, dh, joint_friction, layouts, mass_properties
 from appell.model.actuator import Actuator, Posture
 from appell.model.body import Body
 from appell.model.check import mass_defects, require_tree
@@ -251,6 +251,7 @@ class Description:
     to_drake, from_drake = layouts.to_drake, layouts.from_drake
     to_pinocchio, from_pinocchio = layouts.to_pinocchio, layouts.from_pinocchio
     passive_forces = joint_friction.passive_forces
+    contact_points = contact_points.contact_points
 
     def __repr__(self) -> str:
         return (
