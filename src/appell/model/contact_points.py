@@ -146,8 +146,13 @@ def _cylinder(shape: Geometry, folder: Path | None, count: int) -> ShapePoints:
 
 
 def _mesh(shape: Geometry, folder: Path | None, count: int) -> ShapePoints:
+    return hull_points(mesh_vertices(shape, folder), count)
+
+
+def mesh_vertices(shape: Geometry, folder: Path | None) -> np.ndarray:
+    """Vertices (n, 3) of a mesh in its own frame, each once."""
     path = find_mesh(shape.mesh, folder)
-    return _mesh_points(path, path.stat().st_mtime_ns, shape.size, count)
+    return _vertices(path, path.stat().st_mtime_ns) * shape.size
 
 
 _POINTS: dict[str, Callable[[Geometry, Path | None, int], ShapePoints]] = {
@@ -155,10 +160,10 @@ _POINTS: dict[str, Callable[[Geometry, Path | None, int], ShapePoints]] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=512)
-def _mesh_points(path: Path, changed: int, scale: tuple[float, ...], count: int) -> ShapePoints:
-    vertices = np.unique(np.asarray(load_mesh(path).vertices, dtype=float) * scale, axis=0)
-    return hull_points(vertices, count)
+@lru_cache(maxsize=256)
+def _vertices(path: Path, changed: int) -> np.ndarray:
+    vertices = np.unique(np.asarray(load_mesh(path).vertices, dtype=float), axis=0)
+    return vertices[hull_indices(vertices)]
 
 
 def hull_points(vertices: np.ndarray, count: int) -> ShapePoints:

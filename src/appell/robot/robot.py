@@ -15,6 +15,7 @@ from appell.model.actuator import transmission
 from appell.model.description import Description
 from appell.model.joint_friction import joint_friction, passive_forces
 from appell.names import as_vector
+from appell.robot.distances import distances
 from appell.robot.protocol import AnyRobot
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Robot(Description, AnyRobot):
         from appell.robot.simulation_model import TreeSimulationModel
 
         return TreeSimulationModel(self)
+
+    distances = distances
 
     def random_configurations(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Configurations drawn uniformly within the joint limits, (count, nq)."""

@@ -1,0 +1,108 @@
+"""Distances of robots to surfaces and obstacles, against closed forms."""
+
+from __future__ import annotations
+
+import builtins
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+
+import appell
+from appell import Point, Pose
+from appell.model.body import Geometry
+
+FLOOR = appell.surfaces.Plane()
+
+
+def free_body(*shapes: Geometry) -> appell.Robot:
+    builder = appell.RobotBuilder("free").body("world").body("body", 1.0, inertia=(0.1, 0.1, 0.1), collisions=shapes)
+    return builder.floating("base", "world", "body").build()
+
+
+def placed(xyz, quaternion=(0.0, 0.0, 0.0, 1.0)) -> np.ndarray:
+    return np.array([*xyz, *quaternion])
+
+
+def test_sphere_above_a_floor() -> None:
+    robot = free_body(Geometry("sphere", (0.2,), Pose((0.1, 0.0, 0.0))))
+    found = robot.distances(placed((1.0, 2.0, 0.5)), FLOOR)
+    assert found.bodies == ("body",)
+    assert_close(found.distance, [[0.3]], tolerance=1e-15)
+    assert_close(found.on_robot, [[[1.1, 2.0, 0.3]]], tolerance=1e-15)
+    assert_close(found.on_surface, [[[1.1, 2.0, 0.0]]], tolerance=1e-15, scale=1.0)
+
+
+def test_batches_and_several_surfaces() -> None:
+    """Boxes by their corners, points by name; inside a sphere of 2 m."""
+    robot = free_body(Geometry("box", (0.2, 0.4, 0.6)))
+    q = np.array([[placed((0.0, 0.0, z)) for z in (0.5, 0.2)]])
+    bowl = appell.surfaces.Sphere(radius=2.0)
+    found = robot.distances(q, [FLOOR, bowl])
+    assert found.distance.shape == (1, 2, 2, 1)
+    assert found.on_robot.shape == (1, 2, 2, 1, 3)
+    assert_close(found.distance[0, :, 0, 0], [0.2, -0.1], tolerance=1e-13)
+    corner = np.linalg.norm([0.1, 0.2, 0.8])
+    assert_close(found.distance[0, 0, 1, 0], np.array(2.0 - corner), tolerance=1e-14)
+    gaps = np.linalg.norm(found.on_robot - found.on_surface, axis=-1)
+    assert_close(gaps, np.abs(found.distance), tolerance=1e-13)
+    named = robot.distances(q, FLOOR, points=["body", Point("body", (0.0, 0.0, 0.1), 0.05)])
+    assert_close(named.distance[0, :, 0, 0], [0.5, 0.2], tolerance=1e-14)
+
+
+def test_robots_without_shapes_have_the_origins_of_their_bodies() -> None:
+    tree = appell.load("shafei_tree")
+    found = tree.distances(tree.initial_state[0], appell.surfaces.Circle(radius=2.5))
+    assert set(found.bodies) <= set(tree.body_names)
+    nearest = found.bodies[int(found.distance[0].argmin())]
+    radius = np.linalg.norm(tree.pose(tree.initial_state[0], nearest)[:3, 3])
+    assert_close(found.distance.min(), np.array(2.5 - radius), tolerance=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (Geometry("sphere", (0.2,)), 0.3),
+        (Geometry("capsule", (0.1, 0.6)), 0.4),
+        (Geometry("cylinder", (0.1, 0.6)), 0.4),
+        (Geometry("box", (0.2, 0.2, 0.2)), 0.4),
+        (Geometry("box", (0.2, 0.2, 0.2), Pose(rpy=(0.0, 0.0, np.pi / 4))), 0.5 - 0.1 * np.sqrt(2)),
+    ],
+)
+def test_obstacles(shape: Geometry, expected: float) -> None:
+    """A wall whose face is 0.5 m in front of the body along x."""
+    pytest.importorskip("coal")
+    wall = Geometry("box", (1.0, 10.0, 10.0), Pose((1.0, 0.0, 0.0)))
+    q = np.stack([placed((0.0, 0.0, 0.0)), placed((0.8, 0.0, 0.0))])
+    found = free_body(shape).distances(q, wall)
+    assert_close(found.distance[:, 0, 0], [expected, expected - 0.8], tolerance=1e-6, scale=1.0)
+    assert_close(found.on_surface[0, 0, 0, 0], np.array(0.5), tolerance=1e-6)
+
+
+def test_meshes_are_their_convex_hulls(tmp_path) -> None:
+    pytest.importorskip("coal")
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.icosphere(subdivisions=4, radius=1.0).export(tmp_path / "ball.stl")
+    robot = free_body(Geometry("mesh", (0.2, 0.2, 0.2), mesh="ball.stl"))
+    path = tmp_path / "free.urdf"
+    robot.to_urdf(path)
+    found = appell.load(path).distances(placed((0.0, 0.0, 0.0)), Geometry("sphere", (0.3,), Pose((0.0, 1.0, 0.0))))
+    assert_close(found.distance, [[0.5]], tolerance=2e-3)
+
+
+def test_errors(monkeypatch) -> None:
+    robot, q = free_body(Geometry("sphere", (0.2,))), placed((0.0, 0.0, 1.0))
+    with pytest.raises(appell.ArgumentError, match="surfaces has a str, expected surfaces such as"):
+        robot.distances(q, ["floor"])
+    with pytest.raises(appell.ArgumentError, match="body 'leg'"):
+        robot.distances(q, FLOOR, points=["leg"])
+    real = builtins.__import__
+
+    def without_coal(name, *rest):
+        if name == "coal":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_coal)
+    with pytest.raises(appell.AppellError, match=r"appell\[collision\]"):
+        robot.distances(q, Geometry("sphere", (0.3,)))
