@@ -9,7 +9,7 @@ import numpy as np
 
 import appell
 from appell.robot.robot import Robot
-from appell.simulation.contact.pairs import ContactPoints, contact_point_names
+from appell.simulation.contact.pairs import ContactPoints, contact_points_of
 from appell.simulation.trajectory import Trajectory
 
 
@@ -66,7 +66,7 @@ def quaternion_about_y(angle: float) -> list[float]:
 
 def smallest_gap(robot: Robot, motion: Trajectory, walls, points=None) -> float:
     """The deepest that any point is behind a wall in any sample. [m]"""
-    p, _ = ContactPoints(robot, contact_point_names(robot, points)).positions_and_velocities(motion.q, motion.qd)
+    p, _ = ContactPoints(robot, contact_points_of(robot, points)).positions_and_velocities(motion.q, motion.qd)
     return min(float(wall.gap(p).min()) for wall in walls)
 
 

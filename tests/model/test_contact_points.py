@@ -109,6 +109,16 @@ def test_missing_meshes_give_origins_and_one_warning() -> None:
         assert robot.contact_points() == (Point("trunk"), Point("foot", radius=0.02))
 
 
+def test_texts_of_points() -> None:
+    """Names with numbers after a colon, or in brackets; everything else is a name."""
+    for point in (Point("foot"), Point("a:b", (0.5, -1e-3, 3.0)), Point("a(1)", (1.0, 2.0, 3.0))):
+        assert Point.from_text(str(point)) == point
+    assert Point.from_text("foot:.1,2,-3e-1,0.02") == Point("foot", (0.1, 2.0, -0.3), 0.02)
+    assert Point.from_text("foot:1,2") == Point("foot:1,2")
+    with pytest.raises(appell.ArgumentError, match="radius of 'foot' is -1"):
+        Point.from_text("foot:0,0,0,-1")
+
+
 def test_arguments() -> None:
     robot = walker()
     with pytest.raises(appell.ArgumentError, match="rim_points is 2, expected an integer >= 3"):

@@ -56,8 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_surfaces(contact)
     restitution = "from 0 to 1 (default: %(default)s)"
     contact.add_argument("--restitution", type=float, default=1.0, metavar="E", help=restitution)
-    points = "bodies whose origins touch surfaces (default: joints and tips)"
-    contact.add_argument("--contact-points", nargs="+", metavar="BODY", help=points)
+    points = "bodies whose origins touch surfaces, BODY:X,Y,Z for other points of a body, BODY:X,Y,Z,R for a sphere "
+    points += "(default: the collision shapes, or joints and tips)"
+    contact.add_argument("--contact-points", nargs="+", metavar="POINT", help=points)
     integration = parser.add_argument_group("integration")
     integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     motion = appell.simulate(
         robot, q0, qd0, arguments.duration, tau=tau, controller=controller(robot, q0, arguments),
         effort_limits="robot" if arguments.enforce_effort_limits else None, surfaces=surfaces_of(arguments),
-        contact=appell.ContactOptions(arguments.contact_points, arguments.restitution),
+        contact=appell.ContactOptions(contact_points(robot, arguments), arguments.restitution),
         method=appell.Integration(arguments.method, rtol=arguments.rtol, dt=arguments.dt),
         t_eval=arguments.sample_period or arguments.duration / SAMPLES,
     )  # fmt: skip
@@ -112,6 +113,14 @@ def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarr
     q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, model.q_names, q0, "--q0")
     qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, model.qd_names, qd0, "--qd0")
     return q0, qd0, None if arguments.tau is None else parse_vector(arguments.tau, model.actuator_names, tau, "--tau")
+
+
+def contact_points(robot: Robot, arguments: argparse.Namespace) -> list[Any] | None:
+    """Contact points of the command line; the names of bodies may contain colons."""
+    from appell.model.point import Point
+
+    given = arguments.contact_points
+    return given and [text if text in robot.body_names else Point.from_text(text) for text in given]
 
 
 def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> Any:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from appell.checks import require_in_range, require_vector
 from appell.model.pose import Triple, triple
+
+_NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
+_NUMBERS = re.compile(
+    rf"(?P<body>.+?)(?:\((?P<inside>{_NUMBER}(?:,{_NUMBER}){{2}})\)|:(?P<after>{_NUMBER}(?:,{_NUMBER}){{2,3}}))"
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,23 @@ class Point:
     def __post_init__(self) -> None:
         object.__setattr__(self, "offset", triple(require_vector(f"offset of {self.body!r}", self.offset, 3)))
         object.__setattr__(self, "radius", require_in_range(f"radius of {self.body!r}", self.radius, unit="m"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Point:
+        """The point of its text, or of `body:x,y,z` or `body:x,y,z,radius`, as on the command line; a name alone is an origin.
+
+        Example:
+            >>> import appell
+            >>> appell.Point.from_text("foot:0.12,0.03,-0.03,0.02")
+            Point(body='foot', offset=(0.12, 0.03, -0.03), radius=0.02)
+            >>> appell.Point.from_text("foot(0.1, 0.2, 0.3)").offset
+            (0.1, 0.2, 0.3)
+        """
+        found = _NUMBERS.fullmatch(text)
+        if found is None:
+            return cls(text)
+        numbers = [float(word) for word in (found["inside"] or found["after"]).split(",")]
+        return cls(found["body"], triple(numbers[:3]), *numbers[3:])
 
     def __str__(self) -> str:
         return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"

@@ -9,13 +9,15 @@ from helpers.contact_robots import particle, rod, stacked_rod
 from helpers.random_trees import SMALL_TREES, over
 
 import appell
-from appell.simulation.contact.pairs import ContactPoints, contact_point_names, default_contact_points
+from appell import Point, Pose
+from appell.model.body import Geometry
+from appell.simulation.contact.pairs import ContactPoints, contact_points_of, default_contact_points
 
 
 @over([*SMALL_TREES, appell.load("shafei_tree"), rod(3)])
 def test_motion_agrees_with_pose_and_jacobians(robot):
     names = robot.body_names
-    points = ContactPoints(robot, names)
+    points = ContactPoints(robot, [Point(name) for name in names])
     rng = np.random.default_rng(0)
     q, qd = robot.random_configuration(3), rng.uniform(-1, 1, robot.nv)
     motion = points.kinematics(q, qd)
@@ -29,7 +31,7 @@ def test_motion_agrees_with_pose_and_jacobians(robot):
 
 def test_paths_are_motions_of_many_states():
     robot = appell.load("shafei_tree")
-    points = ContactPoints(robot, ("O1", "O8"))
+    points = ContactPoints(robot, (Point("O1"), Point("O8")))
     q, qd = np.random.default_rng(0).uniform(-1, 1, (2, 5, 12))
     p, v = points.positions_and_velocities(q, qd)
     assert p.shape == v.shape == (5, 2, 3)
@@ -50,6 +52,70 @@ def test_default_points_are_joint_origins_and_tips():
 
 def test_unknown_points_are_refused_by_name():
     robot = appell.load("shafei_tree")
-    with pytest.raises(appell.ArgumentError, match=r"unknown frame 'O12'.*Did you mean 'O"):
-        contact_point_names(robot, ["O1", "O12"])
-    assert contact_point_names(robot, ["O3", "O1", "O3"]) == ("O3", "O1")
+    with pytest.raises(appell.ArgumentError, match=r"unknown body 'O12'.*Did you mean 'O"):
+        contact_points_of(robot, ["O1", "O12"])
+    assert contact_points_of(robot, ["O3", Point("O1"), "O3"]) == (Point("O3"), Point("O1"))
+
+
+def ball(radius: float = 0.1, mass: float = 2.0) -> appell.Robot:
+    """A homogeneous ball, touched where its shape is, besides its centre."""
+    inertia = (0.4 * mass * radius**2,) * 3
+    shape = Geometry("sphere", (radius,), Pose((0.0, 0.0, 0.0)))
+    builder = appell.RobotBuilder("ball").body("world").body("ball", mass, inertia=inertia, collisions=[shape])
+    return builder.floating("base", "world", "ball").build()
+
+
+def test_default_points_are_those_of_the_shapes():
+    assert contact_points_of(ball(), None) == (Point("ball", radius=0.1),)
+    assert contact_points_of(ball(), [Point("ball", radius=0.0), Point("ball", radius=0.3)]) == (
+        Point("ball", radius=0.3),
+    )
+
+
+def test_offsets_and_radii_are_those_of_a_point_on_the_body():
+    """A rod falls on its end, given as an offset; a ball bounces at its radius."""
+    floor = appell.surfaces.Plane(restitution=0.5)
+    robot = particle()
+    motion = appell.simulate(
+        ball(),
+        [0, 0, 0.6, 0, 0, 0, 1],
+        np.zeros(6),
+        0.5,
+        surfaces=floor,
+        contact=appell.ContactOptions(restitution=0.5),
+    )
+    assert_close(motion.impacts[0].time, np.array(np.sqrt(2 * 0.5 / 9.81)), tolerance=1e-9)
+    assert motion.impacts[0].points == ("ball",)
+    offset = appell.ContactOptions([Point("ball", (0.0, 0.0, -0.2))], restitution=0.5)
+    motion = appell.simulate(ball(), [0, 0, 0.6, 0, 0, 0, 1], np.zeros(6), 0.5, surfaces=floor, contact=offset)
+    assert_close(motion.impacts[0].time, np.array(np.sqrt(2 * 0.4 / 9.81)), tolerance=1e-9)
+    assert motion.impacts[0].points == ("ball(0, 0, -0.2)",)
+    assert robot.contact_points() == ()
+
+
+def test_a_sliding_ball_begins_to_roll():
+    """After t = 2 v / (7 μ g) it rolls at 5/7 of its velocity, and friction does no more work."""
+    speed, mu = 1.0, 0.2
+    floor = appell.surfaces.Plane(friction=mu, restitution=0.0)
+    start = [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [speed, 0, 0, 0, 0, 0]
+    motion = appell.simulate(ball(), *start, 0.4, surfaces=floor, t_eval=0.2)
+    rolling = 2 * speed / (7 * mu * 9.81)
+    assert 0.1 < rolling < 0.2
+    v = np.array([ball().jacobian(q, "ball") @ qd for q, qd in zip(motion.q, motion.qd, strict=True)])
+    assert_close(v[-1], [5 / 7 * speed, 0, 0, 0, 5 / 7 * speed / 0.1, 0], tolerance=1e-8)
+    assert_close(v[1], v[-1], tolerance=1e-8)
+    lost = 0.5 * 2.0 * speed**2 * 2 / 7
+    assert_close(motion.work.contact[-1], np.array(-lost), tolerance=1e-7)
+
+
+def test_a_ball_rolls_in_a_bowl():
+    """It keeps its energy, stays on the surface, and its small oscillations have ω² = 5 g / (7 (R - r))."""
+    R, r, angle = 1.0, 0.1, 0.02
+    bowl = appell.surfaces.Sphere(radius=R, center=(0.0, 0.0, R), friction=5.0, restitution=0.0)
+    start = [(R - r) * np.sin(angle), 0.0, R - (R - r) * np.cos(angle), 0.0, 0.0, 0.0, 1.0]
+    omega = np.sqrt(5 * 9.81 / (7 * (R - r)))
+    motion = appell.simulate(ball(r), start, np.zeros(6), np.pi / omega, surfaces=bowl, method="RK45")
+    assert_close(motion.q[-1, 0], np.array(-start[0]), tolerance=1e-3)
+    assert np.abs(motion.balance).max() < 1e-6
+    depth = np.linalg.norm(motion.q[:, :3] - [0, 0, R], axis=1) - (R - r)
+    assert np.abs(depth).max() < 1e-8

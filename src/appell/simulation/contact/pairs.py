@@ -16,11 +16,15 @@ from appell.algebra import ZERO, Scalar, Vec3
 from appell.algorithms.kinematics import WorldMotion, world_motion
 from appell.checks import require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
+from appell.model.point import Point
 from appell.model.tree import BASE, Frame, Tree
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.contact.surfaces.surface import require_restitution
+
+NORMAL_STEP = 1e-6
+"""Step of the central difference of normals along a motion. [m]"""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class ContactOptions:
     """Contact between a robot and the surfaces of `appell.simulate`.
 
     Attributes:
-        points: names of the frames whose origins can touch surfaces; joint origins and tips by default.
+        points: `appell.Point`s, or names of bodies whose origins can touch surfaces. By default the points of the collision
+            shapes (`Robot.contact_points`); for robots without shapes joint origins and tips.
         restitution: Newton's coefficient, from 0 to 1, of surfaces without their own.
         simultaneity_gap: gap up to which approaching points take part in the impact of another point, unless they need
             longer than this gap takes at 0.1 m/s. The default follows the accuracy of the integration: 100 rtol times 1 m,
@@ -43,16 +48,14 @@ class ContactOptions:
         ('O5',)
     """
 
-    points: Sequence[str] | None = None
+    points: Sequence[str | Point] | None = None
     restitution: float | None = 1.0
     simultaneity_gap: float | None = None
     max_impacts: int = 100_000
 
     def __post_init__(self) -> None:
-        if isinstance(self.points, str):
-            raise ArgumentError(
-                f"points is the text {self.points!r}, expected a sequence of frame names, as in [{self.points!r}]."
-            )
+        if isinstance(self.points, (str, Point)):
+            raise ArgumentError(f"points is {self.points!r}, expected a sequence, as in [{self.points!r}].")
         if self.restitution is not None:
             require_restitution("restitution", self.restitution)
         if self.simultaneity_gap is not None:
@@ -61,20 +64,23 @@ class ContactOptions:
 
 
 class PointKinematics(NamedTuple):
-    """Positions p, velocities v = J qd, Jacobians J, and acceleration biases a = J̇ qd of k points."""
+    """Positions p, velocities v = J qd, Jacobians J, and acceleration biases a = J̇ qd of k points; the same of the rotation."""
 
     p: np.ndarray
     v: np.ndarray
     J: np.ndarray
     a: np.ndarray
+    omega: np.ndarray
+    J_omega: np.ndarray
+    alpha: np.ndarray
 
 
 class ContactPoints:
-    """Origins of named frames of one robot."""
+    """Points of one robot, some with a radius around them."""
 
-    def __init__(self, robot: Robot, names: Sequence[str]) -> None:
-        self.names, self.nv = tuple(names), robot.nv
-        self._graph, motion = _graphs(robot, self.names)
+    def __init__(self, robot: Robot, points: Sequence[Point]) -> None:
+        self.names, self.nv, self.radius = tuple(map(str, points)), robot.nv, np.array([p.radius for p in points])
+        self._graph, motion = _graphs(robot, tuple(points))
         self._motion = BufferedFunction(motion)
         self._paths: dict[int, BufferedFunction] = {}
 
@@ -87,9 +93,9 @@ class ContactPoints:
         return p.reshape(count, -1, 3), v.reshape(count, -1, 3)
 
     def kinematics(self, q: np.ndarray, qd: np.ndarray) -> PointKinematics:
-        """p, v, a (k, 3) and J (k, 3, nv) in one state."""
-        p, v, J, a = self._motion(q, qd)
-        return PointKinematics(p.reshape(-1, 3), v.reshape(-1, 3), J.reshape(-1, 3, self.nv), a.reshape(-1, 3))
+        """p, v, a, omega, alpha (k, 3) and J, J_omega (k, 3, nv) in one state."""
+        entries = zip(PointKinematics._fields, self._motion(q, qd), strict=True)
+        return PointKinematics(*(x.reshape(-1, 3, self.nv) if "J" in name else x.reshape(-1, 3) for name, x in entries))
 
 
 class BufferedFunction:
@@ -113,19 +119,19 @@ class BufferedFunction:
 
 
 @lru_cache(maxsize=64)
-def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
-    """Functions (q, qd) -> (p, v) and (q, qd) -> (p, v, J, a); every result is one column, flattened by rows."""
+def _graphs(robot: Robot, points: tuple[Point, ...]) -> tuple[Any, Any]:
+    """Functions (q, qd) -> (p, v) and (q, qd) -> `PointKinematics`; every result is one column, flattened by rows."""
     import casadi
 
     tree = robot.tree
     q, qd = casadi.SX.sym("q", tree.nq), casadi.SX.sym("qd", tree.nv)
     velocities = [qd[i] for i in range(tree.nv)]
     motions = world_motion(tree, [q[i] for i in range(tree.nq)], velocities)
-    columns: list[list[Any]] = [[], [], [], []]
-    for name in names:
-        p, v, J, a = _point(tree, motions, tree.frames[name], velocities)
-        for column, entries in zip(columns, (p, v, [entry for row in J for entry in row], a), strict=True):
-            column += entries
+    columns: list[list[Any]] = [[] for _ in PointKinematics._fields]
+    for point in points:
+        found = _point(tree, motions, moved_frame(tree, point), velocities)
+        for column, name, entries in zip(columns, found._fields, found, strict=True):
+            column += [entry for row in entries for entry in row] if "J" in name else entries
     results = [casadi.densify(casadi.vertcat(*map(casadi.SX, column))) for column in columns]
     paths = casadi.Function("paths", [q, qd], casadi.cse(results[:2]))
     return paths, casadi.Function("motion", [q, qd], casadi.cse(results))
@@ -134,17 +140,25 @@ def _graphs(robot: Robot, names: tuple[str, ...]) -> tuple[Any, Any]:
 def _point(tree: Tree, motions: list[WorldMotion], frame: Frame, velocities: Sequence[Scalar]) -> PointKinematics:
     """Motion of a frame's origin p. The joint's unit twist (e, u) at p_i moves it by u + e x (p - p_i)."""
     p, v = _origin(tree, motions, frame)
-    J: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(3)]
-    a = ZERO
+    J, J_omega = ([[0.0] * tree.nv for _ in range(3)] for _ in range(2))
+    a = alpha = ZERO
     for i in tree.ancestors(frame.link):
         link, motion = tree.links[i], motions[i]
         for k, (e, u) in enumerate(motion.units(link.kind.motion_subspace()), start=link.idx_v):
             column = u + e.cross(p - motion.p)
             axis_rate = motion.omega.cross(u) + motion.omega.cross(e).cross(p - motion.p)
-            a = a + (axis_rate + e.cross(v - motion.v)) * (link.multiplier * velocities[k])
-            for row, entry in zip(J, column, strict=True):
+            rate = link.multiplier * velocities[k]
+            a, alpha = a + (axis_rate + e.cross(v - motion.v)) * rate, alpha + motion.omega.cross(e) * rate
+            for row, entry in zip((*J, *J_omega), (*column, *e), strict=True):
                 row[k] = row[k] + entry * link.multiplier
-    return PointKinematics(p, v, J, a)  # type: ignore[arg-type]
+    omega = ZERO if frame.link == BASE else motions[frame.link].omega
+    return PointKinematics(p, v, J, a, omega, J_omega, alpha)  # type: ignore[arg-type]
+
+
+def moved_frame(tree: Tree, point: Point) -> Frame:
+    """The frame of a point's body, with its origin at the point."""
+    body = tree.frames[point.body]
+    return Frame(body.link, body.R, body.p + body.R @ Vec3(*point.offset))
 
 
 def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3, Vec3]:
@@ -154,13 +168,14 @@ def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3,
     return link.p + arm, link.v + link.omega.cross(arm)
 
 
-def contact_point_names(robot: Robot, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Validated names of frames; the default ones if None."""
-    if names is None:
-        return default_contact_points(robot)
-    for name in names:
-        require_choice("frame", name, robot.body_names)
-    return tuple(dict.fromkeys(names))
+def contact_points_of(robot: Robot, given: Sequence[str | Point] | None) -> tuple[Point, ...]:
+    """Validated contact points, one of each name; the default ones if None."""
+    points = [point if isinstance(point, Point) else Point(point) for point in given or ()]
+    if given is None:
+        points = robot.contact_points() or [Point(name) for name in default_contact_points(robot)]
+    for point in points:
+        require_choice("body", point.body, robot.body_names)
+    return tuple({str(point): point for point in sorted(points, key=lambda point: point.radius)}.values())
 
 
 @lru_cache(maxsize=64)
@@ -264,23 +279,35 @@ class ContactPairs:
         """g and ġ of all contacts, (N, c) each, in the states q (N, nq), qd (N, nv)."""
         p, v = self.points.positions_and_velocities(q, qd)
         pairs = [surface.gap_and_normal(p) for surface in self.surfaces]
-        gap = np.concatenate([gap for gap, _ in pairs], axis=-1)
+        gap = np.concatenate([gap - self.points.radius for gap, _ in pairs], axis=-1)
         return gap, np.concatenate([np.sum(normal * v, axis=-1) for _, normal in pairs], axis=-1)
 
     def state(self, q: np.ndarray, qd: np.ndarray) -> ContactState:
         """All contacts in one state."""
-        points = self.points.kinematics(q, qd)
-        pairs = [surface.gap_and_normal(points.p) for surface in self.surfaces]
-        copies = len(self.surfaces)
-        return ContactState(
-            np.arange(len(self)),
-            np.concatenate([gap for gap, _ in pairs]),
-            np.concatenate([normal for _, normal in pairs]),
-            np.tile(points.v, (copies, 1)),
-            np.tile(points.J, (copies, 1, 1)),
-            np.tile(points.a, (copies, 1)),
-            np.concatenate([surface.curvature_acceleration(points.p, points.v) for surface in self.surfaces]),
-        )
+        points, radius = self.points.kinematics(q, qd), self.points.radius
+        found = [_touching(points, radius, surface) for surface in self.surfaces]
+        return ContactState(np.arange(len(self)), *map(np.concatenate, zip(*found, strict=True)))
+
+
+def _touching(points: PointKinematics, radius: np.ndarray, surface: Surface) -> tuple[np.ndarray, ...]:
+    """Gap, normal, velocity, Jacobian and accelerations of all points at a surface, as in `ContactState`.
+
+    A sphere touches with the point at r = -radius n from its centre, whose velocity is v + ω x r. Its rate along the surface is
+    a + α x r - radius ω x ṅ; the gap is that of the centre, less the radius.
+    """
+    p, v = points.p, points.v
+    gap, normal = surface.gap_and_normal(p)
+    curvature = surface.curvature_acceleration(p, v)
+    if not radius.any():
+        return gap, normal, v, points.J, points.a, curvature
+    arm = -radius[:, None] * normal
+    J = points.J + np.cross(points.J_omega, arm[:, :, None], axis=1)
+    speed = np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
+    step = NORMAL_STEP * v / speed
+    turn = (surface.gap_and_normal(p + step)[1] - surface.gap_and_normal(p - step)[1]) * speed / (2 * NORMAL_STEP)
+    extra = np.cross(points.alpha, arm) - radius[:, None] * np.cross(points.omega, turn)
+    along = extra - np.sum(extra * normal, axis=1, keepdims=True) * normal
+    return gap - radius, normal, v + np.cross(points.omega, arm), J, points.a + along, curvature
 
 
 def contact_pairs(
@@ -290,12 +317,12 @@ def contact_pairs(
     robot = model.contact_tree
     if robot is None:
         raise ArgumentError(f"{model.name!r} has closed loops: contact is supported for trees only.")
-    names = contact_point_names(robot, options.points)
-    if not names:
+    chosen = contact_points_of(robot, options.points)
+    if not chosen:
         raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
     default = 1.0 if options.restitution is None else options.restitution
     e = tuple(default if surface.restitution is None else surface.restitution for surface in surfaces)
-    points = ContactPoints(robot, names)
+    points = ContactPoints(robot, chosen)
     positions = points.kinematics(q, np.zeros(robot.nv)).p
     for surface in surfaces:
         surface.require_consistent(positions)
