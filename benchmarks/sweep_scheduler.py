@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import distributed
+from local_cluster import local_cluster
 
 import appell
 from appell.sweeps import random_states
@@ -27,8 +26,8 @@ from appell.sweeps.executors import task_runner
 from appell.sweeps.store import ChunkStore
 from appell.table import Table
 
-DURATIONS = (0.1, 0.2, 0.5, 1.0, 2.0)
-SECONDS = 8.0
+DURATIONS = (0.1, 0.3, 1.0)
+SECONDS = 10.0
 """Time that each measurement should take. [s]"""
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -53,35 +52,8 @@ async def host_workers(address: str, workers: int) -> None:
 
 
 def main(workers: int = 64) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    address = f"tcp://127.0.0.1:{port}"
-    commands = [
-        [
-            sys.executable,
-            "-m",
-            "distributed.cli.dask_scheduler",
-            "--port",
-            port,
-            "--host",
-            "127.0.0.1",
-            "--no-dashboard",
-        ],
-        [sys.executable, __file__, address, str(workers)],
-    ]
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    processes = [
-        subprocess.Popen(command, env={**os.environ, "PYTHONPATH": "src:benchmarks"}, **silent) for command in commands
-    ]
-    try:
-        with distributed.Client(address, timeout="30s") as client:
-            client.wait_for_workers(workers, timeout=60)
-            print(Table(*measured(client, workers, [*(each.pid for each in processes), os.getpid()])))
-    finally:
-        for process in processes:
-            process.terminate()
-            process.wait()
+    with local_cluster(workers, (sys.executable, __file__)) as (client, _, pids):
+        print(Table(*measured(client, workers, [*pids, os.getpid()])))
 
 
 def measured(client: distributed.Client, workers: int, pids: list[int]) -> tuple[str, tuple, tuple, tuple]:
