@@ -140,6 +140,7 @@ def test_a_function_is_its_text_and_what_it_encloses() -> None:
     ("run", "message"),
     [
         (lambda robot, q0, mass: 1 / 0, "the first 10 runs failed, the first of them with: ZeroDivisionError"),
+        (lambda robot, q0, mass: {"message": 1.0}, "name of the messages"),
         (lambda robot, q0, mass: {"q0": q0}, "q0 is the name of a draw and of a result"),
         (lambda robot, q0, mass: {"y": np.zeros(2 if mass > 1 else 3)}, "y has shape"),
     ],
@@ -147,6 +148,11 @@ def test_a_function_is_its_text_and_what_it_encloses() -> None:
 def test_runs_that_make_no_sense(run, message: str) -> None:
     with pytest.raises((appell.ArgumentError, ValueError), match=message):
         appell.monte_carlo(arm(), draw, run, RUNS, seed=7, chunk=1)
+
+
+def test_dims_that_do_not_fit() -> None:
+    with pytest.raises(appell.ArgumentError, match=r"dims of tau are \('a', 'b'\), expected 1 names"):
+        appell.monte_carlo(arm(), draw, fall, RUNS, seed=7, dims={"tau": ["a", "b"]})
 
 
 def test_defects_of_a_run_are_no_data() -> None:

@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
             appell.compile(robot, parameters="runtime", threads=1), draw, follow, arguments.runs, arguments.store, client,
             seed=arguments.seed, batch=True, chunk=arguments.chunk, threads=arguments.threads, rollouts=["torque"],
             dims={"error": ["time"], "torque": ["time"]}, progress=progress,
-            attributes={"command": " ".join(["appell", *sys.argv[1:]]), "units": "rad, m; N m, N"},
+            units={"error": "rad, m", "torque": "N m, N", "worst_error": "rad, m"},
+            attributes={"command": " ".join(["appell", *sys.argv[1:]])},
         )  # fmt: skip
     written = write_files(arguments, plot=lambda path: study.plot(path, t=t[1:]))
     table = study.table()

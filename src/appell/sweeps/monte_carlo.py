@@ -38,6 +38,7 @@ def monte_carlo(
     threads: int | None = None,
     rollouts: Sequence[str] = (),
     dims: Mapping[str, Sequence[str]] | None = None,
+    units: Mapping[str, str] | None = None,
     attributes: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> MonteCarlo:
@@ -58,7 +59,7 @@ def monte_carlo(
         batch: whether `run` takes and returns arrays (runs, ...), as `appell.rollout` does.
         chunk: runs per task; 256 in batches, else 8 by default.
         rollouts: control laws that the file of a compiled robot keeps.
-        dims: names of the dimensions of results by name.
+        dims, units: names of the dimensions, and units, of draws and results by name.
         attributes: more attributes of the store.
 
     Example:
@@ -77,13 +78,15 @@ def monte_carlo(
     chunk = min(n, require_integer("chunk", chunk, 1) if chunk is not None else BATCH if batch else SINGLE)
     job = RunJob(robot, draw, run, require_integer("seed", seed), batch, {}, library_version())
     job, drawn = _with_shapes(job, n)
-    named = {name: tuple((dims or {}).get(name, ())) for name in job.shapes}
-    layouts = {
-        name: ArrayLayout(shape, "float64", named[name] or tuple(f"{name}_{i + 1}" for i in range(len(shape))))
-        for name, shape in job.shapes.items()
-    } | {MESSAGE: ArrayLayout((), "str", ())}  # fmt: skip
-    name = getattr(robot, "name", None) or getattr(getattr(robot, "robot", None), "name", type(robot).__name__)
-    about = {"robot": name, "version": f"appell {__version__}", "seed": seed, "drawn": drawn, **(attributes or {})}
+    layouts = {MESSAGE: ArrayLayout((), "str", ())}
+    for name, shape in job.shapes.items():
+        names = tuple((dims or {}).get(name, (f"{name}_{i + 1}" for i in range(len(shape)))))
+        if len(names) != len(shape):
+            raise ArgumentError(f"dims of {name} are {names}, expected {len(shape)} names for its shape {shape}.")
+        layouts[name] = ArrayLayout(shape, "float64", names, {"units": (units or {}).get(name, "SI")})
+    title = getattr(robot, "name", None) or getattr(getattr(robot, "robot", None), "name", type(robot).__name__)
+    about = {"robot": title, "version": f"appell {__version__}", "seed": seed, "drawn": drawn}
+    about |= {"units": dict(units or {}), **(attributes or {})}
     if client is not None and store is None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='study.zarr'.")
     if store is None:
@@ -93,7 +96,7 @@ def monte_carlo(
             job, n, chunk, threads, layouts, progress, store, client, tuple(rollouts), about
         )
     dims = {key: layout.dims for key, layout in layouts.items()}
-    return MonteCarlo(name, arrays, time.perf_counter() - done.started, chunk, path, about, dims)
+    return MonteCarlo(about["robot"], arrays, time.perf_counter() - done.started, chunk, path, about, dims)
 
 
 def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
@@ -103,8 +106,7 @@ def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
         drawn = job.drawn(k, k + 1)
         found = job.results(drawn)
         if not found[MESSAGE][0]:
-            both = sorted(drawn.keys() & found.keys()) or [MESSAGE] * (MESSAGE in drawn)
-            if both:
+            if both := sorted(drawn.keys() & found.keys()):
                 raise ArgumentError(f"{both[0]} is the name of a draw and of a result. Rename one of them.")
             shapes = {name: x.shape[1:] for name, x in {**drawn, **found}.items() if name != MESSAGE}
             return RunJob(**{**vars(job), "shapes": shapes}), [*drawn]

@@ -30,7 +30,7 @@ class MonteCarlo:
         seconds: wall-clock time. [s]
         chunk: runs that are read at once.
         store: path of the store, None for results in memory.
-        attributes: robot, version, seed, and the names of the draws.
+        attributes: robot, version, seed, names of the draws, units.
         dims: names of the dimensions by array.
     """
 
@@ -141,7 +141,7 @@ class MonteCarlo:
             colour = COLOURS[i % len(COLOURS)]
             if shown[name].ndim == 1:
                 panel.hist(np.concatenate([part.ravel() for part in self.parts(name)]), bins=50, color=colour)
-                panel.set(xlabel=name, ylabel="runs")
+                panel.set(xlabel=self._label(name), ylabel="runs")
             else:
                 _plot_bands(
                     panel,
@@ -150,10 +150,14 @@ class MonteCarlo:
                     levels,
                     colour,
                 )
-                panel.set(xlabel="index" if t is None else "t [s]", ylabel=name)
+                panel.set(xlabel="index" if t is None else "t [s]", ylabel=self._label(name))
             tidy(panel)
         save_figure(figure, path)
         return figure
+
+    def _label(self, name: str) -> str:
+        unit = self.attributes["units"].get(name)
+        return f"{name} [{unit}]" if unit else name
 
     def to_xarray(self) -> Any:
         """Draws, results and messages as an `xarray.Dataset` with the dimension `run`; lazy where they are in a store."""
