@@ -85,7 +85,9 @@ class RunJob:
 def _messages(found: Mapping[str, np.ndarray], count: int) -> np.ndarray:
     """For every run the first result that is not finite; empty where all are."""
     if MESSAGE in found:
-        raise ArgumentError(f"{MESSAGE} is the name of the messages of failed runs. Give the result of run another name.")
+        raise ArgumentError(
+            f"{MESSAGE} is the name of the messages of failed runs. Give the result of run another name."
+        )
     messages = np.full(count, "", object)
     for name, values in found.items():
         if len(values) != count:
