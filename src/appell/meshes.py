@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,8 +16,20 @@ CACHE_VARIABLE, CACHE = "ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions
 """Where the package `robot_descriptions` keeps its repositories."""
 
 
+Rgba = tuple[float, float, float, float]
+
+
 class MeshError(Exception):
-    """A mesh that was not found or cannot be read."""
+    """A mesh that was not found or cannot be read.
+
+    Attributes:
+        reason: continues a sentence that begins with the mesh.
+        mesh: its address or name.
+    """
+
+    def __init__(self, reason: str, mesh: str) -> None:
+        super().__init__(f"mesh {mesh!r} {reason}")
+        self.reason, self.mesh = reason, mesh
 
 
 def candidate_paths(address: str, folder: Path | None) -> Iterator[Path]:
@@ -79,20 +92,58 @@ def find_mesh(address: str, folder: Path | None) -> Path:
     """The file that an address in a description refers to."""
     path = next((path for path in candidate_paths(address, folder) if os.path.isfile(path)), None)
     if path is None:
-        raise MeshError(f"mesh {address!r} was not found")
+        raise MeshError("was not found", address)
     return path
 
 
 def load_mesh(path: Path) -> Any:
-    """A `trimesh.Trimesh` of a file (STL, OBJ, PLY, GLB; DAE where pycollada is installed)."""
+    """A `trimesh.Trimesh` of a file, in metres."""
+    import trimesh
+
+    parts = [part for part, _ in load_parts(path)]
+    return parts[0] if len(parts) == 1 else trimesh.util.concatenate(parts)
+
+
+def load_parts(path: Path) -> list[tuple[Any, Rgba | None]]:
+    """The parts of a mesh file (STL, OBJ, PLY, GLB, DAE), each a `trimesh.Trimesh` in metres, with its colour if it has one.
+
+    The unit of a Collada file is applied; as in ROS, its direction of up is not.
+    """
     try:
         import trimesh
     except ImportError:
-        raise MeshError("meshes need trimesh, which comes with: pip install 'appell[view]'") from None
+        raise MeshError("needs trimesh: pip install 'appell[view]'", path.name) from None
+    if path.suffix.lower() == ".dae" and find_spec("collada") is None:
+        raise MeshError("is Collada and needs pycollada: pip install 'appell[view]'", path.name)
     try:
-        mesh: Any = trimesh.load(str(path), force="mesh")
+        scene: Any = trimesh.load(str(path), force="scene")
+        placed = [scene.graph[node] for node in scene.graph.nodes_geometry]
+        parts = [(scene.geometry[name].copy().apply_transform(pose), scene.geometry[name]) for pose, name in placed]
     except Exception as error:  # readers of the many formats raise various errors
-        raise MeshError(f"mesh {path.name} cannot be read: {error}") from None
-    if not len(mesh.faces):
-        raise MeshError(f"mesh {path.name} cannot be read: it has no triangles")
-    return mesh
+        raise MeshError(f"cannot be read: {error}", path.name) from None
+    parts = [(part.apply_scale(_metres(original)), original) for part, original in parts if _has_triangles(part)]
+    if not parts:
+        raise MeshError("cannot be read: it has no triangles", path.name)
+    return [(part, _colour(original)) for part, original in parts]
+
+
+def _has_triangles(part: Any) -> bool:
+    return len(getattr(part, "faces", ())) > 0
+
+
+def _metres(part: Any) -> float:
+    """The unit of a part's coordinates, as trimesh keeps it: `meters` or `0.01 * meters`. [m]"""
+    factor, star, _ = str(part.metadata.get("units", "")).partition(" * meters")
+    try:
+        return float(factor) if star else 1.0
+    except ValueError:
+        return 1.0
+
+
+def _colour(part: Any) -> Rgba | None:
+    """The colour of a part's material or faces, None for a mesh without."""
+    if not part.visual.defined:
+        return None
+    source = getattr(part.visual, "material", part.visual)
+    r, g, b, a = (float(channel) / 255.0 for channel in source.main_color)
+    return r, g, b, a

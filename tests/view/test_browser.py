@@ -5,15 +5,18 @@ With `APPELL_PICTURES=folder` the screenshots are kept there; that is how the pi
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.browser import Browser, find_chromium
+from helpers.mesh_files import write_meshes
 
 import appell
 
@@ -110,5 +113,47 @@ def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
         page.player.go_to(0.65)
         keep(browser, "view_motion.png")
         assert browser.errors == []
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "port"), [("panda", "fixed", 8431), ("go2", "floating", 8432), ("g1", "floating", 8433)]
+)
+def test_robots_are_shown_with_their_meshes(browser: Browser, name: str, base: str, port: int, tmp_path: Path) -> None:
+    """Collada and STL in a colour that nothing else on the page has; without meshes there is none of it."""
+    image = pytest.importorskip("matplotlib.image")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", appell.ModelWarning)
+        robot = appell.load(write_meshes(name, tmp_path), base=base)
+    page = appell.show(robot, port=port)
+    try:
+        opened(browser, page)
+        assert page.subject.notes == ()
+        deadline, share = time.monotonic() + PATIENCE, 0.0
+        while share < 0.005 and time.monotonic() < deadline:
+            time.sleep(0.5)
+            pixels = image.imread(io.BytesIO(browser.screenshot()))
+            r, g, b = (pixels[:, :, k] for k in range(3))
+            share = float(((r > 0.4) & (b > 0.4) & (g < 0.5 * r)).mean())
+        assert share >= 0.005
+        keep(browser, f"view_{name}.png")
+        assert browser.errors == []
+    finally:
+        page.close()
+
+
+def test_plots_of_many_joints_have_a_legend(browser: Browser) -> None:
+    robot = appell.robots.random_chain(12, seed=3)
+    motion = appell.simulate(robot, np.zeros(12), np.zeros(12), 0.05, t_eval=0.01)
+    page = appell.show(robot, motion, port=8441)
+    try:
+        opened(browser, page)
+        shows(browser, "8 of 12")
+        labels = "[...document.querySelectorAll('.uplot')[0].querySelectorAll('.u-legend .u-label')]"
+        browser.wait_for(f"{labels}.length == 10")  # the time, eight joints, the line of the present time
+        visible = browser.evaluate(f"{labels}.every(l => l.getBoundingClientRect().height > 5)")
+        assert visible
+        keep(browser, "view_legend.png")
     finally:
         page.close()

@@ -153,12 +153,12 @@ def test_meshes_that_do_not_resolve_are_named(tmp_path: Path) -> None:
     robot = appell.load(MESHED.format("package://nowhere/cube.stl"))
     shapes, notes = visual_shapes(robot, tmp_path)
     assert [shape.name for shape in shapes] == ["visual1"]
-    assert notes == ("base: mesh 'package://nowhere/cube.stl' was not found",)
+    assert notes == ("mesh 'package://nowhere/cube.stl' was not found",)
     assert hidden_layers(RobotSubject.from_robot(robot, tmp_path)) == (), "links stand in for what is missing"
     (tmp_path / "broken.stl").write_text("not a mesh")
     pytest.importorskip("trimesh")
     _, notes = visual_shapes(appell.load(MESHED.format("broken.stl")), tmp_path)
-    assert "broken.stl cannot be read" in notes[0]
+    assert "'broken.stl' cannot be read" in notes[0]
 
 
 def test_packages_are_looked_for_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

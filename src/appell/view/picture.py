@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ STATES_SHOWN = 6
 MIN_OPACITY = 0.12
 """Opacity of the first state."""
 PATH_COLOUR = "#882255"
+MIN_SPAN = 0.15
+"""Smallest range of an axis, as a part of the largest one; axes of less than twice that have no numbers."""
+MAX_FACES, CELLS = 1500, 120
+"""Meshes with more triangles are simplified, to details of the robot's size over this number."""
 
 
 @renamed_arguments(walls="surfaces")
@@ -70,8 +75,8 @@ def draw(
     origins = np.array(
         [pose[:3, 3] for configuration in configurations for pose in subject.poses(configuration).values()]
     )
-    corners = np.concatenate([origins, *(t.reshape(-1, 3) for t in triangles)])
-    _frame(panel, subject, corners[len(origins) if triangles else 0 :], origins)
+    corners = [t.reshape(-1, 3) for t in triangles] or [origins]
+    _frame(panel, subject, np.concatenate(corners if tip_path is None else [*corners, tip_path]), origins)
     save_figure(figure, path)
     return figure
 
@@ -82,17 +87,22 @@ def _triangles(
     """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
     hidden = {*hidden_layers(subject), *(("inertia",) if len(configurations) > 1 else ())}
     triangles, colours = [], []
+    visible = [_simple(shape, subject.size) for shape in subject.shapes if shape.layer not in hidden]
     for number, q in enumerate(configurations):
         poses = subject.poses(q)
         fade = MIN_OPACITY + (1.0 - MIN_OPACITY) * (number + 1) / len(configurations)
         fade = 1.0 if number == len(configurations) - 1 else 0.5 * fade
-        for shape in subject.shapes:
-            if shape.layer not in hidden:
-                pose = np.eye(4) if shape.frame == WORLD else np.asarray(poses[shape.frame])
-                _shade(shape, pose, fade, triangles, colours)
+        for shape in visible:
+            pose = np.eye(4) if shape.frame == WORLD else np.asarray(poses[shape.frame])
+            _shade(shape, pose, fade, triangles, colours)
     for shape in surfaces:
         _shade(shape, np.eye(4), 1.0, triangles, colours)
     return triangles, colours
+
+
+def _simple(shape: Shape, size: float) -> Shape:
+    """The shape with few triangles; Matplotlib sorts all of them for every picture."""
+    return shape if len(shape.mesh.faces) <= MAX_FACES else replace(shape, mesh=shape.mesh.simplified(size / CELLS))
 
 
 def _shade(shape: Shape, pose: np.ndarray, fade: float, triangles: list, colours: list) -> None:
@@ -126,19 +136,19 @@ def _frame(panel: Any, subject: Subject, points: np.ndarray, origins: np.ndarray
 
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = (low + high) / 2, max(float((high - low).max()) / 2, 1e-3)
-    spans = np.maximum((high - low) / 2, 0.15 * half)
+    spans = np.maximum((high - low) / 2, MIN_SPAN * half)
     for name, center, span in zip("xyz", middle, spans, strict=True):
         getattr(panel, f"set_{name}lim")(center - span, center + span)
-        getattr(panel, f"set_{name}label")(f"{name} [m]")
-    panel.set_box_aspect(spans, zoom=0.88)
+        getattr(panel, f"set_{name}label")(f"{name} [m]", labelpad=8.0)
+    panel.set_box_aspect(tuple(spans), zoom=0.8)  # a copy: Matplotlib scales it in place
     camera = fit_camera(origins, subject.size)
     x, y, z = camera.position - camera.look_at
     flat = bool(camera.up[1])
     panel.view_init(*((90.0, -90.0) if flat else np.degrees([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)])))
     panel.set_title(subject.name, fontsize=11)
-    for axis in (panel.xaxis, panel.yaxis, panel.zaxis):
+    for axis, span, seen in zip((panel.xaxis, panel.yaxis, panel.zaxis), spans, (True, True, not flat), strict=True):
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-        axis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
-    if flat:
-        panel.set_zticks([])
-        panel.set_zlabel("")
+        axis.set_major_locator(MaxNLocator(max(2, round(4.0 * span / half)), min_n_ticks=2))
+        if not seen or span < 2.0 * MIN_SPAN * half:  # no room for numbers
+            axis.set_ticks([])
+            axis.set_label_text("" if not seen else axis.get_label_text())

@@ -42,6 +42,24 @@ class Mesh(NamedTuple):
         """The mesh with its x, y and z multiplied."""
         return self.transformed(np.diag([*np.broadcast_to(np.asarray(factors, dtype=float), 3), 1.0]))
 
+    def simplified(self, cell: float) -> Mesh:
+        """The mesh with all vertices within a cell of a grid of this size [m] merged into their mean.
+
+        Example:
+            >>> fine = sphere(1.0)
+            >>> coarse = fine.simplified(0.5)
+            >>> len(coarse.faces) < 0.3 * len(fine.faces), abs(coarse.volume / fine.volume - 1.0) < 0.2
+            (True, True)
+        """
+        _, cluster, counts = np.unique(
+            np.floor(self.vertices / cell), axis=0, return_inverse=True, return_counts=True
+        )  # fmt: skip
+        cluster = cluster.ravel()
+        means = np.stack([np.bincount(cluster, self.vertices[:, k]) for k in range(3)], axis=-1) / counts[:, None]
+        faces = cluster[self.faces]
+        different = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+        return Mesh(means, np.unique(faces[different], axis=0))
+
     @property
     def volume(self) -> float:
         """Volume inside a closed mesh, positive when its faces look outward. [m³]"""

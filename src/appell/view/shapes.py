@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from pathlib import Path
 
 import numpy as np
 
-from appell.meshes import MeshError, find_mesh, load_mesh
+from appell.meshes import MeshError, Rgba, find_mesh, load_parts
 from appell.model.body import Body, Visual
 from appell.model.joints import KINDS
-from appell.model.pose import Triple
+from appell.model.pose import Triple, triple
 from appell.robot.robot import Robot
 from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
 from appell.view.scene import (
@@ -95,34 +95,48 @@ def inertia_ellipsoid(body: Body) -> tuple[np.ndarray, np.ndarray]:
 
 
 def visual_shapes(robot: Robot, folder: Path | None = None) -> tuple[tuple[Shape, ...], tuple[str, ...]]:
-    """Shapes of all bodies, and a note per missing mesh; `folder` is that of the description."""
+    """Shapes of all bodies, and one note for all meshes that are missing for the same reason.
+
+    A mesh keeps the colours of its file unless the description gives the shape a colour. `folder` is that of the description.
+    """
     shapes: list[Shape] = []
-    notes: list[str] = []
+    missing: dict[str, list[str]] = {}
     for body in robot.bodies:
         for number, visual in enumerate(body.visuals):
             try:
-                mesh = visual_mesh(visual, folder)
+                parts = visual_parts(visual, folder)
             except MeshError as problem:
-                notes.append(f"{body.name}: {problem}")
+                missing.setdefault(problem.reason, []).append(problem.mesh)
                 continue
-            rgb = DEFAULT_COLOUR if visual.rgba is None else visual.rgba[:3]
-            opacity = 1.0 if visual.rgba is None else visual.rgba[3]
-            transformed = mesh.transformed(pose_matrix(visual.pose.rotation, visual.pose.xyz))
-            shapes.append(Shape(f"visual{number}", body.name, transformed, rgb, opacity, "meshes"))
-    return tuple(shapes), tuple(dict.fromkeys(notes))
+            pose = pose_matrix(visual.pose.rotation, visual.pose.xyz)
+            for part, (mesh, own) in enumerate(parts):
+                *rgb, opacity = visual.rgba or own or (*DEFAULT_COLOUR, 1.0)
+                name = f"visual{number}.{part}" if len(parts) > 1 else f"visual{number}"
+                shapes.append(Shape(name, body.name, mesh.transformed(pose), triple(rgb), opacity, "meshes"))
+    return tuple(shapes), tuple(_note(list(dict.fromkeys(meshes)), reason) for reason, meshes in missing.items())
 
 
-def visual_mesh(visual: Visual, folder: Path | None) -> Mesh:
-    """The mesh of one shape in its own frame."""
+def _note(meshes: list[str], reason: str) -> str:
+    if len(meshes) == 1:
+        return f"mesh {meshes[0]!r} {reason}"
+    return f"{len(meshes)} meshes, {meshes[0]!r} and others: each {reason}"
+
+
+def visual_parts(visual: Visual, folder: Path | None) -> list[tuple[Mesh, Rgba | None]]:
+    """The meshes of one shape in its own frame, with the colours of its file."""
     if visual.kind != "mesh":
-        return SOLIDS[visual.kind](visual.size)
-    return read_mesh(find_mesh(visual.mesh, folder)).scaled(visual.size)
+        return [(SOLIDS[visual.kind](visual.size), None)]
+    found = find_mesh(visual.mesh, folder)
+    return [(mesh.scaled(visual.size), colour) for mesh, colour in read_parts(found, found.stat().st_mtime_ns)]
 
 
-def read_mesh(path: Path) -> Mesh:
-    """The triangles of a mesh file."""
-    mesh = load_mesh(path)
-    return Mesh(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces))
+@lru_cache(maxsize=64)
+def read_parts(path: Path, modified: int) -> tuple[tuple[Mesh, Rgba | None], ...]:
+    """The parts of a mesh file, read once until it is `modified`; legs of a robot share meshes."""
+    return tuple(
+        (Mesh(np.asarray(part.vertices, dtype=float), np.asarray(part.faces)), colour)
+        for part, colour in load_parts(path)
+    )
 
 
 def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...]:

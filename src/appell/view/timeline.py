@@ -21,7 +21,8 @@ from appell.view.subject import Subject
 
 CURVE_POINTS = 600
 """Samples per curve in the panel."""
-MAX_CURVES = 12
+MAX_CURVES = 8
+"""Curves per plot, so that its legend has room: those with the largest range."""
 FRAME_PERIOD = 1.0 / 25.0
 """Time between two frames. [s]"""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
@@ -102,8 +103,10 @@ class Timeline:
         tau = motion.tau[keep]
         titled: dict[str, Mapping[str, np.ndarray]] = {
             "t": {"t": motion.t[keep]},
-            "coordinates [rad, m]": _by_name(motion.q_names, motion.q[keep]),
-            "actuators [N m, N]": _by_name(motion.actuator_names, tau) if np.any(tau) else {},
+            _title("coordinates [rad, m]", motion.q_names): _widest(motion.q_names, motion.q[keep]),
+            _title("actuators [N m, N]", motion.actuator_names): _widest(motion.actuator_names, tau)
+            if np.any(tau)
+            else {},
             "energy [J]": {"kinetic + potential": motion.energy[keep]},
         }
         return {title: curves for title, curves in titled.items() if curves}
@@ -119,8 +122,14 @@ class Timeline:
         return tuple(marks)
 
 
-def _by_name(names: tuple[str, ...], values: np.ndarray) -> Mapping[str, np.ndarray]:
-    return {name: values[:, i] for i, name in enumerate(names[:MAX_CURVES])}
+def _title(label: str, names: tuple[str, ...]) -> str:
+    return label if len(names) <= MAX_CURVES else f"{label}, {MAX_CURVES} of {len(names)}"
+
+
+def _widest(names: tuple[str, ...], values: np.ndarray) -> Mapping[str, np.ndarray]:
+    """The curves with the largest range, in order."""
+    widest = sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MAX_CURVES].tolist())
+    return {names[k]: values[:, k] for k in widest}
 
 
 class Player:
@@ -217,7 +226,7 @@ class TimePlot:
             title=title,
             scales={"x": {"time": False}, "y": {"range": (self._low, self._high)}},
             axes=({"size": 30}, {"size": 55}),
-            legend={"show": len(self._curves) <= 8},
+            legend={"show": True},
             aspect=1.6,
         )
 
