@@ -131,8 +131,8 @@ def test_no_truncated_file_loads(size, tmp_path):
         (bytes(range(256)), "not XML"),
         (b"solid cube\nfacet normal 0 0 1\n", "not XML"),
         (b"<?xml version='1.0' encoding='no-such-code'?><robot name='r'/>", "not XML: unknown encoding"),
-        (b"<html><body>404</body></html>", "the root element is <html>, expected <robot> .URDF. or <mujoco> .MJCF."),
-        (b"<sdf version='1.6'/>", "the root element is <sdf>"),
+        (b"<html><body>404</body></html>", "the root element is <html>, expected <robot> .URDF., <sdf> or <mujoco>"),
+        (b"<sdf version='1.6'/>", "there is no <model>"),
         (b"<robot name='r'/>", "there are no links"),
     ],
     ids=["empty", "blank", "program", "zeros", "bytes", "mesh", "unknown code", "web page", "sdf", "no links"],
@@ -255,9 +255,9 @@ def test_ten_megabytes_of_links_load_in_seconds():
         size += len(parts[-1])
     text = "\n".join([*parts, "</robot>"])
     assert len(text) > 10_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     robot = appell.load(text)
-    assert time.perf_counter() - start < 20.0
+    assert time.process_time() - start < 20.0
     assert len(robot.joints) == len(parts) - 2
     assert robot.nv == len(robot.joints) // 2 + len(robot.joints) % 2
     assert text.count("\n") > 65_535
@@ -268,9 +268,9 @@ def test_ten_megabytes_of_comments_load_at_once():
     comment = "<!-- " + "nothing to see here " * 50_000 + "-->\n"
     text = SOUND.replace("<link name='a'/>", comment * 10 + "<link name='a'/>")
     assert len(text) > 10_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert appell.load(text) == appell.load(SOUND)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_the_error_of_a_large_file_is_not_large():

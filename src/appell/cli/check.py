@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from appell.cli.common import FAILED, ROBOT_HELP, Command, print_result
+from appell.cli.common import FAILED, ROBOT_HELP, Command, add_xacro_arguments, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help=ROBOT_HELP)
     parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest consistent description")
     density = "with --fix: density of links without mass, which is then estimated from their shapes [kg/m³]"
+    add_xacro_arguments(parser)
     parser.add_argument("--density", type=float, metavar="D", help=density)
 
 
@@ -19,7 +20,8 @@ def run(arguments: argparse.Namespace) -> int | None:
     """Print the report; the exit code is 1 if errors remain."""
     import appell
 
-    report = appell.check(arguments.file)
+    macros = dict(arguments.xacro_arg) or None
+    report = appell.check(arguments.file, xacro_args=macros)
     data: dict[str, Any] = {
         "source": report.source,
         "errors": len(report.errors),
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     failure = None
     if arguments.fix:
         try:
-            appell.check(arguments.file, fix=True, density=arguments.density).to_urdf(arguments.fix)
+            appell.check(arguments.file, fix=True, density=arguments.density, xacro_args=macros).to_urdf(arguments.fix)
             data["fixed"], text = arguments.fix, f"{text}\nwritten: {arguments.fix}"
         except appell.ModelError as error:  # after the report
             failure = error

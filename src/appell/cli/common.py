@@ -68,19 +68,35 @@ def add_commands(parser: argparse.ArgumentParser, title: str, commands: Sequence
 
 
 def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
-    """The argument `robot` and the options `--base` and `--mimic`, as of `appell.load`."""
+    """The argument `robot` and the options `--base`, `--mimic` and `--xacro-arg`, as of `appell.load`."""
     add = parser.add_argument
     add("robot", nargs=nargs, help=ROBOT_HELP)
     add("--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)")
+    add_xacro_arguments(parser)
     mimic = "mimic joints: coupled to their leaders, or independent (default: couple)"
     add("--mimic", choices=("couple", "ignore"), default="couple", help=mimic)
+
+
+def add_xacro_arguments(parser: argparse.ArgumentParser) -> None:
+    """The option `--xacro-arg`, a list of pairs."""
+    text = "argument of a xacro file; may be repeated"
+    parser.add_argument("--xacro-arg", action="append", default=[], type=assignment, metavar="NAME=VALUE", help=text)
 
 
 def load_robot(arguments: argparse.Namespace) -> Robot:
     """The robot of `add_robot`."""
     import appell
 
-    return appell.load(arguments.robot, base=arguments.base, mimic=arguments.mimic)
+    macros = dict(arguments.xacro_arg) or None
+    return appell.load(arguments.robot, base=arguments.base, mimic=arguments.mimic, xacro_args=macros)
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` as a pair."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}, expected NAME=VALUE")
+    return name, value
 
 
 def robot_folder(arguments: argparse.Namespace) -> Path | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, Literal, overload
 
 from appell.checks import require_choice
 from appell.errors import ArgumentError, ModelError
-from appell.loading import catalogue
+from appell.loading import catalogue, descriptions
 from appell.loading.loops import find
 from appell.loading.source import ParsedRobot, open_source
+from appell.loading.xacro_macros import SUFFIX, expanded
 from appell.model.body import Body
 from appell.model.check import KINEMATICS_ONLY, STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.problem import ERROR, CheckReport, Problem, sorted_by_place
@@ -20,7 +24,7 @@ from appell.model.tree_builder import root_body
 from appell.names import unused_name
 from appell.robot.robot import Robot
 
-READERS = {"robot": "urdf", "mujoco": "mjcf", "yourdfpy.URDF": "yourdfpy_object"}
+READERS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf", "yourdfpy.URDF": "yourdfpy_object"}
 """Module of this package with `read(source)`, for each root element of XML and each class of another library."""
 
 BASES = ("fixed", "floating")
@@ -32,18 +36,28 @@ MIMIC = {"couple": True, "ignore": False}
 """Whether a mimic joint follows its leader, for each value of the argument."""
 
 
-def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any = None) -> Any:
+def load(
+    source: Any,
+    *,
+    base: str = "fixed",
+    mimic: str = "couple",
+    loops: Any = None,
+    xacro_args: Mapping[str, Any] | None = None,
+) -> Any:
     """A robot from a file, text, object or name.
 
     Args:
-        source: path of a URDF or MJCF file, its text, a `yourdfpy.URDF`, or a name of `appell.robots.names()`. A file
-            with the name of a built-in robot is loaded as `"./name"`.
+        source: path of a URDF, xacro, SDF or MJCF file, its text, a `yourdfpy.URDF`, a name of `appell.robots.names()`, or a
+            name that the package `robot_descriptions` has in its cache on this machine, such as `"panda"`. A file with the
+            name of a built-in robot is loaded as `"./name"`.
         base: `"fixed"`, or `"floating"`: a floating joint `root_joint` connects the root link to a new body `world`, and
             its seven coordinates and six velocities come first.
         mimic: `"couple"` makes mimic joints follow their leaders, `"ignore"` makes them independent.
         loops: closed loops: the path of a YAML file or its content as a mapping (`docs/howto/closed_loops.md`); `"ignore"`
             for the spanning tree alone. Default: the equalities `connect` and `weld` of an MJCF, or the file
             `robot.loops.yaml` next to `robot.urdf`.
+        xacro_args: arguments of a xacro file by name. Files that end in `.xacro` are expanded in any case, others if it is given
+            (`{}` for no arguments).
 
     Returns:
         A `Robot`, or a `ClosedLoopRobot` where there are loops (of built-in robots also a `spherical.SphericalRobot`).
@@ -64,7 +78,7 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
     """
     require_choice("mimic", mimic, MIMIC)
     require_choice("base", base, BASES)
-    parsed = read(source)
+    parsed = read(source, xacro_args)
     if parsed.robot.closure_names:  # a built-in robot with closed loops
         if base != "fixed":
             name = parsed.robot.name
@@ -86,14 +100,18 @@ def load(source: Any, *, base: str = "fixed", mimic: str = "couple", loops: Any 
 
 
 @overload
-def check(source: Any, *, fix: Literal[False] = False, density: float | None = None) -> CheckReport: ...
+def check(
+    source: Any, *, fix: Literal[False] = False, density: float | None = None, xacro_args: Any = None
+) -> CheckReport: ...
 
 
 @overload
-def check(source: Any, *, fix: Literal[True], density: float | None = None) -> Robot: ...
+def check(source: Any, *, fix: Literal[True], density: float | None = None, xacro_args: Any = None) -> Robot: ...
 
 
-def check(source: Any, *, fix: bool = False, density: float | None = None) -> CheckReport | Robot:
+def check(
+    source: Any, *, fix: bool = False, density: float | None = None, xacro_args: Mapping[str, Any] | None = None
+) -> CheckReport | Robot:
     """All defects of a robot description, or the nearest description without defects.
 
     Args:
@@ -103,6 +121,7 @@ def check(source: Any, *, fix: bool = False, density: float | None = None) -> Ch
             value, such as a missing name, raise `ModelError`.
         density: with `fix`, of links without mass, which is then estimated from their shapes
             (`Robot.with_estimated_inertia`). [kg/m³]
+        xacro_args: as for `appell.load`.
 
     Returns:
         A report with `.errors`, `.warnings` and `.ok`; iterable and printable.
@@ -117,7 +136,7 @@ def check(source: Any, *, fix: bool = False, density: float | None = None) -> Ch
     """
     parsed = ParsedRobot(source) if isinstance(source, Robot) else None
     try:
-        parsed = parsed or read(source)
+        parsed = parsed or read(source, xacro_args)
     except ModelError as error:
         if fix or not error.problems:
             raise
@@ -131,21 +150,29 @@ def check(source: Any, *, fix: bool = False, density: float | None = None) -> Ch
     return repair(parsed.robot, problems)
 
 
-def read(given: Any) -> ParsedRobot:
+def read(given: Any, xacro_args: Mapping[str, Any] | None = None) -> ParsedRobot:
     """The robot of a description, before any check."""
     if isinstance(given, str) and given in catalogue.ROBOTS:
         return ParsedRobot(catalogue.build(given), virtual=catalogue.virtual_bodies(given))
+    if isinstance(given, str) and re.fullmatch(r"[\w-]+", given) and not os.path.exists(given):
+        named = descriptions.find(given)
+        if named is not None:
+            given = named.path
+            xacro_args = xacro_args if named.xacro_args is None else {**named.xacro_args, **(xacro_args or {})}
     source = open_source(given)
+    if source.text and (xacro_args is not None or (source.path and source.path.suffix == SUFFIX)):
+        source = expanded(source, xacro_args or {})
     if source.kind in READERS:
         parsed = import_module(f"appell.loading.{READERS[source.kind]}").read(source)
         folder = "" if source.path is None else str(source.path.resolve().parent)
         return replace(parsed, robot=replace(parsed.robot, folder=folder), path=source.path)
-    if source.data:
+    if source.text:
         place = f"{source.label}: " if source.label else ""
-        raise ModelError(f"{place}the root element is <{source.kind}>, expected <robot> (URDF) or <mujoco> (MJCF).")
+        raise ModelError(
+            f"{place}the root element is <{source.kind}>, expected <robot> (URDF), <sdf> or <mujoco> (MJCF)."
+        )
     raise ModelError(
-        f"cannot load a robot from {source.label}: expected a path, XML text, a yourdfpy.URDF "
-        "or the name of a built-in robot."
+        f"cannot load a robot from {source.label}: expected a path, XML text, a yourdfpy.URDF or the name of a robot."
     )
 
 

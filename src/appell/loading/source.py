@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from appell.errors import ModelError, unknown_name_message
+from appell.loading import descriptions
 from appell.loading.catalogue import ROBOTS
 from appell.loading.loops import Loops
 from appell.loading.xml import decoded, repaired_comments, root_tag, without_declaration
@@ -86,4 +88,9 @@ def _xml_source(label: str, given: Any, xml: str | bytes, path: Path | None = No
 def _not_found(given: str) -> str:
     if os.sep in given or Path(given).suffix:
         return f"the file {given!r} does not exist. Built-in robots: {', '.join(ROBOTS)}."
-    return f"there is no file {given!r} and " + unknown_name_message("built-in robot", given, ROBOTS)
+    others = descriptions.names()
+    message = f"there is no file {given!r} and " + unknown_name_message("built-in robot", given, ROBOTS)
+    near = get_close_matches(given, others, n=5)
+    if near:
+        message += f" Of {len(others)} robots of the package robot_descriptions, similar ones are: {', '.join(near)}."
+    return message

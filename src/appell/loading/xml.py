@@ -187,15 +187,27 @@ class XmlNode:
 
         Infinity is allowed only with `infinite`; a blank attribute is absent if `blank` and not `required`.
         """
-        text, several = "" if self.element is None else self.element.get(attribute), len(default) > 1
+        text = "" if self.element is None else self.element.get(attribute)
         if not self or text is None:
             if required and self:
                 self.note("missing", f"<{self.tag}> has no attribute '{attribute}'", "Add it.")
             return default
-        words = text.split()
-        if not words and blank and not required:
+        if not text.strip() and blank and not required:
             self.note("default", f"{attribute}={text!r} of <{self.tag}> is blank; its default is used", "Give a value.")
             return default
+        return self._read(text, f"{attribute}={{}} of <{self.tag}>", default, infinite)
+
+    @property
+    def words(self) -> str:
+        """The text in the element, without blanks around it."""
+        return "" if self.element is None else (self.element.text or "").strip()
+
+    def content(self, default: tuple[float, ...], infinite: bool = False) -> tuple[float, ...]:
+        """The text in the element as numbers, as many as in `default`, which is returned if it is absent, blank or invalid."""
+        return self._read(self.words, f"{{}} in <{self.tag}>", default, infinite) if self.words else default
+
+    def _read(self, text: str, shown: str, default: tuple[float, ...], infinite: bool) -> tuple[float, ...]:
+        words, several = text.split(), len(default) > 1
         try:  # only plain notation with a decimal point
             values = tuple(map(float, words)) if "".join(words).isascii() and "_" not in text else None
         except ValueError:
@@ -209,9 +221,9 @@ class XmlNode:
             kind, expected = "non-finite", "finite numbers" if several else "a finite number"
         else:
             return values
-        shown = text if len(text) <= 60 else text[:57] + "..."
         fix = "Expand the macros with xacro first." if "${" in text else "Correct the value."
-        self.note(kind, f"{attribute}={shown!r} of <{self.tag}>, expected {expected}", fix)
+        given = repr(text if len(text) <= 60 else text[:57] + "...")
+        self.note(kind, f"{shown.format(given)}, expected {expected}", fix)
         return default
 
     def note(self, kind: str, what: str, fix: str) -> None:

@@ -86,11 +86,12 @@ def arrange(parent: etree._Element, tag: str, wanted: Sequence[etree._Element]) 
         for node in there:
             remove(node)
         there = []
-    place = parent.index(there[0]) if there else None
+    before = None
     for node in wanted:
         if node.getparent() is None:
+            place = None if not there else parent.index(there[0]) if before is None else parent.index(before) + 1
             insert(parent, node, place)
-        place = None if place is None else parent.index(node) + 1
+        before = node
 
 
 def set_attributes(node: etree._Element, **attributes: str | float | Iterable[float] | None) -> None:
