@@ -36,6 +36,7 @@ import numpy as np
 
 import appell
 from appell.compiler.archive import container
+from appell.compiler.archive.container import FORMAT
 from appell.compiler.targets.llvm.target import CpuTarget
 from appell.control.hardware.record import Run
 from appell.control.hardware.record_file import Cycle, RunRecorder
@@ -226,7 +227,7 @@ def saved_robot(contents: list[dict]) -> Callable[[Random], bytes]:
     def make(random: Random) -> bytes:
         packed = gzip.compress(mutated_json(random, random.choice(contents)), compresslevel=1)
         digest = hashlib.sha256(packed).hexdigest()
-        whole = f"appell compiled robot, format 1, sha256 {digest}\n".encode() + packed
+        whole = f"appell compiled robot, format {FORMAT}, sha256 {digest}\n".encode() + packed
         return mutated(random, whole) if random.random() < 0.05 else whole
 
     return make

@@ -15,6 +15,7 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.compiler.archive import container
+from appell.compiler.archive.container import FORMAT
 
 LOAD = """
 import resource, sys
@@ -30,7 +31,7 @@ except appell.CompileError:
 def write(path: Path, text: bytes) -> Path:
     """A file with a right checksum around any text."""
     packed = gzip.compress(text)
-    head = f"appell compiled robot, format 1, sha256 {hashlib.sha256(packed).hexdigest()}\n"
+    head = f"appell compiled robot, format {FORMAT}, sha256 {hashlib.sha256(packed).hexdigest()}\n"
     path.write_bytes(head.encode() + packed)
     return path
 

@@ -232,10 +232,10 @@ def test_where_neither_casadi_nor_lxml_is_installed(native, puma_file, monkeypat
         (b"PK\x03\x04 a zip", "is no compiled robot"),
         (b"\x80\x04\x95 a pickle", "is no compiled robot"),
         (
-            b"appell compiled robot, format 2, sha256 " + b"0" * 64 + b"\n",
-            "has format 2, this version of appell reads format 1",
+            b"appell compiled robot, format 3, sha256 " + b"0" * 64 + b"\n",
+            "has format 3, this version of appell reads format 2",
         ),
-        (b"appell compiled robot, format 1, sha256 " + b"0" * 64 + b"\nabc", "is damaged"),
+        (b"appell compiled robot, format 2, sha256 " + b"0" * 64 + b"\nabc", "is damaged"),
     ],
 )
 def test_foreign_files(content, message, tmp_path):

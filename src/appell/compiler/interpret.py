@@ -11,7 +11,7 @@ import numpy as np
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OPERATIONS, OperationList, near_angles
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import TracedStep, TracedSweep
+from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
 from appell.compiler.trace import Trace
 
 Lanes = np.ndarray
@@ -120,16 +120,18 @@ class _Machine:
                 carried[link.parent] = [a + b for a, b in both]
 
     def climb(self) -> None:
-        """From every degree of freedom to the base: one row and column of the matrix."""
-        links, nv = self.rolled.links, self.rolled.nv
+        """From every degree of freedom to the base: one row and column of the matrices."""
+        links, nv, matrices = self.rolled.links, self.rolled.nv, self.rolled.matrices
         for j, start in enumerate(links):
             for r, begin in enumerate(self.rolled.climb[start.group].begin):
                 carried, own = self.step(begin, j, [])
                 i = j
                 while True:
                     for k, value in own.items():
-                        self.result[(links[i].v + k) * nv + start.v + r] = value
-                        self.result[(start.v + r) * nv + links[i].v + k] = value
+                        degree, across, matrix = PairPlace.of(k, matrices)
+                        row, column = links[i].v + degree, start.v + r
+                        row, column = (column, row) if across else (row, column)
+                        self.result[(row * matrices + matrix) * nv + column] = value
                     if links[i].parent < 0:
                         break
                     carried, _ = self.step(self.rolled.climb[links[i].group].carry, i, carried)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from appell.algebra import IDENTITY, ZERO, Mat3, Scalar, Scalars, Twist, Vec3, Wrench
 from appell.algorithms.coriolis_matrix import GroupMomentum, own_body
 from appell.algorithms.registry import algorithm
-from appell.model.tree import BASE, Link, Tree
+from appell.model.tree import BASE, Link, Placement, Tree
 
 
 class JointTwist(NamedTuple):
@@ -37,6 +37,21 @@ class LinkState(NamedTuple):
     joint: tuple[JointTwist, ...] = ()
 
 
+class MovedSubtree(NamedTuple):
+    """Derivatives of the wrench of a subtree by one degree of freedom.
+
+    Attributes:
+        by_q, moved, by_qd: W, W + S x F and V, (8) to (10).
+        momentum, rotational: I S and 2 ∫ ṙ x S(r) dm.
+    """
+
+    by_q: Wrench
+    moved: Wrench
+    by_qd: Wrench
+    momentum: Wrench
+    rotational: Vec3
+
+
 @algorithm("inverse_dynamics_derivatives", "analytic", lumpable=True)
 def inverse_dynamics_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Scalar]]:
     """[∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd] side by side."""
@@ -53,21 +68,38 @@ def inverse_dynamics_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scala
 
     for j, (link, group) in enumerate(zip(tree.links, groups, strict=True)):
         for b, unit in enumerate(states[j].joint):
-            momentum, rotational = group.inertia.momentum(unit.S), group.rotational_part(unit.S) * 2.0
-            by_q = group.force(doubled(unit.psi), unit.chi)  # (8)
-            by_qd = group.force(doubled(unit.S), unit.rate)  # (9)
-            moved = by_q.plus(moved_wrench(unit.S, forces[j]))
+            column = moved_by(unit, group, forces[j])
             add((link, b), (link, b), 0.0, 0.0, link.armature)
             for k in tree.ancestors(j):
                 other = tree.links[k]
                 for a, ahead in enumerate(states[k].joint):
-                    wrenches = (by_q if k == j else moved), by_qd, momentum
-                    add((other, a), (link, b), *(power(ahead.S, wrench) for wrench in wrenches))
-                    if k != j:  # (10)
-                        along_q = power(ahead.chi, momentum) + ahead.psi.angular @ rotational
-                        along_qd = power(ahead.rate, momentum) + ahead.S.angular @ rotational
-                        add((link, b), (other, a), along_q, along_qd, power(ahead.S, momentum))
+                    if k == j:
+                        own = (column.by_q, column.by_qd, column.momentum)
+                        add((other, a), (link, b), *(power(ahead.S, wrench) for wrench in own))
+                    else:
+                        add((other, a), (link, b), *forces_above(ahead, column))
+                        add((link, b), (other, a), *forces_below(ahead, column))
     return result
+
+
+def moved_by(unit: JointTwist, group: GroupMomentum, force: Wrench) -> MovedSubtree:
+    by_q = group.force(doubled(unit.psi), unit.chi)  # (8)
+    by_qd = group.force(doubled(unit.S), unit.rate)  # (9)
+    momentum, rotational = group.inertia.momentum(unit.S), group.rotational_part(unit.S) * 2.0
+    return MovedSubtree(by_q, by_q.plus(moved_wrench(unit.S, force)), by_qd, momentum, rotational)
+
+
+def forces_above(above: JointTwist, column: MovedSubtree) -> tuple[Scalar, Scalar, Scalar]:
+    """(10), first column: derivatives of the force of a joint above by q, q̇ and q̈ of the joint below."""
+    moved, by_qd, momentum = (power(above.S, each) for each in (column.moved, column.by_qd, column.momentum))
+    return moved, by_qd, momentum
+
+
+def forces_below(above: JointTwist, column: MovedSubtree) -> tuple[Scalar, Scalar, Scalar]:
+    """(10), second column: derivatives of the force of the joint below by q, q̇ and q̈ of a joint above."""
+    along_q = power(above.chi, column.momentum) + above.psi.angular @ column.rotational
+    along_qd = power(above.rate, column.momentum) + above.S.angular @ column.rotational
+    return along_q, along_qd, power(above.S, column.momentum)
 
 
 def link_states(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[LinkState]:
@@ -78,27 +110,41 @@ def link_states(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[LinkS
     roots = [i for i, link in enumerate(tree.links) if link.parent == BASE]
     states: list[LinkState] = []
     for i, link in enumerate(tree.links):
-        R, s = link.placement(q)
+        place, own = link.placement(q), (link.velocities(qd), link.velocities(qdd))
         if roots == [i]:
-            gravity = Twist(ZERO, -(R.T @ tree.gravity))
-            parent, rotation, origin = LinkState(IDENTITY, ZERO, AT_REST, gravity), IDENTITY, ZERO
+            gravity = Twist(ZERO, -(place.R.T @ tree.gravity))
+            states.append(moved_state(link, IDENTITY, ZERO, LinkState(IDENTITY, ZERO, AT_REST, gravity), *own))
         else:
-            at_rest = LinkState(IDENTITY, ZERO, AT_REST, Twist(ZERO, -tree.gravity))
-            parent = at_rest if link.parent == BASE else states[link.parent]
-            rotation, origin = R.T.rotate_columns(parent.R.T).T, parent.p + parent.R @ s
-        units = [unit.rotated(rotation) for unit in link.kind.motion_subspace()]
-        units = [Twist(unit.angular, unit.linear + origin.cross(unit.angular)) for unit in units]
-        v, a = parent.v, parent.a
-        for unit, speed in zip(units, link.velocities(qd), strict=True):
-            v = combined(v, unit, speed)
-        joint = []
-        for unit, speed, acceleration in zip(units, link.velocities(qd), link.velocities(qdd), strict=True):
-            rate, psi = crossed(v, unit), crossed(parent.v, unit)
-            chi = combined(crossed(parent.a, unit), crossed(parent.v, psi), 1.0)
-            a = combined(combined(a, unit, acceleration), rate, speed)
-            joint.append(JointTwist(unit, psi, chi, combined(rate, psi, 1.0)))
-        states.append(LinkState(rotation, origin, v, a, tuple(joint)))
+            parent = base_state(tree) if link.parent == BASE else states[link.parent]
+            states.append(next_state(link, place, parent, *own))
     return states
+
+
+def base_state(tree: Tree) -> LinkState:
+    """The base, with gravity as its acceleration."""
+    return LinkState(IDENTITY, ZERO, AT_REST, Twist(ZERO, -tree.gravity))
+
+
+def next_state(link: Link, place: Placement, parent: LinkState, qd: Scalars, qdd: Scalars) -> LinkState:
+    """A link from its parent and the rates of its own joint."""
+    R, s = place
+    return moved_state(link, R.T.rotate_columns(parent.R.T).T, parent.p + parent.R @ s, parent, qd, qdd)
+
+
+def moved_state(link: Link, R: Mat3, p: Vec3, parent: LinkState, qd: Scalars, qdd: Scalars) -> LinkState:
+    """A link at a place of the common frame."""
+    units = [unit.rotated(R) for unit in link.kind.motion_subspace()]
+    units = [Twist(unit.angular, unit.linear + p.cross(unit.angular)) for unit in units]
+    v, a = parent.v, parent.a
+    for unit, speed in zip(units, qd, strict=True):
+        v = combined(v, unit, speed)
+    joint = []
+    for unit, speed, acceleration in zip(units, qd, qdd, strict=True):
+        rate, psi = crossed(v, unit), crossed(parent.v, unit)
+        chi = combined(crossed(parent.a, unit), crossed(parent.v, psi), 1.0)
+        a = combined(combined(a, unit, acceleration), rate, speed)
+        joint.append(JointTwist(unit, psi, chi, combined(rate, psi, 1.0)))
+    return LinkState(R, p, v, a, tuple(joint))
 
 
 def subtrees(tree: Tree, states: list[LinkState]) -> tuple[list[GroupMomentum], list[Wrench]]:

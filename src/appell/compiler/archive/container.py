@@ -20,7 +20,7 @@ from typing import Any
 from appell.errors import CompileError
 from appell.files import write_bytes
 
-FORMAT = 1
+FORMAT = 2
 HEAD = re.compile(rb"appell compiled robot, format (\d{1,9}), sha256 ([0-9a-f]{64})\n")
 MOST_TEXT = 16 * 2**20
 """Bytes of the unpacked content that are read at most: a robot of 30 joints has 2 MB, and takes 20 times as much memory."""

@@ -126,7 +126,8 @@ def read_rolled(data: Any) -> Rolled:
     links = tuple(read_link(entry, place, nq, nv, groups) for place, entry in enumerate(given))
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
     require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row)
+    matrices = whole(field(data, "matrices"), 1, 8, "matrices")
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices)
     check_steps(rolled)
     return rolled
 
@@ -192,9 +193,9 @@ def check_steps(rolled: Rolled) -> None:
         require(degrees <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
         width = len(carried(rolled.climb[0].carry))
         for step in climb.begin:
-            check_step(rolled, group, step, 0, kept[group])
+            check_step(rolled, group, step, 0, kept[group], 2 * rolled.matrices)
         for step in (climb.carry, climb.meet):
-            check_step(rolled, group, step, width, kept[group])
+            check_step(rolled, group, step, width, kept[group], 2 * rolled.matrices)
         for step in (*climb.begin, climb.carry):
             require(carried(step) == list(range(width)), "a climb does not carry on what it should")
 
@@ -204,8 +205,8 @@ def carried(step: TracedStep) -> list[int]:
     return sorted(index for kind, index in step.targets if kind == "carried")
 
 
-def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: set[int]) -> None:
-    """The places of one step: `width` carried values, and those that its links have kept."""
+def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: set[int], per_degree: int = 1) -> None:
+    """The places of one step: `width` carried values, those that its links have kept, and results per degree of freedom."""
     links = [link for link in rolled.links if link.group == group]
     q = max((link.q for link in links), default=0)
     v = max((link.v for link in links), default=0)
@@ -214,7 +215,7 @@ def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: s
     for source in step.sources:
         exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
         require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")
-    room = {"carried": len(step.targets), "kept": rolled.row, "result": rolled.nv - v}
+    room = {"carried": len(step.targets), "kept": rolled.row, "result": per_degree * (rolled.nv - v)}
     for kind, index in step.targets:
         require(index < room.get(kind, 0), f"a step writes {kind}[{index}], which does not exist")
 

@@ -12,7 +12,7 @@ from appell.compiler.rolled.text import Writer
 from appell.model.tree import BASE, Tree
 
 PAIR = 30
-"""Operations of one step of a climb, roughly."""
+"""Operations of one step of a climb and one matrix, roughly."""
 
 
 class RolledLink(NamedTuple):
@@ -41,6 +41,7 @@ class Rolled:
     Attributes:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
+        matrices: square matrices side by side that a climb writes.
         sizes: entries of each input.
         size_out: entries of the result.
         angle_count: sines and cosines needed, one place a link.
@@ -54,6 +55,7 @@ class Rolled:
     sweeps: tuple[TracedSweep, ...]
     climb: tuple[TracedClimb, ...]
     row: int
+    matrices: int = 1
 
     @classmethod
     def of(cls, tree: Tree, program: Program) -> Rolled:
@@ -68,7 +70,8 @@ class Rolled:
             )
             for i, link in enumerate(tree.links)
         )
-        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size))
+        matrices = program.climb.matrices if program.climb else 1
+        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size), matrices)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -76,7 +79,7 @@ class Rolled:
 
     @property
     def size_out(self) -> int:
-        return self.nv**2 if self.climb else self.nv
+        return self.nv**2 * self.matrices if self.climb else self.nv
 
     @property
     def angle_count(self) -> int:
@@ -116,7 +119,7 @@ class Rolled:
         """Operations of one state, roughly."""
         steps = [sweep.steps[link.group].listed for sweep in self.sweeps for link in self.links]
         own = sum(operation.name not in ("input", "const") for listed in steps for operation in listed.operations)
-        return own + (PAIR * sum(self.depths) if self.climb else 0)
+        return own + (PAIR * self.matrices * sum(self.depths) if self.climb else 0)
 
     @property
     def functions_used(self) -> frozenset[str]:

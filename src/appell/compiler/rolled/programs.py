@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Mat3, Sym3, Twist, Wrench
+from appell.algebra import ZERO, Inertia, Mat3, Scalar, Sym3, Twist, Wrench
+from appell.algorithms.coriolis_matrix import GroupMomentum, own_body
+from appell.algorithms.derivatives.analytic import (
+    LinkState,
+    MovedSubtree,
+    base_state,
+    forces_above,
+    forces_below,
+    moved_by,
+    next_state,
+    power,
+)
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
     EliminatedDof,
@@ -21,7 +32,7 @@ from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joi
 from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, point_at
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.sweep import AncestorPass, LinkPass, Program, StepInput, StepOutput
+from appell.compiler.rolled.sweep import AncestorPass, Elements, LinkPass, Program, StepInput, StepOutput
 from appell.model.parameters import lumped
 from appell.model.tree import Tree
 
@@ -86,13 +97,58 @@ def mass_matrix(tree: Tree) -> Program:
             handed, {"wrenches": tuple(body.inertia_force(unit) for unit in visit.link.kind.motion_subspace())}
         )
 
+    def own(visit: StepInput, degree: int) -> list[list[Scalar]]:
+        wrench = visit.kept["wrenches"][degree]
+        entries = list(visit.link.kind.project(wrench.moment, wrench.force))
+        return [[x + visit.link.armature if a == degree else x] for a, x in enumerate(entries)]
+
     climb = AncestorPass(
         begin=lambda visit: visit.kept["wrenches"],
+        own=own,
         carry=lambda visit, wrench: step_inward(visit.place, wrench),
-        entry=lambda visit, wrench: list(visit.link.kind.project(wrench.moment, wrench.force)),
-        diagonal=lambda visit: visit.link.armature,
+        meet=lambda visit, wrench: [Elements([x], [x]) for x in visit.link.kind.project(wrench.moment, wrench.force)],
     )
     return Program(("q",), (LinkPass(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
+
+
+def inverse_dynamics_derivatives(tree: Tree) -> Program:
+    """Fields over subtrees (`appell.algorithms.derivatives.analytic`), all in the frame of the base."""
+
+    def outward(visit: StepInput, parent: LinkState) -> StepOutput:
+        state = next_state(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
+        group = own_body(visit.link, state.R, state.p, state.v)
+        kept = {"joint": state.joint, "group": group, "force": group.force(state.v, state.a)}
+        return StepOutput(state._replace(joint=()), kept)
+
+    def inward(visit: StepInput, carried: tuple[GroupMomentum, Wrench]) -> StepOutput:
+        group, force = visit.kept["group"].plus(carried[0]), visit.kept["force"].plus(carried[1])
+        return StepOutput(
+            (group, force), {"moved": tuple(moved_by(unit, group, force) for unit in visit.kept["joint"])}
+        )
+
+    def own(visit: StepInput, degree: int) -> list[list[Scalar]]:
+        column = visit.kept["moved"][degree]
+        rows = [
+            [power(unit.S, each) for each in (column.by_q, column.by_qd, column.momentum)]
+            for unit in visit.kept["joint"]
+        ]
+        rows[degree][2] = rows[degree][2] + visit.link.armature
+        return rows
+
+    def meet(visit: StepInput, column: MovedSubtree) -> list[Elements]:
+        return [
+            Elements(list(forces_above(unit, column)), list(forces_below(unit, column))) for unit in visit.kept["joint"]
+        ]
+
+    nothing = GroupMomentum(Inertia(0.0, ZERO, NO_TENSOR), ZERO, Mat3(*[0.0] * 9))
+    climb = AncestorPass(
+        begin=lambda visit: visit.kept["moved"], own=own, carry=lambda visit, column: column, meet=meet, matrices=3
+    )
+    return Program(
+        ("q", "qd", "qdd"),
+        (LinkPass(False, base_state(tree), outward), LinkPass(True, (nothing, NO_WRENCH), inward)),
+        climb,
+    )
 
 
 class RolledCandidate(NamedTuple):
@@ -113,6 +169,7 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 5000, 20),
     ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000, 25),
     ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000, 12),
+    ("inverse_dynamics_derivatives", "analytic"): RolledCandidate(inverse_dynamics_derivatives, 44000, 20),
 }
 """Function and method of every rolled form."""
 
@@ -133,7 +190,7 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     ):
         return None
     coupled = not all(link.is_independent for link in tree.links)
-    if coupled and spec.function in ("forward_dynamics", "mass_matrix"):
+    if coupled and spec.function not in ("inverse_dynamics", "bias", "gravity"):
         return None
     tree = lumped(tree)
     form = Rolled.of(tree, choice.make(tree))

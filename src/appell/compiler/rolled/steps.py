@@ -105,6 +105,21 @@ class TracedClimb(NamedTuple):
     meet: TracedStep
 
 
+class PairPlace(NamedTuple):
+    """Where an element of a climb goes: the visited degree of freedom, 1 for the element across, and the matrix."""
+
+    degree: int
+    across: int
+    matrix: int
+
+    def number(self, matrices: int) -> int:
+        return (2 * self.degree + self.across) * matrices + self.matrix
+
+    @classmethod
+    def of(cls, index: int, matrices: int) -> PairPlace:
+        return cls(index // (2 * matrices), index // matrices % 2, index % matrices)
+
+
 class Tracer:
     """Traces the sweeps of a program one after the other, remembering what each group keeps."""
 
@@ -142,16 +157,19 @@ class Tracer:
         for row in range(group.like.kind.nv):
             inputs = _Inputs()
             visit = self._visit(group, g, inputs)
-            carried = climb.begin(visit)[row]
-            own = climb.entry(visit, carried)[: row + 1]
-            own[row] = own[row] + climb.diagonal(visit)
-            begins.append(inputs.trace([*_all("carried", pack(carried)), *_all("result", own)]))
+            carried, own = climb.begin(visit)[row], climb.own(visit, row)
+            results = [(PairPlace(a, 0, m), x) for a, values in enumerate(own) for m, x in enumerate(values)]
+            begins.append(inputs.trace([*_all("carried", pack(carried)), *_pairs(climb, results)]))
         carry, meet = _Inputs(), _Inputs()
         moved = climb.carry(self._visit(group, g, carry), self._carried(climb, g, carry))
-        elements = climb.entry(self._visit(group, g, meet), self._carried(climb, g, meet))
-        return TracedClimb(
-            tuple(begins), carry.trace(_all("carried", pack(moved))), meet.trace(_all("result", elements))
-        )
+        elements = climb.meet(self._visit(group, g, meet), self._carried(climb, g, meet))
+        results = [
+            (PairPlace(a, side, m), x)
+            for a, both in enumerate(elements)
+            for side, values in enumerate(both)
+            for m, x in enumerate(values)
+        ]
+        return TracedClimb(tuple(begins), carry.trace(_all("carried", pack(moved))), meet.trace(_pairs(climb, results)))
 
     def _carried(self, climb: AncestorPass, g: int, inputs: _Inputs) -> Value:
         """What a walk carries, as symbols."""
@@ -218,6 +236,10 @@ class _Inputs:
         return TracedStep(
             tuple(self.symbols), simplify(list_operations(graph)), tuple((kind, k) for kind, k, _ in outputs)
         )
+
+
+def _pairs(climb: AncestorPass, results: list[tuple[PairPlace, Scalar]]) -> list[tuple[str, int, Scalar]]:
+    return [("result", place.number(climb.matrices), value) for place, value in results]
 
 
 def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:

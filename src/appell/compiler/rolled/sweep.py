@@ -53,21 +53,30 @@ class LinkPass:
     step: Step
 
 
+class Elements(NamedTuple):
+    """Elements of matrices side by side: in the row of the visited degree of freedom and the column of j's, and across."""
+
+    row: list[Scalar]
+    column: list[Scalar]
+
+
 @dataclass(frozen=True)
 class AncestorPass:
-    """For every link j, a walk from j to the base that gives row and column j of a symmetric matrix.
+    """For every link j, a walk from j to the base that gives row and column j of square matrices side by side.
 
     Attributes:
         begin: what link j carries at the start, one value per degree of freedom.
-        carry: that value seen from the parent; the visit is of the link that is left.
-        entry: elements between j's degree and those of the visited link.
-        diagonal: what is added to the diagonal element of a link.
+        own: for one of j's degrees, its column within the link: elements in the row of each degree.
+        carry: the carried value seen from the parent; the visit is of the link that is left.
+        meet: elements between j's degree and each of the visited link.
+        matrices: number of matrices.
     """
 
     begin: Callable[[StepInput], Value]
+    own: Callable[[StepInput, int], list[list[Scalar]]]
     carry: Callable[[StepInput, Value], Value]
-    entry: Callable[[StepInput, Value], list[Scalar]]
-    diagonal: Callable[[StepInput], Scalar]
+    meet: Callable[[StepInput, Value], list[Elements]]
+    matrices: int = 1
 
 
 @dataclass(frozen=True)

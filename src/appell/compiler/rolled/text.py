@@ -8,12 +8,12 @@ where the tree branches, carried values wait in slots of w behind those rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appell.compiler.emit import Dialect, emit
-from appell.compiler.rolled.steps import TracedStep, TracedSweep
+from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
 
 if TYPE_CHECKING:
     from appell.compiler.rolled.form import Rolled
@@ -70,7 +70,7 @@ class Writer:
         inner = ["const real *restrict t = table[i];", "(void)t;"]
         inner += [
             *before,
-            *_switch("group_of[i]", [self.step(step, "y[v_of[i] + {}]") for step in sweep.steps]),
+            *_switch("group_of[i]", [self.step(step, "y[v_of[i] + {}]".format) for step in sweep.steps]),
             *after,
         ]
         lines = ["(void)x; (void)s; (void)c; (void)w; (void)y;"]
@@ -111,7 +111,14 @@ class Writer:
     def climb(self) -> list[str]:
         nv, (begins, carries, meets) = self.rolled.nv, zip(*self.rolled.climb, strict=True)
         width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
-        element = f"y[(v_of[i] + {{0}}) * {nv} + v_of[j] + r] = y[(v_of[j] + r) * {nv} + v_of[i] + {{0}}]"
+        matrices = self.rolled.matrices
+
+        def element(k: int) -> str:
+            degree, across, matrix = PairPlace.of(k, matrices)
+            row, column = f"v_of[i] + {degree}", "v_of[j] + r"
+            row, column = (column, row) if across else (row, column)
+            return f"y[({row}) * {nv * matrices} + {matrix * nv} + {column}]"
+
         starts = [self.step(step, element, adds=False) for begin in begins for step in begin]
         walk = [
             "int i = j;",
@@ -134,7 +141,7 @@ class Writer:
             "    }",
         ]
 
-    def step(self, step: TracedStep, result: str, adds: bool = True) -> list[str]:
+    def step(self, step: TracedStep, result: Callable[[int], str], adds: bool = True) -> list[str]:
         """Loads, operations and stores of one step for the link `i`; several links may add to one entry of a result."""
         code = emit(step.listed, self.dialect, part=1 << 30)
         (statements,) = code.parts
@@ -145,7 +152,7 @@ class Writer:
             elif kind == "kept":
                 lines.append(f"w[i * ROW + {k}] = o{n};")
             else:
-                lines.append(f"{result.format(k)} {'+=' if self.rolled.accumulates and adds else '='} o{n};")
+                lines.append(f"{result(k)} {'+=' if self.rolled.accumulates and adds else '='} o{n};")
         return lines
 
     def function(self, head: str, lines: Iterable[str]) -> str:

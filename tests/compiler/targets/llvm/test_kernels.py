@@ -60,6 +60,7 @@ FORMS = {
     "rolled inverse dynamics": (lambda: looped(CHAIN, "inverse_dynamics"), CHAIN),
     "rolled forward dynamics": (lambda: looped(CHAIN, "forward_dynamics", "articulated"), CHAIN),
     "rolled mass matrix": (lambda: looped(CHAIN, "mass_matrix", "composite"), CHAIN),
+    "rolled derivatives": (lambda: looped(CHAIN, "inverse_dynamics_derivatives", "analytic"), CHAIN),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
 }
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from appell.compiler.emit import plan_emission
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import TracedStep, TracedSweep
+from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
 
@@ -193,10 +193,13 @@ class RolledWriter:
             write.store(self.real.type, value, "%y", place)
 
     def set_pair(self, write: FunctionWriter, i: str, k: int, value: str, column: str) -> None:
-        """An element of a symmetric matrix, and the one across the diagonal."""
-        row, nv = write.integer("add", self.whole(write, "v_of", i), k), self.rolled.nv
-        for first, second in ((row, column), (column, row)):
-            write.store(self.real.type, value, "%y", write.integer("add", write.integer("mul", first, nv), second))
+        """An element of a matrix in the row of the visited degree of freedom, or across."""
+        nv, matrices = self.rolled.nv, self.rolled.matrices
+        degree, across, matrix = PairPlace.of(k, matrices)
+        row = write.integer("add", self.whole(write, "v_of", i), degree)
+        first, second = (column, row) if across else (row, column)
+        place = write.integer("add", write.integer("mul", first, nv * matrices), second)
+        write.store(self.real.type, value, "%y", write.integer("add", place, matrix * nv) if matrix else place)
 
     def values(self, write: FunctionWriter, i: str, step: TracedStep, carried: list[str]) -> Values:
         """Values of a step for the link i."""
