@@ -19,6 +19,7 @@
 #include "contact_call.h"
 #include "mode_call.h"
 #include "pool.h"
+#include "stepping_call.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
@@ -553,7 +554,10 @@ static int prepare(PyObject *module)
     name_of_out = PyUnicode_InternFromString("out");
     name_of_check = PyUnicode_InternFromString("check");
     if (!name_of_parameters || !name_of_out || !name_of_check) return -1;
-    return PyModule_AddType(module, &KernelType) || PyModule_AddType(module, &FunctionType) ? -1 : 0;
+    PyTypeObject *types[] = {&KernelType, &FunctionType, &appell_stepper_type};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        if (PyModule_AddType(module, types[k])) return -1;
+    return 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -54,3 +54,44 @@ def mode_accelerations(
     f: np.ndarray,
     /,
 ) -> bool: ...
+
+class Stepper:
+    steps: int
+    splits: int
+    impacts: int
+    failures: int
+    worst_residual: float
+    deepest: float
+    energy: float
+    energy_before: float
+    def __init__(
+        self,
+        kernels: tuple[tuple[int, int], ...],
+        sizes: tuple[int, int],
+        joints: np.ndarray,
+        entries: np.ndarray,
+        units: np.ndarray,
+        parents: np.ndarray,
+        points: np.ndarray,
+        surfaces: np.ndarray,
+        limits: np.ndarray,
+        damping: np.ndarray,
+        friction: np.ndarray,
+        tolerance: float,
+        most: int,
+        general: Callable[..., None] | None,
+        keep: object,
+    ) -> None: ...
+    def start(self, q: np.ndarray, qd: np.ndarray, /) -> None: ...
+    def run(
+        self,
+        tau: np.ndarray,
+        dt: float,
+        steps: int,
+        q: np.ndarray,
+        qd: np.ndarray,
+        work: np.ndarray,
+        force: np.ndarray,
+        /,
+    ) -> tuple[int, int, float, int]: ...
+    def read(self, name: str, out: np.ndarray, /) -> None: ...

@@ -322,17 +322,11 @@ INLINE void clip(const Problem *s)
     if (blocking < 0) return;
     s->forced[blocking] = next;
     if (part < 0.0) part = 0.0;
-    for (int b = 0; b < s->blocks; b++) {
-        const contact_block *block = s->block + b;
-        const int first = block->first, last = first + block->size - 1, slips = !block->box && s->state[b] == SLIP;
-        s->p[last] = s->former[last] + part * (s->p[last] - s->former[last]);
-        for (int k = first; k < last; k++)
-            s->p[k] = slips ? block->limit * s->p[last] * s->d[b][k - first] : s->former[k] + part * (s->p[k] - s->former[k]);
-    }
+    for (int k = 0; k < s->n; k++) s->p[k] = s->former[k] + part * (s->p[k] - s->former[k]);
 }
 
-/* p of the unknowns x. */
-INLINE void set_impulses(const Problem *s)
+/* p of the unknowns x; `linear`: that of slipping contacts along their tangent. */
+INLINE void set_impulses(const Problem *s, int linear)
 {
     const double *x = s->x;
     for (int b = 0; b < s->blocks; b++) {
@@ -346,13 +340,26 @@ INLINE void set_impulses(const Problem *s)
         else {
             const double before = block->limit * p[last];
             p[last] = *x++;
+            for (int k = 0; k < last; k++) p[k] = block->limit * p[last] * d[k];
             if (last == 2) {
-                const double turn = before > 0.0 ? *x / before : 0.0, length = sqrt(1.0 + turn * turn);
-                const double a = (d[0] - turn * d[1]) / length, e = (d[1] + turn * d[0]) / length;
-                d[0] = a, d[1] = e, x++;
+                const double across = before > 0.0 ? *x * (linear ? 1.0 : p[last] * block->limit / before) : 0.0;
+                p[0] -= across * d[1], p[1] += across * d[0], x++;
             }
-            for (int k = 0; k < last; k++) p[k] = p[last] > 0.0 ? block->limit * p[last] * d[k] : 0.0;
         }
+    }
+}
+
+/* Impulses of slipping contacts back to their cones, in their direction. */
+INLINE void return_to_cones(const Problem *s)
+{
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        const int last = block->size - 1;
+        if (s->state[b] != SLIP || block->box) continue;
+        double *p = s->p + block->first, square = 0.0;
+        for (int k = 0; k < last; k++) square += p[k] * p[k];
+        const double factor = p[last] > 0.0 && square > 0.0 ? block->limit * p[last] / sqrt(square) : 0.0;
+        for (int k = 0; k < last; k++) p[k] *= factor;
     }
 }
 
@@ -404,9 +411,10 @@ PART int newton(Problem *s, int nearest)
         for (int i = 0; i < m; i++) x[i] += correction[i];
     }
     memcpy(s->former, s->p, (size_t)n * sizeof *x);
-    set_impulses(s);
+    set_impulses(s, nearest);
     s->clipped = nearest;
     if (nearest) clip(s);
+    return_to_cones(s);
     find_velocities(s);
     return 1;
 }
@@ -564,7 +572,7 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
             done = newton_steps(s, NEWTON_STEPS, 0, &report, most);
             if (!done) start_from(s, s->best);
         }
-        if (!done) done = newton_steps(s, CLIPPED_STEPS, 1, &report, most);
+        if (!done) done = newton_steps(s, CLIPPED_STEPS + (round ? 3 * blocks : 0), 1, &report, most);
         if (!done) start_from(s, round < 1 ? s->best : s->rho > 0.0 ? s->z : s->best);
     }
     if (done && report.iterations) share_loads(s, &report);

@@ -42,9 +42,10 @@ class Actuation:
         desired_tau: forces before any effort limit, (nu,). [N m, N]
         next_sample: time of the next sample, infinite if there is none. [s]
         period: time between samples, None without them. [s]
+        constant: whether the forces never change.
     """
 
-    next_sample, period = math.inf, None
+    next_sample, period, constant = math.inf, None, False
 
     def __init__(self, desired_tau: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
         self.desired_tau = desired_tau
@@ -89,7 +90,9 @@ def actuation_of(
         require_state_function("tau", tau)
         return Actuation(lambda t, q, qd: require_real_array("the result of tau", tau(t, q, qd), (size,)))
     constant = np.zeros(size) if tau is None else require_real_array("tau", tau, (size,))
-    return Actuation(lambda t, q, qd: constant)
+    actuation = Actuation(lambda t, q, qd: constant)
+    actuation.constant = True
+    return actuation
 
 
 def _controlled(size: int, controller: Any, q: np.ndarray, qd: np.ndarray) -> Actuation:

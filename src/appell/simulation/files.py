@@ -49,6 +49,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "status": trajectory.status,
         "problems": trajectory.problems,
         "robot_name": trajectory.robot_name,
+        "contact_points": list(trajectory.contact_forces),
         **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
             {f.name: getattr(impact, f.name) for f in fields(Impact) if f.name not in IMPACT_ARRAYS}
@@ -59,6 +60,8 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "events": [{"name": event.name, "number": event.number, "time": event.time} for event in trajectory.events],
     }
     arrays = {name: getattr(trajectory, name) for name in ARRAYS} | {"work": np.stack(trajectory.work)}
+    if trajectory.contact_forces:
+        arrays["contact_forces"] = np.stack(list(trajectory.contact_forces.values()))
     if trajectory.events:
         arrays |= {f"event_{name}": np.stack([getattr(e, name) for e in trajectory.events]) for name in ("q", "qd")}
     if impacts:
@@ -95,6 +98,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
         "status": rest["status"],
         "problems": tuple(rest.get("problems", ())),
         "robot_name": rest["robot_name"],
+        "contact_forces": dict(zip(rest.get("contact_points", ()), data.get("contact_forces", ()), strict=True)),
     }
 
 

@@ -163,13 +163,13 @@ class FixedStepSolver:
 class IntegrationMethod:
     """An integrator."""
 
-    rule: Any  # a class of `scipy.integrate`, or the rule of one fixed step
+    rule: Any  # a class of `scipy.integrate`, the rule of one fixed step, or the name of a method with steps of its own
     order: int | None  # the global error decreases as the step to this power; None for methods of variable order
     fixed: bool  # whether its step is fixed
 
     @property
     def name(self) -> str:
-        return self.rule.__name__
+        return self.rule if isinstance(self.rule, str) else self.rule.__name__
 
     def start(
         self, equations: PhaseEquations, t: float, y: np.ndarray, end: float, options: Integration, first: float | None
@@ -194,6 +194,10 @@ METHODS = {
     rule.__name__: IntegrationMethod(rule, order, rule in FIXED) for rule, order in {**ADAPTIVE, **FIXED}.items()
 }
 
+MOREAU = "moreau"
+METHODS[MOREAU] = IntegrationMethod(MOREAU, 2, True)
+"""Time stepping with contact, `appell.simulation.time_stepping`."""
+
 
 def method_named(name: str) -> IntegrationMethod:
     """The integrator of this name, in upper or lower case."""
@@ -209,7 +213,8 @@ class Integration:
 
     Attributes:
         method: adaptive (SciPy's): `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; fixed step:
-            `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order).
+            `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order). `"moreau"` is time stepping after
+            Moreau and Jean for many contacts and long runs: fixed steps, second order between impacts.
         rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
         dt: step of fixed-step integrators, 1e-3 by default. [s]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -168,6 +168,14 @@ class Recorder:
         if missing:
             self.samples.append(self._sample(t, y, phase))
         self._update_contacts(t, ())
+
+    def fields(self) -> dict[str, Any]:
+        """Fields of the trajectory."""
+        columns = (np.array(column) for column in zip(*self.samples, strict=True))
+        return {
+            **dict(zip(Sample._fields, columns, strict=True)), "impacts": tuple(self.impacts), "contacts": tuple(self.contacts),
+            "limit_violations": self.limit_monitor.finish(self.samples[-1].t),
+        }  # fmt: skip
 
     def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:
         q, qd = self.plant.split(y)

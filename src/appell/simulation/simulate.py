@@ -19,22 +19,26 @@ from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
 from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of
 from appell.simulation.contact.environment import ContactEnvironment
-from appell.simulation.contact.pairs import ContactOptions, contact_pairs
+from appell.simulation.contact.pairs import ContactOptions, contact_candidates, contact_pairs
+from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
-from appell.simulation.integrators import Integration
+from appell.simulation.integrators import DEFAULT_DT, MOREAU, Integration, method_named
 from appell.simulation.loop import CONSTRAINT_TOL, EventDetector, EventFunction, SimulationLoop
 from appell.simulation.phase import Environment, Plant
 from appell.simulation.records import Recorder, Work
+from appell.simulation.time_stepping import TimeSteppingRun
 from appell.simulation.trajectory import Trajectory
 from appell.simulation.validity import check_run
 
 INITIAL_CONSTRAINT_TOL = 1e-6
 """Largest distance of an initial state to the constraints; it is projected to them."""
+REPORT, STOP = "report", "stop"
+"""What happens at joint limits."""
 MAX_STEPS, MAX_SAMPLES = 10**10, 10**8
 """Largest numbers of steps and controller periods, and of samples, within a simulation."""
 
 
-@renamed_arguments(walls="surfaces", control="controller", limits="effort_limits", sample="t_eval")
+@renamed_arguments(walls="surfaces", control="controller", sample="t_eval")
 @grouped_arguments(
     "contact", ContactOptions,
     points="points", restitution="restitution", simultaneous="simultaneity_gap", max_impacts="max_impacts",
@@ -51,6 +55,7 @@ def simulate(
     tau: ArrayLike | TauFunction | None = None,
     controller: ControllerProtocol | None = None,
     effort_limits: ArrayLike | str | None = None,
+    limits: str = "report",
     surfaces: Surface | Sequence[Surface] | None = (),
     contact: ContactOptions | None = None,
     events: EventFunction | Sequence[EventFunction] | None = (),
@@ -77,12 +82,15 @@ def simulate(
         effort_limits: largest forces of the actuators, a number or (nu,), or `"robot"` for the effort limits of the joints;
             by default `controller.effort_limits` if it has them. Forces are clipped to them, and `Trajectory.saturated`
             marks where. [N m, N]
+        limits: `"report"` lists joint limits that the motion exceeds in `Trajectory.limit_violations`; `"stop"` makes them
+            stops without rebound (`method="moreau"`).
         surfaces: contact surfaces such as `appell.surfaces.Circle(radius=2.5)`, or one of them.
         contact: contact points, restitution and further options of contact.
         events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. The run stops at a zero of
             a function with the attribute `terminal = True`; `direction = 1` or `-1` selects rising or falling zeros.
         method: name of an integrator, or an `Integration` with tolerances or step, such as
-            `appell.Integration("rk4", dt=1e-3)`.
+            `appell.Integration("rk4", dt=1e-3)`. `"moreau"` is time stepping for many contacts and long runs: no point is
+            deeper than 1e-6 m, and the energy changes by the recorded work.
         t_eval: sample period [s] or increasing sample times; by default every step of the integrator, and both sides of
             every impact. The last state of a run that ends early is always a sample.
 
@@ -108,27 +116,39 @@ def simulate(
     q, qd = _initial_state(model, q0, qd0)
     end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
     integration = method if isinstance(method, Integration) else Integration(method)
+    stepping = method_named(integration.method).name == MOREAU
+    _require_limits(limits, stepping)
     contact = ContactOptions() if contact is None else contact
     tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
     plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)
     environment = Environment(plant)
-    if all_surfaces:
+    if all_surfaces and not stepping:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         environment = ContactEnvironment(plant, contact_pairs(model, q, all_surfaces, contact), gap)
     periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
     for name, step in periods.items():
         _require_long_enough(name, step, end, MAX_STEPS)
-    recorder, detector = Recorder(plant, _sample_times(t_eval, end)), EventDetector(plant, events)
+    times, detector = _sample_times(t_eval, end), EventDetector(plant, events)
     progress = Progress(model.name, end, integration.progress)
+    problems: tuple[str, ...] = ()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
-            loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
-            status = loop.run(q, qd, end, contact.max_impacts)
+            if stepping:
+                points, e = contact_candidates(model, q, all_surfaces, contact)
+                stepper = Stepper(model, points, all_surfaces, e, limits == STOP)
+                run = TimeSteppingRun(plant, stepper, integration.dt or DEFAULT_DT, detector, progress)
+                status = run.run(q, qd, end, contact.max_impacts)
+                fields, problems = run.fields(times, limits == STOP), run.problems()
+            else:
+                recorder = Recorder(plant, times)
+                loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
+                status = loop.run(q, qd, end, contact.max_impacts)
+                fields = recorder.fields()
     finally:
         progress.finish()
-    motion = _trajectory(model, recorder, detector, status)
-    problems = check_run(model, motion, integration, end, environment.residual)
+    motion = _trajectory(model, fields, detector, status)
+    problems += check_run(model, motion, integration, end, environment.residual)
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)
     return replace(motion, problems=problems)
@@ -203,12 +223,19 @@ def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | 
     return times
 
 
-def _trajectory(model: SimulationModel, recorder: Recorder, detector: EventDetector, status: str) -> Trajectory:
-    t, q, qd, qdd, tau, saturated, work = (np.array(column) for column in zip(*recorder.samples, strict=True))
+def _require_limits(limits: str, stepping: bool) -> None:
+    if limits not in (REPORT, STOP):
+        raise ArgumentError(
+            f"limits is {limits!r}, expected {REPORT!r} or {STOP!r}. Largest forces of the actuators are `effort_limits`."
+        )
+    if limits == STOP and not stepping:
+        raise ArgumentError(f"limits={STOP!r} needs time stepping. Give method={MOREAU!r}.")
+
+
+def _trajectory(model: SimulationModel, fields: dict[str, Any], detector: EventDetector, status: str) -> Trajectory:
     return Trajectory(
-        t=t, q=q, qd=qd, qdd=qdd, tau=tau, energy=model.energy(q, qd), work=Work(*work.T), saturated=saturated,
-        impacts=tuple(recorder.impacts), contacts=tuple(recorder.contacts), events=tuple(detector.events),
-        limit_violations=recorder.limit_monitor.finish(float(t[-1])), status=status,
+        **{**fields, "work": Work(*fields["work"].T)}, energy=model.energy(fields["q"], fields["qd"]),
+        events=tuple(detector.events), status=status,
         robot_name=model.name, joint_names=model.joint_names,
         q_names=model.q_names, qd_names=model.qd_names, actuator_names=model.actuator_names,
     )  # fmt: skip

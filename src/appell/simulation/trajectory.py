@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -41,6 +41,8 @@ class Trajectory:
         problems: reasons not to rely on the motion, each with a remedy: it ended early, or its energy balance is off by more
             than the tolerance explains. Empty for a good one; `appell.simulate` warns of them.
         joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
+        contact_forces: forces of the surfaces on every point that touches one, by its name, (N, 3) along the world's axes.
+            Impulses of impacts are apart, in `impacts`. [N]
 
     Example:
         >>> import appell
@@ -71,6 +73,7 @@ class Trajectory:
     qd_names: tuple[str, ...]
     actuator_names: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -124,10 +127,14 @@ class Trajectory:
         curves = [("q [rad, m]", q_names, self.q), ("qd [rad/s, m/s]", qd_names, self.qd)]
         if self.tau.any():
             curves.append(("tau [N m, N]", self.actuator_names, self.tau))
+        if self.contact_forces:
+            sizes = [np.linalg.norm(force, axis=1) for force in self.contact_forces.values()]
+            curves.append(("contact forces [N]", tuple(self.contact_forces), np.stack(sizes, axis=1)))
         figure = new_figure(9.0, 2.5 * (len(curves) + 1))
         panels = figure.subplots(len(curves) + 1, 1, sharex=True)
         for panel, (label, names, values) in zip(panels, curves, strict=False):
-            lines(panel, self.t, _columns_of_joints(values, names, joints), label)
+            shown = None if names == tuple(self.contact_forces) else joints
+            lines(panel, self.t, _columns_of_joints(values, names, shown), label)
         _energy(panels[-1], self)
         for panel in panels:
             mark_impacts(panel, self)

@@ -310,6 +310,26 @@ def _touching(points: PointKinematics, radius: np.ndarray, surface: Surface) -> 
     return gap - radius, normal, v + np.cross(points.omega, arm), J, points.a + along, curvature
 
 
+def contact_candidates(
+    model: SimulationModel, q: np.ndarray, surfaces: tuple[Surface, ...], options: ContactOptions
+) -> tuple[list[Point], list[float]]:
+    """Points, and restitution of each surface, for arguments of `appell.simulate`; none without surfaces."""
+    robot = model.contact_tree
+    if robot is None or not surfaces:
+        return [], [0.0] * len(surfaces)
+    points = list(contact_points_of(robot, options.points))
+    poses = {point.body: robot.pose(q, point.body) for point in points}
+    positions = np.array([(poses[point.body] @ [*point.offset, 1.0])[:3] for point in points])
+    for surface in surfaces:
+        surface.require_consistent(positions)
+    return points, _restitution(surfaces, options)
+
+
+def _restitution(surfaces: tuple[Surface, ...], options: ContactOptions) -> list[float]:
+    default = 1.0 if options.restitution is None else options.restitution
+    return [default if surface.restitution is None else surface.restitution for surface in surfaces]
+
+
 def contact_pairs(
     model: SimulationModel, q: np.ndarray, surfaces: tuple[Surface, ...], options: ContactOptions
 ) -> ContactPairs:
@@ -320,8 +340,7 @@ def contact_pairs(
     chosen = contact_points_of(robot, options.points)
     if not chosen:
         raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
-    default = 1.0 if options.restitution is None else options.restitution
-    e = tuple(default if surface.restitution is None else surface.restitution for surface in surfaces)
+    e = tuple(_restitution(surfaces, options))
     points = ContactPoints(robot, chosen)
     positions = points.kinematics(q, np.zeros(robot.nv)).p
     for surface in surfaces:

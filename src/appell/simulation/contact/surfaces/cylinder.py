@@ -8,7 +8,14 @@ import numpy as np
 
 from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple, unit_vector
+from appell.simulation.contact.surfaces.surface import (
+    NORM,
+    SidedSurface,
+    norm_curvature,
+    norm_gradient,
+    triple,
+    unit_vector,
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,9 @@ class Cylinder(SidedSurface):
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return norm_curvature(self._radial_part(p - self.center), self._radial_part(v))
+
+    def native_form(self) -> tuple[int, float, Triple, np.ndarray]:
+        return NORM, self.radius, self.center, self._radial_part(np.eye(3))
 
     def _radial_part(self, v: np.ndarray) -> np.ndarray:
         axis = np.array(self.axis)

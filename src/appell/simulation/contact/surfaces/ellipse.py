@@ -9,7 +9,14 @@ import numpy as np
 from appell.checks import require_positive
 from appell.errors import ArgumentError
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple, unit_vector
+from appell.simulation.contact.surfaces.surface import (
+    NORM,
+    SidedSurface,
+    norm_curvature,
+    norm_gradient,
+    triple,
+    unit_vector,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,9 @@ class Ellipse(SidedSurface):
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return norm_curvature((p - self.center) @ self._scaling.T, v @ self._scaling.T)
+
+    def native_form(self) -> tuple[int, float, Triple, np.ndarray]:
+        return NORM, 1.0, self.center, self._scaling
 
     @property
     def _scaling(self) -> np.ndarray:

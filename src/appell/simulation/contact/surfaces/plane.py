@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import Surface, triple, unit_vector
+from appell.simulation.contact.surfaces.surface import PLANE, Surface, triple, unit_vector
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,6 @@ class Plane(Surface):
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.zeros(p.shape[:-1])
+
+    def native_form(self) -> tuple[int, float, Triple, np.ndarray]:
+        return PLANE, 0.0, self.point, np.array([self.normal])

@@ -8,7 +8,7 @@ import numpy as np
 
 from appell.checks import require_positive
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import SidedSurface, norm_curvature, norm_gradient, triple
+from appell.simulation.contact.surfaces.surface import NORM, SidedSurface, norm_curvature, norm_gradient, triple
 
 
 @dataclass(frozen=True)
@@ -39,3 +39,6 @@ class Sphere(SidedSurface):
 
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         return norm_curvature(p - self.center, v)
+
+    def native_form(self) -> tuple[int, float, Triple, np.ndarray]:
+        return NORM, self.radius, self.center, np.eye(3)

@@ -25,6 +25,12 @@ SIDES = {"inside": -1.0, "outside": 1.0}
 """Sign of F on the allowed side."""
 
 
+NATIVE_NUMBERS = 17
+"""Numbers of a surface in compiled code: kind, sign, radius R, centre c (3), matrix S (9), friction, restitution."""
+PLANE, NORM, GENERAL = 0, 1, 2
+"""Kinds in compiled code: F = S_1 · (p - c) with the first row of S, F = |S (p - c)| - R, and any other F, called back."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surface(ABC):
     """A contact surface, fixed in the world. Positions (..., 3) may have batch dimensions.
@@ -59,6 +65,17 @@ class Surface(ABC):
     @abstractmethod
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v^T ∇²F v, (...)."""
+
+    def native_form(self) -> tuple[int, float, Sequence[float], np.ndarray]:
+        """Kind, R, c and rows of S in compiled code; by default `value_and_gradient` is called back."""
+        return GENERAL, 0.0, (0.0, 0.0, 0.0), np.zeros((0, 3))
+
+    def native_numbers(self, restitution: float) -> np.ndarray:
+        """The surface as `NATIVE_NUMBERS` numbers."""
+        kind, radius, center, S = self.native_form()
+        rows = np.zeros((3, 3))
+        rows[: len(S)] = S
+        return np.array([kind, self.sign, radius, *center, *rows.ravel(), self.friction, restitution])
 
     def require_consistent(self, p: np.ndarray) -> None:  # noqa: B027
         """Raise where F and its derivatives disagree at positions (k, 3); nothing to check by default."""

@@ -1,0 +1,704 @@
+/* Time stepping of a robot with contacts, after Moreau and Jean, with impacts at their time.
+
+   One step of length h, from q, v with the gaps g(q):
+
+   (1)  q_m = q + h/2 v
+   (2)  (M + h/2 D)(v' - v) = h (tau - b(q_m, (v + v')/2) - D v) + J^T p          M, J at q_m, damping D
+   (3)  w = J v' + h/2 dJ/dt v + k min(g, 0)/h,   p in the cones of Coulomb and opposite to w (contact.c)
+   (4)  q' = q_m + h/2 v'
+
+   It is symmetric in time without contacts, and its energy error of order h^2. v' is then scaled so that the energy changes by the
+   work of actuators, joints and contacts (a correction of order h^3; not where there is too little kinetic energy for it). (3) are the velocities
+   of the contacts at the end of the step; only closed contacts (g <= CLOSED), joint limits and joint friction have rows. A step
+   that would take an open contact behind its surface ends where it touches. There, at the same instant,
+
+   (5)  M (v+ - v-) = J^T p,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
+
+   with all closed contacts. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
+   whole gap, g/h, and (4) becomes q' = q + h v': this always ends. The configuration space may have floating, spherical and
+   planar joints; "+" is then along their twists. docs/theory/contact.md */
+#include "stepping.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#pragma GCC optimize("O3")
+#define FOR_CPUS __attribute__((target_clones("default", "arch=haswell")))
+#else
+#define FOR_CPUS
+#endif
+
+#define CLOSED 1e-6        /* gap up to which a contact is closed [m, rad] */
+#define DEEP 3e-7          /* depth that a step may reach at a contact that was open [m, rad] */
+#define DEEPEST 9e-7      /* depth of a closed contact above which a step is repeated with half its length [m, rad] */
+#define SLOW 1e-3          /* approach velocity below which a closed contact needs no impact of its own [m/s, rad/s] */
+#define SUNK 6e-7          /* depth that is left as it is: pushing redundant contacts would make them contradict each other [m, rad] */
+#define PUSH 0.5           /* part of the rest of the depth that is closed in a step */
+#define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
+#define GUESS_TOL 1e-10    /* relative error of (v + v')/2 at which the iteration of a step ends */
+#define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
+#define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
+enum { MOST_CUTS = 40, MOST_LOCATIONS = 12, MOST_ITERATIONS = 8 };
+
+/* ---- vectors ---------------------------------------------------------------------------------------------------- */
+
+static inline double dot3(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void cross(const double *a, const double *b, double *out)
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Two unit vectors normal to n. */
+static void tangents(const double *n, double *a, double *b)
+{
+    const int least = fabs(n[0]) <= fabs(n[1]) ? (fabs(n[0]) <= fabs(n[2]) ? 0 : 2) : fabs(n[1]) <= fabs(n[2]) ? 1 : 2;
+    double e[3] = {0.0, 0.0, 0.0};
+    e[least] = 1.0;
+    cross(n, e, b);
+    const double length = sqrt(dot3(b, b));
+    for (int k = 0; k < 3; k++) b[k] /= length > 0.0 ? length : 1.0;
+    cross(b, n, a);
+}
+
+/* ---- configurations --------------------------------------------------------------------------------------------- */
+
+static void rotate(const double *quaternion, const double *v, double *out)
+{
+    double t[3], u[3];
+    cross(quaternion, v, t);
+    for (int k = 0; k < 3; k++) t[k] *= 2.0;
+    cross(quaternion, t, u);
+    for (int k = 0; k < 3; k++) out[k] = v[k] + quaternion[3] * t[k] + u[k];
+}
+
+/* The quaternion a turned by the rotation vector r along the body's axes. */
+static void turn(const double *a, const double *r, double *out)
+{
+    const double angle = sqrt(dot3(r, r)), half = 0.5 * angle;
+    const double factor = half > 1e-4 ? 0.5 * sin(half) / half : 0.5 - half * half / 12.0, w = cos(half);
+    double v[3] = {factor * r[0], factor * r[1], factor * r[2]}, x[3], length = 0.0, result[4];
+    cross(a, v, x);
+    for (int k = 0; k < 3; k++) result[k] = a[3] * v[k] + w * a[k] + x[k];
+    result[3] = a[3] * w - dot3(a, v);
+    for (int k = 0; k < 4; k++) length += result[k] * result[k];
+    length = sqrt(length);
+    for (int k = 0; k < 4; k++) out[k] = result[k] / length;
+}
+
+static void move_floating(const double *q, const double *d, double *out)
+{
+    const double *v = d, *w = d + 3, square = dot3(w, w), angle = sqrt(square);
+    const double first = angle < 1e-3 ? 0.5 - square / 24.0 : (1.0 - cos(angle)) / square;
+    const double second = angle < 1e-3 ? 1.0 / 6.0 - square / 120.0 : (angle - sin(angle)) / (square * angle);
+    double a[3], b[3], shift[3], moved[3];
+    cross(w, v, a);
+    cross(w, a, b);
+    for (int k = 0; k < 3; k++) shift[k] = v[k] + first * a[k] + second * b[k];
+    rotate(q + 3, shift, moved);
+    for (int k = 0; k < 3; k++) out[k] = q[k] + moved[k];
+    turn(q + 3, w, out + 3);
+}
+
+static void move_planar(const double *q, const double *d, double *out)
+{
+    const double t = d[2], a = fabs(t) > 1e-4 ? sin(t) / t : 1.0 - t * t / 6.0;
+    const double b = fabs(t) > 1e-4 ? (1.0 - cos(t)) / t : 0.5 * t * (1.0 - t * t / 12.0);
+    const double x = a * d[0] - b * d[1], y = b * d[0] + a * d[1], c = cos(q[2]), s = sin(q[2]);
+    out[0] = q[0] + c * x - s * y, out[1] = q[1] + s * x + c * y, out[2] = q[2] + t;
+}
+
+/* out = q + h v along the twists of the joints; out is not q. */
+static void move(const stepper *s, const double *q, const double *v, double h, double *out)
+{
+    for (int k = 0; k < s->plain; k++) out[s->entry[k][0]] = q[s->entry[k][0]] + h * v[s->entry[k][1]];
+    for (int k = 0; k < s->quasi; k++) {
+        const int *joint = s->joint[k], size = joint[0] == FLOATING ? 6 : 3;
+        double d[6];
+        for (int i = 0; i < size; i++) d[i] = h * v[joint[2] + i];
+        if (joint[0] == FLOATING) move_floating(q + joint[1], d, out + joint[1]);
+        else if (joint[0] == SPHERICAL) turn(q + joint[1], d, out + joint[1]);
+        else move_planar(q + joint[1], d, out + joint[1]);
+    }
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------------------------- */
+
+static const double *link_of(const stepper *s, int link)
+{
+    return s->out + (size_t)link * LINK_NUMBERS; /* R, p, omega, v, alpha, a */
+}
+
+static const double *unit_of(const stepper *s, int unit)
+{
+    return s->out + (size_t)s->links * LINK_NUMBERS + (size_t)unit * UNIT_NUMBERS; /* e, u */
+}
+
+/* Gap, normal, rate and curvature acceleration of a position and velocity. */
+static void meet(const stepping_surface *surface, const double *x, const double *v, double radius, stepping_gap *gap)
+{
+    double r[3], value, gradient[3];
+    for (int k = 0; k < 3; k++) r[k] = x[k] - surface->centre[k];
+    gap->curvature = 0.0;
+    if (surface->kind == PLANE) {
+        memcpy(gradient, surface->S, sizeof gradient);
+        value = dot3(gradient, r);
+    } else {
+        double y[3], z[3];
+        for (int k = 0; k < 3; k++) y[k] = dot3(surface->S + 3 * k, r), z[k] = dot3(surface->S + 3 * k, v);
+        const double length = sqrt(dot3(y, y)), size = length > 0.0 ? length : 1.0, radial = dot3(y, z) / size;
+        value = length - surface->radius;
+        for (int k = 0; k < 3; k++)
+            gradient[k] = (surface->S[k] * y[0] + surface->S[3 + k] * y[1] + surface->S[6 + k] * y[2]) / size;
+        gap->curvature = (dot3(z, z) - radial * radial) / size;
+    }
+    const double steep = sqrt(dot3(gradient, gradient)), slope = steep > 0.0 ? steep : 1.0;
+    gap->gap = surface->sign * value / slope - radius;
+    gap->curvature *= surface->sign / slope;
+    for (int k = 0; k < 3; k++) gap->normal[k] = surface->sign * gradient[k] / slope;
+    gap->rate = dot3(gap->normal, v);
+}
+
+/* Motion of the links, and all gaps into `gap`, at q, v; 0 where something is not finite. */
+static int find_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap)
+{
+    const void *in[2] = {q, v};
+    if (s->motion.call(in, s->out, s->motion.work)) return 0;
+    for (int k = 0; k < s->points; k++) {
+        const stepping_point *point = s->point + k;
+        double *x = s->position + 3 * k, *u = s->velocity + 3 * k;
+        if (point->link < 0) {
+            memcpy(x, point->offset, sizeof point->offset);
+            memset(u, 0, 3 * sizeof *u);
+            continue;
+        }
+        const double *link = link_of(s, point->link);
+        double arm[3], turned[3];
+        for (int i = 0; i < 3; i++) arm[i] = dot3(link + 3 * i, point->offset);
+        cross(link + 12, arm, turned);
+        for (int i = 0; i < 3; i++) x[i] = link[9 + i] + arm[i], u[i] = link[15 + i] + turned[i];
+    }
+    for (int i = 0; i < s->surfaces; i++) {
+        stepping_gap *own = gap + (size_t)i * s->points;
+        if (s->surface[i].kind == GENERAL) {
+            if (!s->general(s, i)) return 0;
+            const double *given = s->rhs; /* (points, 5): gap, normal, curvature */
+            for (int k = 0; k < s->points; k++, given += 5) {
+                own[k].gap = given[0] - s->point[k].radius;
+                memcpy(own[k].normal, given + 1, sizeof own[k].normal);
+                own[k].curvature = given[4];
+                own[k].rate = dot3(own[k].normal, s->velocity + 3 * k);
+            }
+        } else
+            for (int k = 0; k < s->points; k++)
+                meet(s->surface + i, s->position + 3 * k, s->velocity + 3 * k, s->point[k].radius, own + k);
+    }
+    stepping_gap *own = gap + (size_t)s->surfaces * s->points;
+    for (int k = 0; k < s->limits; k++, own += 2) {
+        const stepping_limit *limit = s->limit + k;
+        own[0].gap = q[limit->q] - limit->lower, own[0].rate = v[limit->v];
+        own[1].gap = limit->upper - q[limit->q], own[1].rate = -v[limit->v];
+    }
+    return 1;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static int is_limit(const stepper *s, int contact)
+{
+    return contact >= s->surfaces * s->points;
+}
+
+static int rows_of(const stepper *s, int contact)
+{
+    return is_limit(s, contact) || s->surface[contact / s->points].friction == 0.0 ? 1 : 3;
+}
+
+/* Rows of the active contacts at the links' motion in `out`: J, block by block; `bias` gets dJ/dt v. */
+static void add_contact(stepper *s, int contact, const stepping_gap *gap, double *bias)
+{
+    const int nv = s->nv;
+    s->row[contact] = s->rows;
+    if (is_limit(s, contact)) {
+        const int k = contact - s->surfaces * s->points;
+        double *row = s->J + (size_t)s->rows * nv;
+        memset(row, 0, (size_t)nv * sizeof *row);
+        row[s->limit[k / 2].v] = k % 2 ? -1.0 : 1.0;
+        bias[s->rows] = 0.0;
+        s->block[s->blocks++] = (contact_block){s->rows, 1, 0, 0.0};
+        s->rows++;
+        return;
+    }
+    const stepping_surface *surface = s->surface + contact / s->points;
+    const stepping_point *point = s->point + contact % s->points;
+    const int size = rows_of(s, contact);
+    const double *x = s->position + 3 * (contact % s->points), *n = gap->normal;
+    double axis[3][3], foot[3], arm[3];
+    memcpy(axis[size - 1], n, 3 * sizeof *n);
+    if (size == 3) tangents(n, axis[0], axis[1]);
+    for (int k = 0; k < 3; k++) foot[k] = x[k] - point->radius * n[k];
+    memset(s->J + (size_t)s->rows * nv, 0, (size_t)size * nv * sizeof *s->J);
+    memset(bias + s->rows, 0, (size_t)size * sizeof *bias);
+    for (int i = point->link; i >= 0; i = s->parent[i]) {
+        const double *link = link_of(s, i);
+        for (int k = 0; k < 3; k++) arm[k] = foot[k] - link[9 + k];
+        for (int u = s->first_unit[i]; u < s->first_unit[i + 1]; u++) {
+            const double *unit = unit_of(s, u);
+            double column[3];
+            cross(unit, arm, column);
+            for (int k = 0; k < 3; k++) column[k] += unit[3 + k];
+            for (int k = 0; k < size; k++) s->J[(size_t)(s->rows + k) * nv + s->unit[u][1]] += dot3(axis[k], column);
+        }
+    }
+    if (point->link >= 0) {
+        const double *link = link_of(s, point->link), *omega = link + 12, *alpha = link + 18;
+        double a[3], b[3], rim[3];
+        for (int k = 0; k < 3; k++) arm[k] = x[k] - link[9 + k], rim[k] = -point->radius * n[k];
+        cross(omega, arm, a);
+        cross(omega, a, b);
+        for (int k = 0; k < 3; k++) b[k] += link[21 + k], arm[k] += rim[k];
+        cross(alpha, arm, a);
+        for (int k = 0; k < 3; k++) b[k] += a[k];
+        for (int k = 0; k < size; k++) bias[s->rows + k] = dot3(axis[k], b);
+    }
+    bias[s->rows + size - 1] += gap->curvature;
+    s->block[s->blocks++] = (contact_block){s->rows, size, 0, surface->friction};
+    s->rows += size;
+}
+
+/* Room for rows; 0 where there is no memory. */
+static int make_room(stepper *s, int rows)
+{
+    if (rows <= s->capacity) return 1;
+    const size_t n = (size_t)rows + (size_t)rows / 2;
+    free(s->J), free(s->Y), free(s->G), free(s->c), free(s->block), free(s->solver_work);
+    s->capacity = 0;
+    s->J = malloc(n * (size_t)s->nv * sizeof(double));
+    s->Y = malloc(n * (size_t)s->nv * sizeof(double));
+    s->G = malloc(n * n * sizeof(double));
+    s->c = malloc(4 * n * sizeof(double)); /* c, p, w, bias */
+    s->block = malloc(n * sizeof(contact_block));
+    s->solver_work = malloc(contact_work((int)n));
+    if (!s->J || !s->Y || !s->G || !s->c || !s->block || !s->solver_work) return 0;
+    s->p = s->c + n, s->w = s->p + n;
+    s->capacity = (int)n;
+    return 1;
+}
+
+static double *bias_of(const stepper *s)
+{
+    return s->w + s->capacity;
+}
+
+/* Rows of all contacts that are marked active, then of joint friction with bounds h F. */
+static int build_rows(stepper *s, const stepping_gap *gap, double h)
+{
+    int most = s->nv;
+    for (int k = 0; k < s->actives; k++) most += rows_of(s, s->active[k]);
+    if (!make_room(s, most)) return 0;
+    s->rows = s->blocks = 0;
+    for (int k = 0; k < s->actives; k++) add_contact(s, s->active[k], gap + s->active[k], bias_of(s));
+    for (int k = 0; h > 0.0 && k < s->nv; k++)
+        if (s->friction[k] > 0.0) {
+            memset(s->J + (size_t)s->rows * s->nv, 0, (size_t)s->nv * sizeof *s->J);
+            s->J[(size_t)s->rows * s->nv + k] = 1.0;
+            bias_of(s)[s->rows] = 0.0;
+            s->block[s->blocks++] = (contact_block){s->rows, 1, 1, h * s->friction[k]};
+            s->rows++;
+        }
+    return 1;
+}
+
+/* ---- linear algebra --------------------------------------------------------------------------------------------- */
+
+/* L of M = L L^T, in place by columns below the diagonal of a matrix stored by columns; the diagonal of L is inverted. */
+FOR_CPUS static int cholesky(double *L, int n)
+{
+    for (int k = 0; k < n; k++) {
+        double *restrict left = L + (size_t)k * n;
+        if (!(left[k] > 0.0)) return 0;
+        const double inverse = 1.0 / sqrt(left[k]);
+        for (int i = k + 1; i < n; i++) left[i] *= inverse;
+        left[k] = inverse;
+        for (int j = k + 1; j < n; j++) {
+            double *restrict column = L + (size_t)j * n;
+            const double f = left[j];
+            if (f != 0.0)
+                for (int i = j; i < n; i++) column[i] -= f * left[i];
+        }
+    }
+    return 1;
+}
+
+/* x = L^-1 x. */
+FOR_CPUS static void forward(const double *L, int n, double *restrict x)
+{
+    for (int k = 0; k < n; k++) {
+        if (x[k] == 0.0) continue;
+        const double *restrict left = L + (size_t)k * n, f = x[k] *= left[k];
+        for (int i = k + 1; i < n; i++) x[i] -= f * left[i];
+    }
+}
+
+/* x = L^-T x. */
+FOR_CPUS static void backward(const double *L, int n, double *restrict x)
+{
+    for (int k = n - 1; k >= 0; k--) {
+        const double *restrict left = L + (size_t)k * n;
+        double sum = x[k];
+        for (int i = k + 1; i < n; i++) sum -= left[i] * x[i];
+        x[k] = sum * left[k];
+    }
+}
+
+static double times(const double *a, const double *b, int n)
+{
+    double sum = 0.0;
+    for (int k = 0; k < n; k++) sum += a[k] * b[k];
+    return sum;
+}
+
+/* Y = J L^-T by rows, and G = Y Y^T. */
+FOR_CPUS static void delassus(stepper *s)
+{
+    const int n = s->rows, nv = s->nv;
+    memcpy(s->Y, s->J, (size_t)n * nv * sizeof *s->Y);
+    for (int i = 0; i < n; i++) {
+        double *row = s->Y + (size_t)i * nv;
+        forward(s->L, nv, row);
+        for (int j = 0; j <= i; j++) {
+            const double *restrict other = s->Y + (size_t)j * nv;
+            double part[4] = {0.0, 0.0, 0.0, 0.0};
+            int k = 0;
+            for (; k + 4 <= nv; k += 4)
+                for (int l = 0; l < 4; l++) part[l] += row[k + l] * other[k + l];
+            for (; k < nv; k++) part[0] += row[k] * other[k];
+            s->G[(size_t)i * n + j] = s->G[(size_t)j * n + i] = part[0] + part[1] + part[2] + part[3];
+        }
+    }
+}
+
+/* v += L^-T Y^T p, with `rhs` as work. */
+static void apply_impulses(stepper *s, double *v)
+{
+    const int nv = s->nv;
+    memset(s->rhs, 0, (size_t)nv * sizeof *s->rhs);
+    for (int i = 0; i < s->rows; i++)
+        if (s->p[i] != 0.0)
+            for (int k = 0; k < nv; k++) s->rhs[k] += s->p[i] * s->Y[(size_t)i * nv + k];
+    backward(s->L, nv, s->rhs);
+    for (int k = 0; k < nv; k++) v[k] += s->rhs[k];
+}
+
+static int factor_mass(stepper *s, const double *q, double h)
+{
+    const void *in[1] = {q};
+    if (s->mass.call(in, s->M, s->mass.work)) return 0;
+    memcpy(s->L, s->M, (size_t)s->nv * s->nv * sizeof *s->L);
+    for (int k = 0; k < s->nv; k++) s->L[(size_t)k * s->nv + k] += 0.5 * h * s->damping[k];
+    return cholesky(s->L, s->nv);
+}
+
+static void solve(stepper *s)
+{
+    const contact_report report =
+        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->most, s->solver_work);
+    if (!report.converged) {
+        s->failures++;
+        if (!(report.residual <= s->worst_residual)) s->worst_residual = report.residual;
+    }
+}
+
+/* Impulses of the contacts in world axes, added to `force` (contacts, 3) after division by h. */
+static void add_forces(const stepper *s, const stepping_gap *gap, double h, double *force)
+{
+    for (int k = 0; k < s->actives; k++) {
+        const int contact = s->active[k];
+        if (is_limit(s, contact)) continue;
+        const double *p = s->p + s->row[contact], *n = gap[contact].normal;
+        double *f = force + 3 * contact, a[3], b[3];
+        const int size = rows_of(s, contact);
+        if (size == 3) tangents(n, a, b);
+        for (int i = 0; i < 3; i++) f[i] += ((size == 3 ? p[0] * a[i] + p[1] * b[i] : 0.0) + p[size - 1] * n[i]) / h;
+    }
+}
+
+/* Kinetic and potential energy of a state; 0 where they are not finite. */
+static int find_energy(const stepper *s, const double *q, const double *v, double *kinetic, double *potential)
+{
+    const void *in[2] = {q, v};
+    return !s->kinetic.call(in, kinetic, s->kinetic.work) && !s->potential.call(in, potential, s->potential.work);
+}
+
+static int renew_energy(stepper *s)
+{
+    double kinetic, potential;
+    if (!find_energy(s, s->q, s->v, &kinetic, &potential)) return 0;
+    s->energy = kinetic + potential;
+    return 1;
+}
+
+/* ---- impacts ---------------------------------------------------------------------------------------------------- */
+
+static double restitution_of(const stepper *s, int contact, double rate, double h)
+{
+    if (is_limit(s, contact)) return 0.0;
+    const double e = s->surface[contact / s->points].restitution;
+    return -rate * e > GRAVITY * h ? e : 0.0;
+}
+
+/* (5) with all closed contacts of `gap`; v is written. */
+static int resolve_impact(stepper *s, double h)
+{
+    const int nv = s->nv;
+    s->actives = 0;
+    for (int c = 0; c < s->contacts; c++)
+        if (s->gap[c].gap <= CLOSED) s->active[s->actives++] = c;
+    if (!factor_mass(s, s->q, 0.0)) return NOT_FINITE_STATE;
+    if (!build_rows(s, s->gap, 0.0)) return NO_ROOM;
+    delassus(s);
+    memcpy(s->v_before, s->v, (size_t)nv * sizeof *s->v);
+    memcpy(s->velocity_before, s->velocity, 3 * (size_t)s->points * sizeof *s->velocity);
+    for (int c = 0; c < s->contacts; c++) s->rate_before[c] = s->gap[c].rate;
+    s->energy_before = s->energy;
+    double before = 0.0, elastic = 1.0;
+    for (int i = 0; i < nv; i++) before += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
+    for (;;) {
+        for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_before, nv), s->p[i] = 0.0;
+        for (int k = 0; k < s->actives; k++) {
+            const int contact = s->active[k], normal = s->row[contact] + rows_of(s, contact) - 1;
+            const double rate = s->c[normal];
+            if (rate < 0.0) s->c[normal] += elastic * restitution_of(s, contact, rate, h) * rate;
+        }
+        solve(s);
+        memcpy(s->v, s->v_before, (size_t)nv * sizeof *s->v);
+        apply_impulses(s, s->v);
+        double after = 0.0;
+        for (int i = 0; i < nv; i++) after += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
+        if (after <= before * (1.0 + 1e-12) || elastic == 0.0) break;
+        elastic = elastic > 0.1 ? 0.5 * elastic : 0.0; /* Newton's law with friction would add energy */
+    }
+    for (int k = 0; k < s->actives; k++) {
+        const int contact = s->active[k], first = s->row[contact];
+        for (int i = first; i < first + rows_of(s, contact); i++) {
+            const double *J = s->J + (size_t)i * nv;
+            s->work[is_limit(s, contact) ? 1 : 2] += 0.5 * s->p[i] * (times(J, s->v_before, nv) + times(J, s->v, nv));
+        }
+    }
+    memset(s->impact, 0, 3 * (size_t)s->surfaces * s->points * sizeof *s->impact);
+    add_forces(s, s->gap, 1.0, s->impact);
+    memset(s->acceleration, 0, (size_t)nv * sizeof *s->acceleration);
+    s->impacts++;
+    return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? IMPACT : NOT_FINITE_STATE;
+}
+
+static int needs_impact(const stepper *s)
+{
+    for (int c = 0; c < s->contacts; c++)
+        if (s->gap[c].gap <= CLOSED && s->gap[c].rate < -SLOW) return 1;
+    return 0;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+/* (1) to (4) with the active contacts; `whole`: with the whole gap, and q' = q + h v'. Writes q_next, v_next, v_mean. */
+static int try_step(stepper *s, const double *tau, double h, int whole)
+{
+    const int nv = s->nv;
+    move(s, s->q, s->v, 0.5 * h, s->q_mid);
+    if (!factor_mass(s, s->q_mid, h)) return NOT_FINITE_STATE;
+    for (int k = 0; k < nv; k++) s->v_guess[k] = s->v[k] + 0.5 * h * s->acceleration[k];
+    for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
+        const void *in[2] = {s->q_mid, s->v_guess};
+        if (s->bias.call(in, s->b, s->bias.work)) return NOT_FINITE_STATE;
+        if (s->actives && !find_gaps(s, s->q_mid, s->v_guess, s->gap_next)) return NOT_FINITE_STATE;
+        if (!iteration) {
+            if (!build_rows(s, s->gap_next, h)) return NO_ROOM;
+            if (s->rows) delassus(s);
+            for (int k = 0; k < s->actives; k++) {
+                const int contact = s->active[k], first = s->row[contact];
+                for (int i = 0; i < rows_of(s, contact); i++) s->p[first + i] = h * s->impulse[3 * contact + i];
+            }
+            for (int k = 0, r = s->rows; k < nv; k++) /* joint friction starts from zero */
+                if (s->friction[k] > 0.0) s->p[--r] = 0.0;
+        } else if (s->rows) { /* dJ/dt v at the new guess */
+            s->rows = s->blocks = 0;
+            if (!build_rows(s, s->gap_next, h)) return NO_ROOM;
+        }
+        for (int k = 0; k < nv; k++) s->v_free[k] = h * (tau[k] - s->b[k] - s->damping[k] * s->v[k]);
+        forward(s->L, nv, s->v_free);
+        backward(s->L, nv, s->v_free);
+        for (int k = 0; k < nv; k++) s->v_free[k] += s->v[k];
+        memcpy(s->v_next, s->v_free, (size_t)nv * sizeof *s->v);
+        if (s->rows) {
+            const double *bias = bias_of(s);
+            for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_free, nv) + 0.5 * h * bias[i];
+            for (int k = 0; k < s->actives; k++) {
+                const int contact = s->active[k];
+                const double gap = s->gap[contact].gap;
+                s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : gap < -SUNK ? fmax(PUSH * (gap + SUNK) / h, -SLOW) : 0.0;
+            }
+            solve(s);
+            apply_impulses(s, s->v_next);
+        }
+        double change = 0.0, size = 0.0;
+        for (int k = 0; k < nv; k++) {
+            s->v_mean[k] = 0.5 * (s->v[k] + s->v_next[k]);
+            change = fmax(change, fabs(s->v_mean[k] - s->v_guess[k]));
+            size = fmax(size, fabs(s->v_mean[k]));
+        }
+        memcpy(s->v_guess, s->v_mean, (size_t)nv * sizeof *s->v);
+        if (!(change > GUESS_TOL * (1.0 + size))) break;
+    }
+    if (whole) move(s, s->q, s->v_next, h, s->q_next);
+    else move(s, s->q_mid, s->v_next, 0.5 * h, s->q_next);
+    for (int k = 0; k < nv; k++)
+        if (!isfinite(s->v_next[k])) return NOT_FINITE_STATE;
+    return find_gaps(s, s->q_next, s->v_next, s->gap_next) ? STEPPED : NOT_FINITE_STATE;
+}
+
+/* The part of the step at which the first open contact touches, by linear interpolation, or half of it where a closed contact
+   becomes too deep; 1 if the step may be kept. */
+static double part_to_keep(const stepper *s)
+{
+    double part = 1.0;
+    for (int c = 0; c < s->contacts; c++) {
+        const double before = s->gap[c].gap, after = s->gap_next[c].gap;
+        if (before > CLOSED && after < -DEEP) part = fmin(part, before / (before - after));
+        else if (before <= CLOSED && after < -DEEPEST && after < before) part = fmin(part, 0.5);
+    }
+    return part;
+}
+
+static void mark_closed(stepper *s, double reach)
+{
+    s->actives = 0;
+    for (int c = 0; c < s->contacts; c++)
+        if (s->gap[c].gap <= CLOSED + reach) s->active[s->actives++] = c;
+}
+
+/* Scale v_next so that the energy changes by the work of the step. */
+static int balance_energy(stepper *s, double work)
+{
+    double kinetic, potential;
+    if (!find_energy(s, s->q_next, s->v_next, &kinetic, &potential)) return 0;
+    const double excess = kinetic + potential - s->energy - work;
+    double square = 1.0;
+    if (fabs(excess) < MOST_CORRECTION * kinetic) square = 1.0 - excess / kinetic;
+    else if (excess > 0.0) square = excess < kinetic ? 1.0 - excess / kinetic : 0.0;
+    const double factor = sqrt(square);
+    for (int k = 0; k < s->nv; k++) s->v_next[k] *= factor;
+    for (int c = 0; c < s->contacts; c++) s->gap_next[c].rate *= factor;
+    s->energy = potential + square * kinetic;
+    return 1;
+}
+
+/* Take over q_next, v_next as the state after a time h, with work, forces and warm starts. */
+static int accept(stepper *s, const double *tau, double h)
+{
+    const int nv = s->nv;
+    const double before = s->work[0] + s->work[1] + s->work[2];
+    for (int k = 0; k < nv; k++) {
+        s->work[0] += h * tau[k] * s->v_mean[k];
+        s->work[1] -= h * s->damping[k] * s->v_mean[k] * s->v_mean[k];
+        s->acceleration[k] = (s->v_next[k] - s->v[k]) / h;
+    }
+    memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
+    int first_friction = 0;
+    for (int k = 0; k < s->actives; k++) { /* contacts do no positive work: what the step makes of them is an error of order h^3 */
+        const int contact = s->active[k], first = s->row[contact];
+        const int size = rows_of(s, contact);
+        double work = 0.0;
+        for (int i = 0; i < size; i++) {
+            work += s->p[first + i] * times(s->J + (size_t)(first + i) * nv, s->v_mean, nv);
+            s->impulse[3 * contact + i] = s->p[first + i] / h;
+        }
+        s->work[is_limit(s, contact) ? 1 : 2] += fmin(work, 0.0);
+        first_friction = first + size;
+    }
+    for (int i = first_friction; i < s->rows; i++)
+        s->work[1] += fmin(s->p[i] * times(s->J + (size_t)i * nv, s->v_mean, nv), 0.0);
+    if (!balance_energy(s, s->work[0] + s->work[1] + s->work[2] - before)) return NOT_FINITE_STATE;
+    double *held = s->q;
+    s->q = s->q_next, s->q_next = held;
+    held = s->v, s->v = s->v_next, s->v_next = held;
+    stepping_gap *gaps = s->gap;
+    s->gap = s->gap_next, s->gap_next = gaps;
+    for (int c = 0; c < s->contacts; c++) s->deepest = fmin(s->deepest, s->gap[c].gap);
+    s->steps++;
+    return STEPPED;
+}
+
+int stepper_begin(stepper *s)
+{
+    memset(s->acceleration, 0, (size_t)s->nv * sizeof *s->acceleration);
+    memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
+    return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? STEPPED : NOT_FINITE_STATE;
+}
+
+int stepper_advance(stepper *s, const double *tau, double duration, double *left)
+{
+    const double shortest = SMALLEST * duration;
+    if (*left == duration) memset(s->force, 0, 3 * (size_t)s->contacts * sizeof *s->force);
+    for (int cuts = 0; *left > shortest; cuts++) {
+        const int whole = cuts > MOST_CUTS;
+        if (!whole && needs_impact(s)) return resolve_impact(s, duration);
+        double h = *left;
+        if (whole) {
+            double fastest = SLOW;
+            for (int c = 0; c < s->contacts; c++) fastest = fmax(fastest, fabs(s->gap[c].rate));
+            mark_closed(s, 2.0 * h * fastest);
+        } else mark_closed(s, 0.0);
+        int status = try_step(s, tau, h, whole);
+        for (int k = 0; status == STEPPED && !whole && k < MOST_LOCATIONS; k++) {
+            const double part = part_to_keep(s);
+            if (part == 1.0) break;
+            h *= part;
+            if (h < shortest) h = shortest;
+            status = try_step(s, tau, h, 0);
+            s->splits++;
+        }
+        if (status != STEPPED) return status;
+        add_forces(s, s->gap_next, duration, s->force);
+        if (accept(s, tau, h) != STEPPED) return NOT_FINITE_STATE;
+        *left -= h;
+    }
+    return STEPPED;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+int stepper_allocate(stepper *s)
+{
+    const size_t nq = (size_t)s->nq, nv = (size_t)s->nv, contacts = (size_t)s->contacts, points = (size_t)s->points;
+    const size_t results = (size_t)s->links * LINK_NUMBERS + (size_t)s->units * UNIT_NUMBERS;
+    const size_t work = nv > 5 * points ? nv : 5 * points;
+    struct { double **place; size_t size; } arrays[] = {
+        {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
+        {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},
+        {&s->out, results}, {&s->position, 3 * points}, {&s->velocity, 3 * points}, {&s->impulse, 3 * contacts},
+        {&s->force, 3 * contacts}, {&s->v_before, nv}, {&s->impact, 3 * contacts}, {&s->rate_before, contacts},
+        {&s->velocity_before, 3 * points},
+    };
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        if (!(*arrays[k].place = calloc(arrays[k].size + 1, sizeof(double)))) return 0;
+    s->gap = calloc(contacts + 1, sizeof *s->gap), s->gap_next = calloc(contacts + 1, sizeof *s->gap);
+    s->row = calloc(contacts + 1, sizeof *s->row), s->active = calloc(contacts + 1, sizeof *s->active);
+    return s->gap && s->gap_next && s->row && s->active && make_room(s, 64);
+}
+
+void stepper_free(stepper *s)
+{
+    void *arrays[] = {s->q, s->q_mid, s->q_next, s->v, s->v_next, s->v_free, s->v_mean, s->v_guess, s->acceleration, s->M, s->L,
+        s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->force, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
+        s->active, s->J, s->Y, s->G, s->c, s->block, s->solver_work, s->joint, s->entry, s->unit, s->parent, s->first_unit, s->point,
+        s->surface, s->limit, s->damping, s->friction};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+}

@@ -1,0 +1,81 @@
+/* Time stepping of a robot with contacts: see stepping.c. */
+#ifndef APPELL_STEPPING_H
+#define APPELL_STEPPING_H
+#include "contact.h"
+
+typedef int (*stepping_kernel)(const void *const *in, void *out, void *work);
+
+typedef struct {
+    stepping_kernel call;
+    void *work;
+} stepping_function;
+
+enum { FLOATING, SPHERICAL, PLANAR };      /* joints with quasi-velocities */
+enum { PLANE, NORM, GENERAL };             /* surfaces: n . (p - c), |S (p - c)| - R, and those of a function */
+enum { LINK_NUMBERS = 24, UNIT_NUMBERS = 6 }; /* results of the motion kernel per link and per unit twist */
+
+typedef struct {
+    int link; /* -1: fixed in the world */
+    double offset[3], radius;
+} stepping_point;
+
+typedef struct {
+    int kind;
+    double sign, radius, centre[3], S[9], friction, restitution; /* S: rows; of a plane its normal first */
+} stepping_surface;
+
+typedef struct {
+    int q, v;
+    double lower, upper;
+} stepping_limit;
+
+typedef struct {
+    double gap, normal[3], rate, curvature; /* rate: of the gap */
+} stepping_gap;
+
+typedef struct stepper {
+    int nq, nv, links, units, points, surfaces, limits, quasi, plain, contacts; /* contacts: also joint limits, two each */
+    stepping_function mass, bias, motion, kinetic, potential;
+    int (*joint)[3];  /* quasi-velocity joints: kind, index in q, index in qd */
+    int (*entry)[2];  /* other coordinates: index in q, index in qd */
+    int (*unit)[2];   /* unit twists: link, index in qd */
+    int *parent, *first_unit; /* of links; the units of link i are first_unit[i] to first_unit[i + 1] */
+    stepping_point *point;
+    stepping_surface *surface;
+    stepping_limit *limit;
+    double *damping, *friction; /* of the joints, (nv) */
+    double tolerance;           /* of the contact solver [m/s] */
+    int most;                   /* iterations of the contact solver */
+    int (*general)(struct stepper *, int surface); /* gaps of a surface given by a function */
+    void *owner;
+    /* state, results and work arrays */
+    double *q, *v, *q_mid, *q_next, *v_next, *v_free, *v_mean, *v_guess, *acceleration, *M, *L, *b, *rhs, *out;
+    double *position, *velocity; /* of points (points, 3) */
+    stepping_gap *gap, *gap_next;
+    int *row, *active;           /* first row of each contact or -1; contacts with rows */
+    int actives, rows, blocks, capacity;
+    double *J, *Y, *G, *c, *p, *w;
+    contact_block *block;
+    void *solver_work;
+    double *impulse; /* warm start, (contacts, 3) */
+    double *force;   /* of the last step on points, world axes (contacts, 3) */
+    double energy;   /* kinetic plus potential */
+    double work[3];  /* of actuators, joints, contact since the start */
+    /* the last impact */
+    double *v_before, *impact; /* impulses in world axes (contacts, 3), zero where there is none */
+    double *rate_before, *velocity_before, energy_before; /* rates of gaps (contacts), velocities of points (points, 3) */
+    double worst_residual, deepest;
+    long steps, splits, impacts, failures;
+} stepper;
+
+enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM };
+
+int stepper_allocate(stepper *s);
+void stepper_free(stepper *s);
+
+/* Advance q, v by a time under constant forces tau (nv), in one step cut at impacts. *left is what remains after an impact. */
+int stepper_advance(stepper *s, const double *tau, double duration, double *left);
+
+/* Gaps at q, v: called before the first step. */
+int stepper_begin(stepper *s);
+#endif

@@ -1,0 +1,310 @@
+"""Time stepping after Moreau and Jean with impacts at their time, `method="moreau"`: whole steps in compiled code.
+
+`src/appell/_native/stepping.c` has the equations of a step, docs/theory/contact.md explains them. Controllers and functions of
+the state are evaluated at the start of a step and held; event functions and samples between steps are interpolated linearly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from appell.errors import SimulationError
+from appell.progress import Progress
+from appell.robot.simulation_model import LimitViolation
+from appell.simulation.contact.stepper import TOLERANCE, Stepper
+from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS, EventDetector
+from appell.simulation.phase import Plant
+from appell.simulation.records import ContactInterval, Impact, LimitMonitor
+
+IMPACT, NOT_FINITE = 1, 2
+"""Status of a run of the compiled stepper, where it is not 0."""
+PORTION = 256
+"""Steps of one call at most: signals are handled between calls."""
+START_DEPTH = 1e-6
+"""Depth behind a surface up to which a run may start. [m]"""
+
+STOP_TOL = 2e-6
+"""How far a joint may pass its stop. [rad, m]"""
+
+
+class StateAtTime(NamedTuple):
+    """A state of a run: time, q, qd, and works of actuators, passive forces and contact (3,)."""
+
+    t: float
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray
+
+
+@dataclass(frozen=True)
+class LinearStep:
+    """A step whose states in between are interpolated linearly, for event functions."""
+
+    plant: Plant
+    first: StateAtTime
+    last: StateAtTime
+
+    @property
+    def start(self) -> float:
+        return self.first.t
+
+    @property
+    def end(self) -> float:
+        return self.last.t
+
+    def at(self, t: float) -> StateAtTime:
+        """The state at a time within it."""
+        x = (t - self.start) / (self.end - self.start)
+        q, qd, work = ((1.0 - x) * a + x * b for a, b in zip(self.first[1:], self.last[1:], strict=True))
+        return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)
+
+    def state(self, t: float) -> np.ndarray:
+        """The state vector at a time within it."""
+        return self.plant.join(*self.at(t)[1:])
+
+
+@dataclass
+class TimeSteppingRun:
+    """One run, with its samples."""
+
+    plant: Plant
+    stepper: Stepper
+    dt: float
+    detector: EventDetector
+    progress: Progress
+    impacts: list[Impact] = field(default_factory=list)
+    _blocks: list[tuple[np.ndarray, ...]] = field(default_factory=list)  # of samples: t, q, qd, work, tau, saturated
+    _forces: list[np.ndarray] = field(default_factory=list)  # rows (sample, contact, x, y, z)
+    _count: int = 0
+    _tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    _saturated: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
+        """Simulate from this state at t = 0 to the end; returns the status."""
+        actuation, native = self.plant.actuation, self.stepper.native
+        try:
+            native.start(q, qd)
+        except FloatingPointError:
+            self._raise_diverged(0.0, q, qd)
+        self._require_no_penetration(q, qd)
+        t = 0.0
+        held = actuation.period is not None or actuation.constant
+        while t < duration:
+            if t >= actuation.next_sample:
+                actuation.sample(t, q, qd)
+            self._tau, self._saturated = self.plant.tau(t, q, qd)
+            if not self._blocks:
+                self._append([t], q[None], qd[None], np.zeros((1, 3)))
+                self.detector.begin(t, q, qd)
+            end = min(duration, actuation.next_sample)
+            steps = max(1, math.ceil((end - t) / self.dt * (1.0 - 1e-9)))
+            dt = (end - t) / steps if steps * self.dt > (end - t) * (1.0 + 1e-9) or actuation.period else self.dt
+            portion = min(steps, PORTION) if held and not self.detector.functions else 1
+            status = self._steps(t, dt, portion, max_impacts)
+            if status:
+                return status
+            t = end if portion == steps else t + portion * dt
+            q, qd = self._blocks[-1][1][-1], self._blocks[-1][2][-1]
+            self.progress.show(t)
+        return FINISHED
+
+    def _steps(self, t: float, dt: float, steps: int, max_impacts: int) -> str | None:
+        """So many steps from time t; returns the status where the run ends."""
+        model, native = self.plant.model, self.stepper.native
+        forces = self.plant.model.actuator_forces(self._blocks[-1][1][-1], self._tau)
+        done = 0
+        while done < steps:
+            n = steps - done
+            q, qd, work = np.empty((n, model.nq)), np.empty((n, model.nv)), np.empty((n, 3))
+            rows = np.empty((self.stepper.contacts + 16 * n, 5))
+            count, status, left, recorded = native.run(forces, dt, n, q, qd, work, rows)
+            rows = rows[:recorded]
+            rows[:, 0] += self._count
+            self._forces.append(rows)
+            times = t + dt * np.arange(done + 1, done + count + 1)
+            done += count
+            stopped = self._append(times, q[:count], qd[:count], work[:count]) if count else None
+            if stopped:
+                return stopped
+            if status == NOT_FINITE:
+                self._raise_diverged(
+                    t + done * dt, self.stepper.vector("q", model.nq), self.stepper.vector("qd", model.nv)
+                )
+            if status == IMPACT:
+                self._record_impact(t + (done + 1) * dt - left)
+                if len(self.impacts) > max_impacts:
+                    return TOO_MANY_IMPACTS
+        return None
+
+    def _append(self, times: Any, q: np.ndarray, qd: np.ndarray, work: np.ndarray) -> str | None:
+        """Add samples; returns the status where an event ends the run."""
+        times = np.asarray(times, dtype=float)
+        if self.detector.functions and self._blocks:
+            t0, q0, qd0, w0 = (block[-1] for block in self._blocks[-1][:4])
+            step = LinearStep(
+                self.plant, StateAtTime(t0, q0, qd0, w0), StateAtTime(float(times[0]), q[0], qd[0], work[0])
+            )
+            until = self.detector.scan(step, step.end) if step.end > step.start else step.end  # type: ignore[arg-type]
+            if self.detector.stopped_by is not None:
+                q, qd, work = (values[None] for values in step.at(until)[1:])
+                times = np.array([until])
+        count = len(times)
+        self._blocks.append((times, q, qd, work, np.tile(self._tau, (count, 1)), np.tile(self._saturated, (count, 1))))
+        self._count += count
+        return STOPPED + self.detector.stopped_by if self.detector.stopped_by is not None else None
+
+    # --- results ------------------------------------------------------------------------------------------------------
+
+    def fields(self, times: np.ndarray | None, stops: bool) -> dict[str, Any]:
+        """Fields of the trajectory, at every step and on both sides of every impact, or interpolated at these times."""
+        t, q, qd, work, tau, saturated = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        rows = np.concatenate(self._forces) if self._forces else np.zeros((0, 5))
+        columns = [q, qd, _mean_accelerations(t, qd), work, tau, saturated]
+        violations = self._limit_violations(t, q, qd, stops)
+        contacts = _intervals(self.stepper, t, rows, self.dt)
+        forces = _forces(self.stepper, rows, len(t))
+        if times is not None:
+            times = np.append(times[times < t[-1]], t[-1]) if times[-1] > t[-1] else times
+            first = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+            last = np.minimum(first + 1, len(t) - 1)
+            x = ((times - t[first]) / np.where(t[last] > t[first], t[last] - t[first], 1.0))[:, None]
+            columns = [(1.0 - x) * column[first] + x * column[last] for column in columns[:4]] + [
+                c[last] for c in columns[4:]
+            ]
+            columns[0] = np.array(
+                [self.plant.model.project_to_constraints(*state)[0] for state in zip(*columns[:2], strict=True)]
+            )
+            forces, t = {name: force[np.where(x[:, 0] > 0.0, last, first)] for name, force in forces.items()}, times
+        names = ("q", "qd", "qdd", "work", "tau", "saturated")
+        return {
+            "t": t, **dict(zip(names, columns, strict=True)), "impacts": tuple(self.impacts), "contacts": contacts,
+            "contact_forces": forces, "limit_violations": violations,
+        }  # fmt: skip
+
+    def _limit_violations(
+        self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, stops: bool
+    ) -> tuple[LimitViolation, ...]:
+        """Limits that the samples exceed; stops may be passed by their tolerance."""
+        lower, upper, velocity, _ = self.plant.model.limits
+        slack = STOP_TOL if stops else 0.0
+        inside = np.where(
+            (q > upper) & (q <= upper + slack), upper, np.where((q < lower) & (q >= lower - slack), lower, q)
+        )
+        beyond = np.any(np.hstack([inside < lower, inside > upper, np.abs(qd) > velocity]), axis=1)
+        monitor = LimitMonitor(self.plant.model)
+        for k in np.flatnonzero(beyond | np.concatenate([[False], beyond[:-1]])):
+            monitor.check(float(t[k]), inside[k], qd[k])
+        return monitor.finish(float(t[-1]))
+
+    def problems(self) -> tuple[str, ...]:
+        """Reasons not to rely on the run, with remedies."""
+        native = self.stepper.native
+        if not native.failures:
+            return ()
+        return (
+            f"{native.failures} of {native.steps + native.impacts} contact problems were solved to "
+            f"{native.worst_residual:.1e} m/s only, expected {TOLERANCE:g} m/s. Choose a smaller dt, or fewer contact points.",
+        )
+
+    # --- impacts ------------------------------------------------------------------------------------------------------
+
+    def _record_impact(self, t: float) -> None:
+        """The last impact of the stepper; joints that hit their limits alone are no impact of the trajectory."""
+        model, stepper = self.plant.model, self.stepper
+        q, before, after = (
+            stepper.vector(name, size) for name, size in (("q", model.nq), ("qd_before", model.nv), ("qd", model.nv))
+        )
+        impulses = stepper.vector("impulses", stepper.contacts, 3)
+        hit = np.flatnonzero(impulses.any(axis=1))
+        work = stepper.vector("work", 3)
+        change = stepper.native.energy - stepper.native.energy_before
+        self._append([t, t], np.stack([q, q]), np.stack([before, after]), np.stack([work, work]))
+        self._blocks[-1][3][0, 2 if len(hit) else 1] -= change  # the work before
+        if not len(hit):
+            return
+        gaps = stepper.vector("gaps", stepper.all_contacts, 5)[hit]
+        rates = stepper.vector("rates_before", stepper.all_contacts)[hit]
+        speeds = np.linalg.norm(stepper.vector("velocities_before", len(stepper.points), 3), axis=1)
+        normal = np.sum(impulses[hit] * gaps[:, 2:], axis=1)
+        points, surfaces = hit % len(stepper.points), hit // len(stepper.points)
+        speed = speeds[points]
+        self.impacts.append(
+            Impact(
+                time=t, points=tuple(stepper.points[k] for k in points), surfaces=tuple(surfaces.tolist()), impulses=normal,
+                friction_impulses=impulses[hit] - normal[:, None] * gaps[:, 2:], normal_velocity_change=gaps[:, 1] - rates,
+                incidence=np.arccos(np.clip(np.abs(rates) / np.where(speed > 0.0, speed, 1.0), 0.0, 1.0)),
+                energy_before=stepper.native.energy_before, energy_after=stepper.native.energy,
+                q=q, qd_before=before, qd_after=after,
+            )
+        )  # fmt: skip
+
+    # --- errors -------------------------------------------------------------------------------------------------------
+
+    def _require_no_penetration(self, q: np.ndarray, qd: np.ndarray) -> None:
+        stepper = self.stepper
+        gaps = stepper.vector("gaps", stepper.all_contacts, 5)[:, 0]
+        if not len(gaps) or gaps.min() >= -START_DEPTH:
+            return
+        deepest = int(np.argmin(gaps))
+        if deepest >= stepper.contacts:
+            limit, upper = divmod(deepest - stepper.contacts, 2)
+            name, bound = stepper.limited[limit], "upper" if upper else "lower"
+            raise SimulationError(
+                f"joint {name!r} starts {-gaps[deepest]:.6g} beyond its {bound} limit. Start within the limits, or choose "
+                "limits='report'.",
+                time=0.0, state=np.concatenate([q, qd]), quantity=name,
+            )  # fmt: skip
+        point = stepper.points[deepest % len(stepper.points)]
+        raise SimulationError(
+            f"point {point!r} is {-gaps[deepest]:.6g} m behind the surface {stepper.surfaces[deepest // len(stepper.points)]} "
+            "at the start. Start with every point on the allowed side, or leave this one out of the contact points.",
+            time=0.0, state=np.concatenate([q, qd]), quantity=f"gap of {point}",
+        )  # fmt: skip
+
+    def _raise_diverged(self, t: float, q: np.ndarray, qd: np.ndarray) -> NoReturn:
+        fastest = int(np.argmax(np.abs(qd)))
+        quantity = f"qd[{fastest}] = {qd[fastest]:.6g}"
+        raise SimulationError(
+            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s (the next state is not finite): "
+            f"{quantity}. Check the actuators, the initial state and bodies without inertia (`appell.check`), or choose a "
+            "smaller dt.",
+            time=t, state=np.concatenate([q, qd]), quantity=quantity,
+        )  # fmt: skip
+
+
+def _mean_accelerations(t: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Mean accelerations (N, nv) of the step before each sample; after an impact, those before it."""
+    if len(t) < 2:
+        return np.zeros_like(qd)
+    spans = np.diff(t)
+    rates = np.diff(qd, axis=0) / np.where(spans > 0.0, spans, 1.0)[:, None]
+    qdd = np.concatenate([rates[:1], rates])
+    for k in np.flatnonzero(spans <= 0.0) + 1:
+        qdd[k] = qdd[k - 1]
+    return qdd
+
+
+def _forces(stepper: Stepper, rows: np.ndarray, count: int) -> dict[str, np.ndarray]:
+    """Forces on the points that touch, (count, 3) each, from rows (sample, contact, x, y, z)."""
+    sample, point = rows[:, 0].astype(int), rows[:, 1].astype(int) % max(len(stepper.points), 1)
+    result = {}
+    for k in np.unique(point):
+        result[stepper.points[k]] = np.zeros((count, 3))
+        np.add.at(result[stepper.points[k]], sample[point == k], rows[point == k, 2:])
+    return result
+
+
+def _intervals(stepper: Stepper, t: np.ndarray, rows: np.ndarray, dt: float) -> tuple[ContactInterval, ...]:
+    """Intervals in which a point has a contact force on a surface, without gaps of more than a step."""
+    intervals = []
+    for contact in np.unique(rows[:, 1].astype(int)):
+        samples = np.unique(rows[rows[:, 1] == contact, 0].astype(int))
+        surface, point = divmod(int(contact), len(stepper.points))
+        for run in np.split(samples, np.flatnonzero(np.diff(t[samples]) > 1.5 * dt) + 1):
+            start, end = float(t[max(run[0] - 1, 0)]), float(t[run[-1]])
+            intervals.append(ContactInterval(stepper.points[point], surface, start, end))
+    return tuple(sorted(intervals, key=lambda interval: interval.start))

@@ -1,0 +1,241 @@
+"""Time stepping with contact, `method="moreau"`: closed forms, energy, depth, limits, and its place in `appell.simulate`."""
+
+import numpy as np
+import pytest
+from helpers.shared_data import shared
+
+import appell
+from appell.simulation.contact.pairs import default_contact_points
+
+G = 9.81
+
+
+def body(inertia=(0.01, 0.02, 0.03)):
+    """A free body of 2 kg with a point in its centre of mass and four feet 0.1 m below it."""
+    builder = (
+        appell.RobotBuilder("body").body("body", 2.0, inertia=inertia).body("world").floating("base", "world", "body")
+    )
+    for k, (x, y) in enumerate([(-0.2, -0.1), (-0.2, 0.1), (0.2, -0.1), (0.2, 0.1)]):
+        builder = builder.fixed(f"leg{k}", "body", f"foot{k}", xyz=(x, y, -0.1))
+    return builder.build()
+
+
+FEET = ["foot0", "foot1", "foot2", "foot3"]
+
+
+def pose(height=0.0, x=0.0, tilt=0.0):
+    """A configuration, turned about y."""
+    return np.array([x, 0.0, height, 0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
+
+
+def step(robot, q, qd, duration, points, dt=1e-3, **options):
+    surfaces = options.pop("surfaces", appell.surfaces.Plane(friction=options.pop("friction", 0.6)))
+    contact = appell.ContactOptions(points=points, restitution=options.pop("restitution", 0.0))
+    method = appell.Integration("moreau", dt=dt)
+    return appell.simulate(robot, q, qd, duration, surfaces=surfaces, contact=contact, method=method, **options)
+
+
+def test_bouncing_ball():
+    """Times and heights of the bounces, e = 0.5, which do not depend on the step."""
+    ball, e, height = body(), 0.5, 1.0
+    motion = step(ball, pose(height), np.zeros(6), 1.0, ["body"], restitution=e)
+    fall = np.sqrt(2.0 * height / G)
+    times = [fall, fall + 2.0 * e * fall, fall + 2.0 * (e + e**2) * fall]
+    assert [impact.time for impact in motion.impacts] == pytest.approx([t for t in times if t < 1.0], abs=1e-6)
+    assert motion.impacts[0].impulses == pytest.approx(2.0 * (1.0 + e) * G * fall, abs=1e-5)
+    assert motion.impacts[0].normal_velocity_change == pytest.approx((1.0 + e) * G * fall, abs=1e-5)
+    assert motion.q[:, 2].min() > -1e-6
+    assert np.abs(motion.balance).max() < 1e-9
+
+
+def test_a_ball_comes_to_rest_and_its_weight_is_carried():
+    motion = step(body(), pose(0.01), np.zeros(6), 0.5, ["body"], restitution=0.3)
+    assert motion.status == "finished"
+    assert np.abs(motion.qd[-1]).max() < 1e-9
+    assert motion.contact_forces["body"][-1] == pytest.approx([0.0, 0.0, 2.0 * G], abs=1e-8)
+
+
+@pytest.mark.parametrize(("mu", "slides"), [(0.5, True), (0.7, False)])
+def test_block_on_an_incline(mu, slides):
+    """A slope of 31 degrees: mu = 0.5 slides with g (sin - mu cos), mu = 0.7 sticks."""
+    angle = np.deg2rad(31.0)
+    slope = appell.surfaces.Plane((np.sin(angle), 0.0, np.cos(angle)), (0.0, 0.0, 0.0), friction=mu)
+    block = body()
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    q = pose(0.0, tilt=angle)
+    q[:3] = 0.1 * normal
+    motion = step(block, q, np.zeros(6), 0.5, FEET, surfaces=slope)
+    along = np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    moved = (motion.q[:, :3] - q[:3]) @ along
+    a = G * (np.sin(angle) - mu * np.cos(angle)) if slides else 0.0
+    assert moved == pytest.approx(0.5 * a * motion.t**2, abs=1e-9)
+    assert (motion.q[:, :3] - q[:3]) @ normal == pytest.approx(np.zeros(len(motion)), abs=1e-9)
+    assert np.abs(motion.balance).max() < 1e-9
+
+
+def test_a_table_stands_on_equal_feet():
+    motion = step(body(), pose(0.1), np.zeros(6), 0.2, FEET)
+    for name in FEET:
+        assert motion.contact_forces[name][-1] == pytest.approx([0.0, 0.0, 2.0 * G / 4], abs=1e-5)
+    assert np.abs(motion.q[-1] - pose(0.1)).max() < 1e-12
+    assert {contact.point for contact in motion.contacts} == set(FEET)
+
+
+def test_momentum_across_impacts():
+    """M (qd+ - qd-) = J^T p for every impact of a body that falls on its edge."""
+    robot = body()
+    motion = step(robot, pose(0.4, tilt=0.3), np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.6, FEET, restitution=0.5)
+    assert motion.impacts
+    for impact in motion.impacts:
+        push = sum(
+            robot.jacobian(impact.q, point)[:3].T @ (n * np.array([0.0, 0.0, 1.0]) + t)
+            for point, n, t in zip(impact.points, impact.impulses, impact.friction_impulses, strict=True)
+        )
+        change = robot.mass_matrix(impact.q) @ (impact.qd_after - impact.qd_before)
+        assert change == pytest.approx(push, abs=1e-9)
+        assert impact.energy_after <= impact.energy_before + 1e-12
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("name", ["go2", "anymal_c"])
+def test_a_dropped_robot_gains_no_energy(name, restitution):
+    robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
+    q = robot.neutral_configuration()
+    q[2] = 0.1 - min(robot.pose(q, point)[2, 3] for point in default_contact_points(robot))
+    motion = step(robot, q, np.zeros(robot.nv), 0.4, None, restitution=restitution)
+    assert motion.status == "finished"
+    assert motion.impacts
+    scale = motion.energy.max() - motion.energy.min()
+    assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-10 * scale
+    assert np.abs(motion.balance).max() < 1e-8 * scale
+    lowest = min(robot.pose(motion.q, point)[:, 2, 3].min() for point in default_contact_points(robot))
+    assert lowest > -1e-6
+
+
+def test_the_order_is_two_and_the_energy_is_kept():
+    arm = appell.load("planar2r")
+    exact = appell.simulate(arm, [0.5, 0.0], [0.0, 1.0], 0.5, method=appell.Integration(rtol=1e-12))
+    errors = []
+    for dt in (2e-3, 1e-3):
+        motion = appell.simulate(arm, [0.5, 0.0], [0.0, 1.0], 0.5, method=appell.Integration("moreau", dt=dt))
+        errors.append(np.abs(motion.q[-1] - exact.q[-1]).max())
+        assert np.abs(motion.balance).max() < 1e-11
+    assert 3.5 < errors[0] / errors[1] < 4.5
+
+
+def slider(**options):
+    builder = appell.RobotBuilder("slider").body("mass", 2.0, inertia=(0.1, 0.1, 0.1))
+    return builder.prismatic("x", "base", "mass", axis="x", **options).build()
+
+
+def test_a_joint_stops_at_its_limit():
+    robot = slider(limits=(-0.5, 0.1))
+    motion = appell.simulate(robot, [0.0], [1.0], 0.3, method="moreau", limits="stop")
+    assert motion.q[-1, 0] == pytest.approx(0.1, abs=1e-6)
+    assert motion.qd[-1, 0] == pytest.approx(0.0, abs=1e-9)
+    assert motion.work.passive[-1] == pytest.approx(-1.0, abs=1e-9)
+    assert not motion.limit_violations
+    assert appell.simulate(robot, [0.0], [1.0], 0.3, method="moreau").limit_violations
+
+
+def test_a_joint_may_not_start_beyond_its_stop():
+    with pytest.raises(appell.SimulationError, match=r"'x' starts 0\.1 beyond its upper limit"):
+        appell.simulate(slider(limits=(-0.5, 0.1)), [0.2], [0.0], 0.3, method="moreau", limits="stop")
+
+
+def test_joint_friction_stops_a_joint_for_good():
+    """2 kg at 1 m/s with 4 N of friction stop after 0.5 s and 0.25 m; 3 N do not move them again."""
+    motion = appell.simulate(slider(friction=4.0), [0.0], [1.0], 0.8, method="moreau")
+    assert motion.q[-1, 0] == pytest.approx(0.25, abs=1e-6)
+    assert motion.qd[-1, 0] == 0.0
+    assert motion.work.passive[-1] == pytest.approx(-1.0, abs=1e-6)
+    held = appell.simulate(slider(friction=4.0), [0.0], [0.0], 0.1, tau=[3.0], method="moreau")
+    assert np.abs(held.q).max() == 0.0
+
+
+def test_stiff_damping_is_stable():
+    motion = appell.simulate(slider(damping=1e5), [0.0], [1.0], 0.1, method="moreau")
+    assert np.abs(motion.qd).max() == 1.0
+    assert np.abs(motion.balance).max() < 1e-9
+
+
+def test_controllers_and_functions_of_the_state_are_held_for_a_step():
+    class Push:
+        period = 0.01
+        times: list[float] = []  # noqa: RUF012
+
+        def initial_memory(self, t, q, qd):
+            return None
+
+        def step(self, t, q, qd, memory):
+            self.times.append(t)
+            return [2.0], memory
+
+    motion = appell.simulate(slider(), [0.0], [0.0], 0.1, controller=Push(), method="moreau")
+    assert Push.times == pytest.approx(0.01 * np.arange(10), abs=1e-12)
+    assert motion.q[-1, 0] == pytest.approx(0.005, abs=1e-12)
+    assert motion.work.actuators[-1] == pytest.approx(0.01, abs=1e-12)
+    function = appell.simulate(slider(), [0.0], [0.0], 0.1, tau=lambda t, q, qd: [2.0], method="moreau")
+    assert function.q[-1, 0] == pytest.approx(0.005, abs=1e-12)
+
+
+def test_events_and_samples():
+    def low(t, q, qd):
+        return q[2] - 0.5
+
+    low.terminal = True
+    motion = step(body(), pose(1.0), np.zeros(6), 1.0, ["body"], events=low)
+    assert motion.status == "stopped by low"
+    assert motion.t[-1] == pytest.approx(np.sqrt(1.0 / G), abs=1e-5)
+    sampled = step(body(), pose(1.0), np.zeros(6), 0.4, ["body"], t_eval=0.1)
+    assert sampled.t == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+    assert sampled.q[:, 2] == pytest.approx(1.0 - 0.5 * G * sampled.t**2, abs=1e-6)
+
+
+def test_every_surface_in_compiled_code_and_called_back_alike():
+    """A sphere inside of a sphere, as such and as a function of the position."""
+    inside = appell.surfaces.Sphere(radius=1.0, friction=0.3)
+    function = appell.surfaces.ImplicitSurface(
+        lambda p: p @ p - 1.0, lambda p: 2.0 * p, hessian=lambda p: 2.0 * np.eye(3), friction=0.3
+    )
+    motions = [
+        step(body(), pose(-0.5, x=0.3), np.zeros(6), 0.5, ["body"], surfaces=each) for each in (inside, function)
+    ]
+    assert np.abs(motions[0].q[-1] - motions[1].q[-1]).max() < 1e-4
+    for motion in motions:
+        assert np.linalg.norm(motion.q[:, :3], axis=1).max() < 1.0 + 2e-6
+
+
+@pytest.mark.parametrize(
+    ("surface", "start"),
+    [
+        (appell.surfaces.Circle(radius=1.0, axis=(0, 1, 0)), pose(0.0, x=0.5)),
+        (appell.surfaces.Cylinder(radius=0.5, axis=(0, 1, 0), side="outside"), pose(1.0, x=0.05)),
+        (appell.surfaces.Ellipse((2.0, 1.0), axis=(0, 1, 0)), pose(0.0, x=0.5)),
+    ],
+)
+def test_gaps_of_compiled_surfaces(surface, start):
+    motion = step(body(), start, np.zeros(6), 0.6, ["body"], surfaces=surface, restitution=0.5)
+    gaps = surface.gap(motion.q[:, :3])
+    assert gaps.min() > -1e-6
+    assert gaps.min() < 1e-5
+
+
+def test_a_trajectory_with_contact_forces_is_a_file(tmp_path):
+    motion = step(body(), pose(0.1), np.zeros(6), 0.02, FEET)
+    motion.save(tmp_path / "motion.npz")
+    loaded = appell.Trajectory.load(tmp_path / "motion.npz")
+    assert list(loaded.contact_forces) == list(motion.contact_forces)
+    assert all((loaded.contact_forces[name] == force).all() for name, force in motion.contact_forces.items())
+
+
+def test_wrong_arguments():
+    with pytest.raises(appell.SimulationError, match=r"'body' is 0\.1 m behind"):
+        step(body(), pose(-0.1), np.zeros(6), 0.1, ["body"])
+    with pytest.raises(appell.ArgumentError, match=r"limits is 5\.0, expected 'report' or 'stop'"):
+        appell.simulate(slider(), [0.0], [0.0], 0.1, limits=5.0)
+    with pytest.raises(appell.ArgumentError, match="needs time stepping"):
+        appell.simulate(slider(), [0.0], [0.0], 0.1, limits="stop")
+    four_bar = appell.load("four_bar")
+    with pytest.raises(appell.ArgumentError, match="closed loops"):
+        appell.simulate(four_bar, four_bar.initial_state[0], four_bar.initial_state[1], 0.1, method="moreau")
