@@ -96,19 +96,34 @@ def test_momentum_across_impacts():
         assert impact.energy_after <= impact.energy_before + 1e-12
 
 
+def test_a_sphere_rolls_down_an_incline():
+    """A solid sphere rolls with 5/7 g sin of the slope; its contact point does not slide."""
+    angle, radius, mass = np.deg2rad(20.0), 0.1, 2.0
+    slope = appell.surfaces.Plane((np.sin(angle), 0.0, np.cos(angle)), friction=0.8)
+    ball = body(inertia=(0.4 * mass * radius**2,) * 3)
+    q = pose()
+    q[:3] = radius * np.array([np.sin(angle), 0.0, np.cos(angle)])
+    motion = step(ball, q, np.zeros(6), 0.5, [appell.Point("body", radius=radius)], surfaces=slope)
+    along = (motion.q[:, :3] - q[:3]) @ [np.cos(angle), 0.0, -np.sin(angle)]
+    assert along == pytest.approx(0.5 * 5.0 / 7.0 * G * np.sin(angle) * motion.t**2, abs=1e-5)
+    assert np.abs(motion.balance).max() < 1e-9
+    assert motion.work.contact[-1] == pytest.approx(0.0, abs=1e-9)
+
+
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 @pytest.mark.parametrize("name", ["go2", "anymal_c"])
 def test_a_dropped_robot_gains_no_energy(name, restitution):
     robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
+    points = default_contact_points(robot)
     q = robot.neutral_configuration()
-    q[2] = 0.1 - min(robot.pose(q, point)[2, 3] for point in default_contact_points(robot))
-    motion = step(robot, q, np.zeros(robot.nv), 0.4, None, restitution=restitution)
+    q[2] = 0.1 - min(robot.pose(q, point)[2, 3] for point in points)
+    motion = step(robot, q, np.zeros(robot.nv), 0.4, points, restitution=restitution)
     assert motion.status == "finished"
     assert motion.impacts
     scale = motion.energy.max() - motion.energy.min()
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-10 * scale
     assert np.abs(motion.balance).max() < 1e-8 * scale
-    lowest = min(robot.pose(motion.q, point)[:, 2, 3].min() for point in default_contact_points(robot))
+    lowest = min(robot.pose(motion.q, point)[:, 2, 3].min() for point in points)
     assert lowest > -1e-6
 
 
