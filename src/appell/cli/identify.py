@@ -68,9 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _recorded_robot(arguments: argparse.Namespace) -> tuple[Robot, list[str]]:
-    """The robot; joints without columns in the first recording, such as fingers, are taken as fixed."""
-    from dataclasses import replace
-
+    """The robot; joints without columns in the first recording, such as fingers, are locked."""
     from appell.identification.recording import recorded_joints
 
     robot = _load_described(arguments)
@@ -80,9 +78,7 @@ def _recorded_robot(arguments: argparse.Namespace) -> tuple[Robot, list[str]]:
     missing = [name for name in robot.joint_names if name not in recorded]
     if not recorded or not missing or len(missing) >= len(recorded):
         return robot, []
-    gone = {*missing, *(joint.name for joint in robot.joints if joint.mimic and joint.mimic.joint in missing)}
-    joints = tuple(replace(j, kind="fixed", mimic=None) if j.name in gone else j for j in robot.joints)
-    return replace(robot, joints=joints), [f"Not in the recording and taken as fixed at zero: {', '.join(missing)}."]
+    return robot.lock(dict.fromkeys(missing, 0.0)), [f"Not in the recording and locked at 0: {', '.join(missing)}."]
 
 
 def _terms(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorTerm] | None:

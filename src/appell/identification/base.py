@@ -196,6 +196,8 @@ def random_regressors(
     def draw(count: int) -> np.ndarray:
         q = robot.random_configurations(count, rng)
         qd, qdd = rng.uniform(-3.0, 3.0, (count, robot.nv)), rng.uniform(-9.0, 9.0, (count, robot.nv))
+        if terms:  # friction near rest has an effect at low speeds only
+            qd[::2] *= 10.0 ** rng.uniform(-2.5, 0.0, qd[::2].shape)
         K = robot.generalized_regressor(q, qd, qdd)
         return append_terms(link_columns(robot, K), terms, q, qd, qdd)
 

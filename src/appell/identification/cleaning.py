@@ -15,6 +15,8 @@ import numpy as np
 from appell.errors import IdentificationError
 from appell.identification.corruption import (
     MAX_BAD_SHARE,
+    MAX_FILL,
+    MAX_FILL_TIME,
     CleaningLog,
     filled,
     runs,
@@ -31,8 +33,6 @@ JITTER_TOL = 0.01
 """Relative difference between time steps up to which samples count as evenly spaced."""
 GAP_STEPS = 3.5
 """Time steps longer than this many median ones are gaps."""
-MAX_FILL, MAX_FILL_TIME = 3, 0.01
-"""Most consecutive missing coordinates that are interpolated: this many samples, or this time [s]."""
 MIN_SEGMENT = 0.02
 """Segments shorter than this share of the recording, or than 40 samples, are dropped."""
 
@@ -75,8 +75,9 @@ def clean_recording(robot: AnyRobot, recording: Recording, number: int = 0) -> C
     recording = _in_order(require_shapes(robot, recording), log)
     require_seconds(robot, recording.t, recording.q)
     require_radians(robot, recording.t, recording.q)
-    q = without_corrupt(robot, recording.q, "q", robot.q_names, log)
-    tau = without_corrupt(robot, recording.tau, "tau", robot.actuator_names, log)
+    breaks = _gaps(recording.t)
+    q = without_corrupt(robot, recording.q, "q", robot.q_names, breaks, log)
+    tau = without_corrupt(robot, recording.tau, "tau", robot.actuator_names, breaks, log)
     if not np.nan_to_num(tau).any():
         raise IdentificationError("tau is 0 in all samples: no force was recorded. Check sensors and torque constants.")
     q = without_frozen(robot, recording.t, q, log)
@@ -116,6 +117,12 @@ def _in_order(recording: Recording, log: CleaningLog) -> Recording:
     return replace(recording, t=recording.t[kept], q=recording.q[kept], tau=recording.tau[kept], qd=qd)
 
 
+def _gaps(t: np.ndarray) -> list[int]:
+    """First samples after gaps in time."""
+    steps = np.diff(t)
+    return [int(k) + 1 for k in np.flatnonzero(steps > GAP_STEPS * np.median(steps))]
+
+
 def _segments(recording: Recording, trusted: np.ndarray, number: int, log: CleaningLog) -> Iterator[Segment]:
     """Evenly sampled parts between gaps of the times and of the coordinates."""
     t = recording.t
@@ -124,14 +131,14 @@ def _segments(recording: Recording, trusted: np.ndarray, number: int, log: Clean
     for first, last in runs(missing):
         if last - first <= max(MAX_FILL, MAX_FILL_TIME / step) and first > 0 and last < len(t):
             missing[first:last] = False
-    ends = np.flatnonzero(np.diff(t) > GAP_STEPS * step) + 1
-    cuts = sorted({0, len(t), *map(int, ends)})
+    ends = _gaps(t)
+    cuts = sorted({0, len(t), *ends})
     pieces = []
     for a, b in pairwise(cuts):
         pieces += [(a + first, a + last) for first, last in runs(~missing[a:b])]
     shortest = max(40, int(MIN_SEGMENT * len(t)))
     kept = [(a, b) for a, b in pieces if b - a >= min(shortest, len(t))]
-    if len(ends):
+    if ends:
         widest = float(np.diff(t).max())
         log.notes.append(f"split at {len(ends)} gaps, the longest {widest:.4g} s with {step:.4g} s between samples")
     if len(pieces) > len(kept):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from appell.errors import IdentificationError
 from appell.identification.findings import Finding
 from appell.robot.protocol import AnyRobot
 
+MAX_FILL, MAX_FILL_TIME = 3, 0.01
+"""Most consecutive missing coordinates that are interpolated: this many samples, or this time [s]."""
+IMPLAUSIBLE = {"q": 100.0, "tau": 1e4}
+"""Multiples of the median deviation beyond which a value is implausible, whatever its neighbours are."""
 MAX_BAD_SHARE = 0.2
 """Share of bad samples of a column beyond which the column is unusable."""
 OUTLIER_FACTOR, SIDE, MAX_PASSES = 8.0, 5, 8
 """Robust standard deviations beyond which a sample differs from both sides, samples of a side, most passes."""
-NOTEWORTHY = 5e-4
+NOTEWORTHY = 2e-3
 """Share of outliers from which they are a finding."""
 MAX_FROZEN_TIME = 0.05
 """Time for which an encoder may repeat a value while its joint moves fast. [s]"""
@@ -46,30 +51,41 @@ def _reach(robot: AnyRobot, kind: str, k: int) -> float:
 
 
 def without_corrupt(
-    robot: AnyRobot, given: np.ndarray, kind: str, names: Sequence[str], log: CleaningLog
+    robot: AnyRobot, given: np.ndarray, kind: str, names: Sequence[str], breaks: Sequence[int], log: CleaningLog
 ) -> np.ndarray:
-    """The columns with corrupt samples as NaN; copied only if there are some."""
+    """The columns with corrupt samples as NaN, copied only if there are some; `breaks` are samples after gaps in time."""
     array = given
     for k, name in enumerate(names):
         column = given[:, k].copy()
-        _drop_corrupt(column, kind, name, _reach(robot, kind, k), log)
+        _drop_corrupt(column, kind, name, _reach(robot, kind, k), breaks, log)
         if np.isnan(column).any():
             array = given.copy() if array is given else array
             array[:, k] = column
     return array
 
 
-def _drop_corrupt(column: np.ndarray, kind: str, name: str, reach: float, log: CleaningLog) -> None:
+def _drop_corrupt(
+    column: np.ndarray, kind: str, name: str, reach: float, breaks: Sequence[int], log: CleaningLog
+) -> None:
     """Set missing, implausible and isolated samples of a column to NaN."""
     missing = ~np.isfinite(column)
     _require_usable(missing, column, kind, name)
     typical = float(np.median(np.abs(column[~missing] - np.median(column[~missing]))))
-    bound = min(reach, 1e4 * typical + float(np.abs(np.median(column[~missing])))) if typical > 0 else reach
+    bound = (
+        min(reach, IMPLAUSIBLE[kind] * typical + float(np.abs(np.median(column[~missing])))) if typical > 0 else reach
+    )
     beyond = ~missing & (np.abs(np.where(missing, 0.0, column)) > bound)
     _require_usable(missing | beyond, column, kind, name)
     column[beyond] = np.nan
-    isolated = outliers(column)
+    isolated = np.zeros(len(column), dtype=bool)
+    edges = {edge for run in runs(np.isnan(column), MAX_FILL + 1) for edge in run}
+    for first, last in pairwise(sorted({0, len(column), *breaks, *edges})):
+        isolated[first:last] = outliers(column[first:last])
     column[isolated] = np.nan
+    if kind == "tau" and not np.ptp(column[~np.isnan(column)]):
+        log.found(
+            "no signal", name, f"its force is {column[0]:g} in all samples", "Check its sensor and torque constant."
+        )
     for flags, text in ((missing, "missing"), (beyond, "beyond what is plausible"), (isolated, "unlike both sides")):
         count = int(flags.sum())
         if count:

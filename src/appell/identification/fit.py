@@ -28,6 +28,8 @@ HUBER_WIDTH, ROBUST_FITS = 1.345, 12
 
 EXCITATION_TOL = 1e-7
 """Parameter directions with a singular value smaller than this, relative to the largest, are not excited."""
+MAX_UNEXCITED = 0.25
+"""Share of parameters that may be unexcited without an error, where that is allowed."""
 
 
 @dataclass(frozen=True)
@@ -260,10 +262,10 @@ def _sigma(data: QRFactors, A: np.ndarray, G: np.ndarray, values: np.ndarray) ->
     return np.sqrt(np.maximum(data.residuals(values), rounding) / np.maximum(data.count - used, 1.0))
 
 
-def require_excitation(data: QRFactors, base: BaseParameters, resting: Sequence[str]) -> None:
-    """Raise if the motion does not determine some parameters, with their names."""
+def require_excitation(data: QRFactors, base: BaseParameters, resting: Sequence[str], allowed: float = 0.0) -> None:
+    """Raise if the motion does not determine some parameters, more than the allowed share, with their names."""
     without_effect, combined = unexcited_parameters(data)
-    if not without_effect and not combined:
+    if len(without_effect) + len(combined) <= allowed * len(base):
         return
     names = base.base_names
     alone, mixed = (", ".join(names[k] for k in indices) or "none" for indices in (without_effect, combined))

@@ -16,7 +16,14 @@ from appell.identification import sanity
 from appell.identification.base import base_parameters, base_regressor, nominal_parameters
 from appell.identification.cleaning import Segment, clean_recording
 from appell.identification.findings import Finding
-from appell.identification.fit import Fit, QRFactors, correlation_times, fit_observations
+from appell.identification.fit import (
+    MAX_UNEXCITED,
+    Fit,
+    QRFactors,
+    correlation_times,
+    fit_observations,
+    require_excitation,
+)
 from appell.identification.observations import (
     Decimation,
     Observations,
@@ -109,9 +116,11 @@ def identify(
     rows = Observations(robot, chosen, base, motions, decimation.factor, holdout)
     speeds = np.max([np.abs(motion.qd).max(axis=0, initial=0.0) for motion in motions], axis=0)
     resting = [name for name, speed in zip(robot.qd_names, speeds, strict=True) if not speed]
-    data, fit, cross = fit_observations(
-        rows, "svd" if physical else estimator.solver, weights, None if physical else resting
-    )
+    free = physical or terms is None  # parameters that the motion does not excite are findings
+    solver = "svd" if free and estimator.solver == "qr" else estimator.solver
+    data, fit, cross = fit_observations(rows, solver, weights, None if free else resting)
+    if terms is None and not physical:
+        require_excitation(data, base, resting, MAX_UNEXCITED)
     excluded, ignored = rows.holdout_mask, ~rows.trusted
     predicted = rows.predict(fit.values)
     correlation = correlation_times((rows.forces - predicted)[~excluded & ~ignored])
@@ -137,10 +146,13 @@ def identify(
     )
     measured, expected, held = rows.predict_raw(values)
     raw = held if held.any() else ~held
+    check_order = validation.total > sanity.POOR and choices.products is not None
     found = [
         *(finding for each in cleaned for finding in each.findings),
         *choices.findings,
+        *sanity.check_torque_constants(transmission and transmission.torque_constants, robot.actuator_names),
         *_check_fit(robot, base, chosen, data, fit, values, errors, covariance, rows, choices, validation.total),
+        *(sanity.check_positions(robot, segments, base, chosen, choices.cutoff) if check_order else ()),
         *(sanity.check_masses(*_masses(robot, parameters, mass_errors, nominal)) if mass_errors is not None else ()),
     ]
     result = Identification(
@@ -190,7 +202,11 @@ def _check_fit(
     error: float,
 ) -> list[Finding]:
     """Findings about the fit: signs, columns, values, excitation."""
-    found = [*sanity.check_signs(data, fit, robot.actuator_names), *sanity.check_values(base, values, errors)]
+    found = [
+        *sanity.check_unexcited(data, base),
+        *sanity.check_signs(data, fit, base, robot.actuator_names),
+        *sanity.check_values(base, values, errors),
+    ]
     if choices.products is not None:
         found += sanity.check_columns(choices.products, base, robot.actuator_names)
     rng = np.random.default_rng(0)

@@ -63,9 +63,11 @@ class RelativeError:
     @classmethod
     def of_squares(cls, names: tuple[str, ...], rest: np.ndarray, power: np.ndarray) -> RelativeError:
         """Relative error from squared differences and squared forces, (nv,) each."""
-        size = np.maximum(power, np.finfo(float).tiny)
-        joints = {name: float(np.sqrt(r / p)) for name, r, p in zip(names, rest, size, strict=True)}
-        return cls(joints, float(np.sqrt(rest.sum() / size.sum())))
+        joints = {
+            name: float(np.sqrt(r / p)) if p > 0 else float(r > 0)
+            for name, r, p in zip(names, rest, power, strict=True)
+        }
+        return cls(joints, float(np.sqrt(rest.sum() / max(power.sum(), np.finfo(float).tiny))))
 
     def __str__(self) -> str:
         joints = ", ".join(f"{name} {100 * value:.2f} %" for name, value in self.joints.items())

@@ -2,71 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.identification.base import BaseParameters
+from appell.identification.cleaning import Segment
 from appell.identification.findings import Finding
-from appell.identification.fit import Fit, QRFactors, solve_factors
-from appell.identification.selection import Products
+from appell.identification.fit import Fit, QRFactors, fit_base_parameters, unexcited_parameters
+from appell.identification.observations import filtered_motion, long_enough
+from appell.identification.selection import Products, products, windows
 from appell.robot.protocol import AnyRobot
+from appell.robot.regressor_terms import RegressorTerm
 
 POSITIVE = {"fv": "viscous friction", "fc": "Coulomb friction", "Ia": "rotor inertia"}
 """Parameters that dissipate energy or have inertia, by their symbols."""
 NEGATIVE_ERRORS = 3.0
 """Standard errors below zero from which a parameter counts as negative."""
-SIGN_GAIN, SWAP_GAIN = 0.8, 0.6
-"""Ratio of the residuals below which another sign, or other columns, explain the data better."""
+EXPLAINED = 0.6
+"""Ratio of the products of all joints' residuals below which another sign explains the data; its square for two columns."""
+POOR = 0.2
+"""Relative error from which exchanged positions are looked for."""
 UNCERTAIN = 0.1
 """Uncertainty of predicted forces on other motions, relative to the forces, from which the excitation is too poor."""
 
 
-def check_signs(data: QRFactors, fit: Fit, names: Sequence[str]) -> Iterator[Finding]:
-    """Forces whose opposite fits the others better: the residuals of all forces shrink."""
-    weights = fit.weights
-    now = weights @ data.residuals(fit.values)
-    for j, name in enumerate(names):
+def check_unexcited(data: QRFactors, base: BaseParameters) -> Iterator[Finding]:
+    """Parameters that the motion does not determine at all."""
+    without_effect, combined = unexcited_parameters(data)
+    for indices, text in ((without_effect, "have no effect"), (combined, "appear in combinations only")):
+        if indices:
+            yield Finding(
+                "excitation", ", ".join(base.base_names[k] for k in indices), f"they {text} on the recorded motion",
+                "Do not use their values; record a motion in which every joint moves in both directions and accelerates.",
+            )  # fmt: skip
+
+
+def check_signs(data: QRFactors, fit: Fit, base: BaseParameters, names: Sequence[str]) -> Iterator[Finding]:
+    """The force whose opposite fits the others best, if the product of all residuals shrinks."""
+    now, ratios = np.log(data.residuals(fit.values)).sum(), []
+    for j in range(len(names)):
         flipped = [replace(f, z=-f.z) if k == j else f for k, f in enumerate(data.factors)]
         other = replace(data, factors=tuple(flipped))
-        then = weights @ other.residuals(solve_factors(other, "svd", weights).values)
-        if then < SIGN_GAIN**2 * now:
-            yield Finding(
-                "sign", name, f"with the opposite sign of its force the residuals are {np.sqrt(then / now):.2g} of these",
-                "Check the sign of its current, torque constant or gear ratio.",
-            )  # fmt: skip
+        then = np.log(other.residuals(fit_base_parameters(other, base, "svd", "iterated", None).values)).sum()
+        ratios.append(float(np.exp(0.5 * (then - now))))
+    j = int(np.argmin(ratios))
+    if ratios[j] < EXPLAINED:
+        yield Finding(
+            "sign", names[j],
+            f"with the opposite sign of its force the product of the joints' residuals is {ratios[j]:.2g} of this",
+            "Check the sign of its current, torque constant or gear ratio.",
+        )  # fmt: skip
 
 
 def check_columns(products: Products, base: BaseParameters, names: Sequence[str]) -> Iterator[Finding]:
     """Two forces that fit better when exchanged."""
     count = len(names)
-    active = np.arange(products.size) < len(base)
     first = products.h[0][0].shape[1] - count  # forces as recorded
     straight = list(range(first, first + count))
-    now = _mean_error(products, active, straight)
-    best, pair = 1.0, None
-    for i, j in combinations(range(count), 2):
-        swapped = straight.copy()
-        swapped[i], swapped[j] = straight[j], straight[i]
-        ratio = _mean_error(products, active, swapped) / now
-        if ratio < best:
-            best, pair = ratio, (i, j)
-    if pair is not None and best < SWAP_GAIN:
+
+    def errors(pair: tuple[int, int] | None) -> float:
+        order = straight.copy()
+        if pair:
+            order[pair[0]], order[pair[1]] = straight[pair[1]], straight[pair[0]]
+        return _error_product(products, len(base), order)
+
+    yield from _exchanged(errors, names, "forces")
+
+
+def check_positions(
+    robot: AnyRobot,
+    segments: Sequence[Segment],
+    base: BaseParameters,
+    terms: Sequence[RegressorTerm],
+    cutoff: float | None,
+) -> Iterator[Finding]:
+    """Two joints whose positions fit better when exchanged; one regressor for every pair."""
+    parts = [part for part in windows(segments) if long_enough(part, cutoff)]
+
+    def errors(pair: tuple[int, int] | None) -> float:
+        order = list(range(robot.nq))
+        if pair:
+            order[pair[0]], order[pair[1]] = pair[1], pair[0]
+        motions = [filtered_motion(robot, replace(part, q=part.q[:, order]), cutoff) for part in parts]
+        return _error_product(products(robot, base, terms, (), motions), len(base), range(len(robot.actuator_names)))
+
+    yield from _exchanged(errors, robot.qd_names, "positions")
+
+
+def _exchanged(errors: Callable[[tuple[int, int] | None], float], names: Sequence[str], what: str) -> Iterator[Finding]:
+    """The pair with the least product of errors, if it is much less than without an exchange."""
+    now = errors(None)
+    ratios = {pair: errors(pair) / now for pair in combinations(range(len(names)), 2)}
+    pair = min(ratios, key=lambda pair: ratios[pair], default=None)
+    if pair is not None and ratios[pair] < EXPLAINED**2:
         yield Finding(
             "columns", " and ".join(names[k] for k in pair),
-            f"with their forces exchanged the relative errors are {best:.2g} of these in the mean",
+            f"with their {what} exchanged the product of the joints' relative errors is {ratios[pair]:.2g} of this",
             "Check the order of the columns.",
         )  # fmt: skip
 
 
-def _mean_error(products: Products, active: np.ndarray, rhs: Sequence[int]) -> float:
-    """Geometric mean of the relative errors of the forces, fitted."""
-    rest = products.residuals(active, rhs, cross=False).sum(axis=0)
-    power = np.array([sum(fold[j][r] for fold in products.p) for j, r in enumerate(rhs)])
+def _error_product(data: Products, parameters: int, rhs: Sequence[int]) -> float:
+    """Product of the relative errors of the forces, fitted."""
+    rest = data.residuals(np.arange(data.size) < parameters, rhs, cross=False).sum(axis=0)
+    power = np.array([sum(fold[j][r] for fold in data.p) for j, r in enumerate(rhs)])
     seen = power > 0
-    return float(np.exp(0.5 * np.mean(np.log(np.maximum(rest[seen] / power[seen], 1e-12)))))
+    return float(np.exp(0.5 * np.sum(np.log(np.maximum(rest[seen] / power[seen], 1e-12)))))
+
+
+def check_torque_constants(constants: ArrayLike | None, names: Sequence[str]) -> Iterator[Finding]:
+    """Torque constants that are zero or negative."""
+    values = np.zeros(0) if constants is None else np.asarray(constants, dtype=float)
+    diagonal = np.diag(values) if values.ndim == 2 else np.broadcast_to(values, len(names)) if values.size else values
+    bad = [(name, value) for name, value in zip(names, diagonal, strict=False) if value <= 0]
+    if bad:
+        yield Finding(
+            "torque constant", ", ".join(name for name, _ in bad), ", ".join(f"{value:g}" for _, value in bad),
+            "Torque constants are positive unless motor and joint count in opposite directions.",
+        )  # fmt: skip
 
 
 def check_values(base: BaseParameters, values: np.ndarray, errors: np.ndarray) -> Iterator[Finding]:

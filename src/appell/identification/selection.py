@@ -47,6 +47,8 @@ RATIO = 1.5
 """Ratio of successive cut-off frequencies."""
 MIN_GAIN, MIN_TERM_GAIN = 0.01, 0.03
 """Relative reduction of the prediction error for which another choice than the default is made, or a term is added."""
+MIN_STRIBECK = 0.05
+"""Least root mean square of the columns of Stribeck friction, between 0 and 1."""
 LAG_STEPS, LAG_TIME = 6, 0.004
 """Shifts of the forces: this many steps to both sides, of at least this time [s]."""
 RIDGE = 1e-11
@@ -86,12 +88,13 @@ class Choices:
 
 @dataclass(frozen=True)
 class Products:
-    """X^T X of every fold and force: G (c, c), cross products with the right-hand sides h (c, r), their powers p (r,)."""
+    """X^T X of each fold and force: G (c, c), products with right-hand sides h (c, r), their powers p (r,)."""
 
     columns: tuple[np.ndarray, ...]
     G: tuple[tuple[np.ndarray, ...], ...]
     h: tuple[tuple[np.ndarray, ...], ...]
     p: tuple[tuple[np.ndarray, ...], ...]
+    samples: tuple[int, ...]
     size: int
 
     def residuals(self, active: np.ndarray, rhs: Sequence[int], cross: bool = True) -> np.ndarray:
@@ -125,6 +128,15 @@ class Products:
                 p = self.p[f][j][rhs[j]]
                 result[f, j] = max(p - 2.0 * x @ self.h[f][j][:, rhs[j]] + x @ self.G[f][j] @ x, 1e-14 * p)
         return result
+
+    def smallest_column(self, first: int, count: int) -> float:
+        """Least root mean square among columns from `first` on."""
+        squares, rows = np.zeros(self.size), np.zeros(self.size)
+        for G, samples in zip(self.G, self.samples, strict=True):
+            for own, products in zip(self.columns, G, strict=True):
+                squares[own] += np.diag(products)
+                rows[own] += samples
+        return float(np.sqrt(squares / np.maximum(rows, 1.0))[first : first + count].min())
 
     def error(self, active: np.ndarray, rhs: Sequence[int]) -> float:
         """Relative error in cross-validation: geometric mean of the one of all forces and the mean one of each."""
@@ -165,7 +177,7 @@ def products(
         shifts = list(_shifts(rows, *shifted[k])) if shifted else []
         blocks.append((motion.recording, fold, K, extra, shifts, motion.raw[rows]))
     recordings = sorted({block[0] for block in blocks})
-    G, h, p = [], [], []
+    G, h, p, samples = [], [], [], []
     labels = [recordings.index(block[0]) if len(recordings) >= 3 else block[1] for block in blocks]
     for fold in range(max(len(recordings), 1) if len(recordings) >= 3 else FOLDS):
         parts: list[list[np.ndarray]] = [[] for _ in range(forces)]
@@ -177,11 +189,12 @@ def products(
                 parts[j].append(np.hstack([K[kept, j][:, used[j]], *added, *late, raw[kept]]))
         X = [np.concatenate(rows) for rows in parts]
         products = [x.T @ x for x in X]
+        samples.append(len(X[0]))
         sizes = [len(columns) for columns in own]
         G.append(tuple(P[:c, :c] for P, c in zip(products, sizes, strict=True)))
         h.append(tuple(P[:c, c:] for P, c in zip(products, sizes, strict=True)))
         p.append(tuple(np.diag(P)[c:] for P, c in zip(products, sizes, strict=True)))
-    return Products(tuple(own), tuple(G), tuple(h), tuple(p), b + forces * len(others))
+    return Products(tuple(own), tuple(G), tuple(h), tuple(p), tuple(samples), b + forces * len(others))
 
 
 def _shifts(rows: np.ndarray, tau: np.ndarray, first: int, step: int) -> Iterator[np.ndarray]:
@@ -258,7 +271,7 @@ def choose(
 def _choose_cutoff(
     robot: AnyRobot, parts: Sequence[Segment], base: BaseParameters, terms: Sequence[RegressorTerm]
 ) -> tuple[float, list[tuple[float, float]]]:
-    """A frequency in the upper half of those around the least prediction error with errors within half a percent of it."""
+    """A frequency in the upper half of those around the least prediction error with errors within a percent of it."""
     curve: list[tuple[float, float]] = []
     for frequency in cutoff_frequencies(parts):
         usable = [part for part in parts if long_enough(part, frequency)]
@@ -271,7 +284,7 @@ def _choose_cutoff(
     if not curve:
         return 0.2 / max(part.period for part in parts), []
     errors = np.array([error for _, error in curve])
-    least, good = int(np.argmin(errors)), errors <= 1.005 * errors.min() + 1e-6
+    least, good = int(np.argmin(errors)), errors <= 1.01 * errors.min() + 1e-6
     low = least - int(np.argmin(np.append(good[least::-1], False))) + 1
     high = least + int(np.argmin(np.append(good[least:], False))) - 1
     return curve[(low + 2 * high) // 3][0], curve
@@ -369,6 +382,9 @@ def _choose_terms(
             if type(each) is type(term):
                 first = len(base) + forces * other
                 trial[first : first + forces] = other == k
+        if isinstance(term, Stribeck) and data.smallest_column(len(base) + forces * k, forces) < MIN_STRIBECK:
+            lines.append(f"{_describe(term)}: not seen, since some joint is hardly ever as slow")
+            continue
         value = data.error(trial, [rhs] * forces)
         taken = value < (1.0 - (MIN_GAIN if isinstance(term, Coulomb) else MIN_TERM_GAIN)) * least
         lines.append(f"{_describe(term)}: {100 * value:.2f} %{', chosen' if taken else ''}")

@@ -12,7 +12,7 @@ import numpy as np
 
 Solver = Callable[[np.ndarray, np.ndarray, float, int], np.ndarray]
 
-RANK_TOL = 1e-10
+RANK_TOL = 1e-7
 """Singular values smaller than this, relative to the largest, count as zero."""
 WELL_CONDITIONED = 1e-3
 """Ratio of the singular values above which ridge regression uses λ = 0."""
