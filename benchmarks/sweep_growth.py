@@ -27,13 +27,12 @@ from local_cluster import ENVIRONMENT, local_cluster
 
 import appell
 from appell.sweeps import random_states, sweep
-from appell.sweeps.layout import CHUNK_BYTES
+from appell.sweeps.layout import ArrayLayout, default_chunk
 from appell.sweeps.states import BLOCK
 from appell.sweeps.store import FlushedStore
 from appell.table import Table
 
 ROUNDS = 5
-CHUNK = CHUNK_BYTES // 24 // BLOCK * BLOCK
 
 
 def one_sweep(count: int, store: str, address: str | None, threads: int) -> None:
@@ -88,11 +87,12 @@ def row(count: int, folder: Path, cluster: tuple[str, list[int]] | None = None, 
 def plain_loop(count: int, folder: Path) -> None:
     robot = appell.load("puma560")
     dyn, states = appell.compile(robot, dtype="float32", threads=1), random_states(robot, count)
+    chunk = default_chunk([ArrayLayout((6,), "float32", ())], 0, count, BLOCK)
     array = zarr.create_array(
-        FlushedStore(folder / "loop.zarr"), shape=(count, 6), chunks=(CHUNK, 6), dtype="float32", compressors=None
+        FlushedStore(folder / "loop.zarr"), shape=(count, 6), chunks=(chunk, 6), dtype="float32", compressors=None
     )
-    for start in range(0, count, CHUNK):
-        stop = min(start + CHUNK, count)
+    for start in range(0, count, chunk):
+        stop = min(start + chunk, count)
         tau = np.empty((stop - start, 6), "float32")
         for low in range(start, stop, BLOCK):
             part = states.part(low, min(low + BLOCK, stop), "float32")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-CHUNK_BYTES = 16 * 2**20
-"""Bytes of the largest array in a chunk by default."""
+LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES, CHUNKS = 4 * 2**20, 32 * 2**20, 16
+"""Bytes of the largest array in a chunk by default, and chunks of a sweep between these limits."""
 
 
 class ChunkSeconds(NamedTuple):
@@ -37,7 +37,11 @@ class ArrayLayout:
         return 0 if self.dtype == "str" else int(np.prod(self.shape, dtype=int)) * np.dtype(self.dtype).itemsize
 
 
-def default_chunk(arrays: Iterable[ArrayLayout], carried_bytes: int, block: int) -> int:
-    """Entries of a chunk: of about `CHUNK_BYTES`, in whole blocks."""
-    largest = max(carried_bytes, *(layout.entry_bytes for layout in arrays), 1)
-    return max(1, CHUNK_BYTES // largest // block) * block
+def default_chunk(arrays: Iterable[ArrayLayout], carried_bytes: int, count: int, block: int) -> int:
+    """Entries of a chunk, in whole blocks: at least 16 chunks of at most 32 MB of the largest array, but no less than 4 MB.
+
+    What travels with a task counts four times, since Dask warns of tasks of more than 10 MB.
+    """
+    largest = max(4 * carried_bytes, *(layout.entry_bytes for layout in arrays), 1)
+    size = min(MOST_CHUNK_BYTES, max(LEAST_CHUNK_BYTES, largest * count // CHUNKS))
+    return max(1, size // largest // block) * block

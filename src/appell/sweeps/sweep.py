@@ -77,7 +77,7 @@ def sweep(
             process.
         target: `"cpu"` or `"cuda"`, of the workers.
         threads: of this process, if there is no client; one per core by default.
-        chunk: states per task; by default about 16 MB of the largest result.
+        chunk: states per task; by default 4 to 32 MB of the largest result, the more the more states there are.
         compress: compress the store (Zstandard); smooth results shrink, random ones hardly.
         attributes: more attributes of the store, such as the command.
         progress: called with the completed share, from 0 to 1.
@@ -184,7 +184,7 @@ def into_store(
     source, options = plan.source, plan.compiled.options
     robot = saved_robot(plan.compiled, plan.layouts)
     robot_digest, version = hashlib.sha256(robot).hexdigest(), library_version()
-    chunk = min(chunk or default_chunk(plan.layouts.values(), source.carried_bytes, BLOCK), len(source))
+    chunk = min(chunk or default_chunk(plan.layouts.values(), source.carried_bytes, len(source), BLOCK), len(source))
     identity = {
         "version": version, "robot": plan.attributes["robot"], "functions": [*plan.layouts], "states": source.describe(),
         "count": len(source), "chunk": chunk, "dtype": options.dtype, "target": target, "compress": compress,
