@@ -13,11 +13,16 @@ import appell
 from appell.algorithms.coordinate_rates import quaternions
 from appell.algorithms.laws import LAWS
 
-cp = pytest.importorskip("cupy", reason="CuPy is not installed")
 try:
+    import cupy as cp
+
     cp.cuda.runtime.getDeviceCount()
+    MISSING = ""
+except ImportError:
+    MISSING = "CuPy is not installed"
 except cp.cuda.runtime.CUDARuntimeError:
-    pytest.skip("no GPU on this machine", allow_module_level=True)
+    MISSING = "no GPU on this machine"
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)  # each test is listed
 
 SIZES = (0, 1, 63, 64, 65, 1000)
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -26,6 +31,19 @@ FUNCTIONS = {
     "bias": ("q", "qd"), "gravity": ("q",), "coriolis_matrix": ("q", "qd"), "kinetic_energy": ("q", "qd"),
     "potential_energy": ("q",), "center_of_mass": ("q",),
 }  # fmt: skip
+
+
+DERIVATIVES = {
+    "derivatives": (
+        "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives",
+        "inverse_dynamics_second_derivatives",
+        "forward_dynamics_parameter_derivatives",
+    ),
+    "chain30": ("inverse_dynamics_derivatives",),
+    "go2": ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
+}
+"""Saved robots, with their functions: a PUMA, a chain with loops over links, and long straight-line code."""
 
 
 @pytest.fixture(scope="session")
@@ -224,3 +242,31 @@ def test_run_time_parameters_of_every_state(pair):
     expected = appell.rollout(cpu, *given[:2], parameters=parameters, **options)
     path = appell.rollout(gpu, *map(cp.asarray, given[:2]), parameters=cp.asarray(parameters), **options)
     assert worst(cp.asnumpy(path.q), expected.q) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("name", "function"), [(name, each) for name, own in DERIVATIVES.items() for each in own])
+def test_derivatives_agree_with_the_cpu(folder, pair, name, function, dtype):
+    if not (folder / f"{name}.appell").exists():
+        pytest.skip(f"{name} is not among the saved robots")
+    gpu, cpu = pair(dtype, name)
+    rng, n = np.random.default_rng(4), cpu.nv
+    q = rng.normal(size=(333, cpu.nq))
+    for _, first in quaternions(cpu.quasi_velocity_joints):
+        q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
+    given = [x.astype(dtype) for x in (q, *rng.normal(size=(2, 333, n)))]
+    expected = getattr(cpu, function)(*(x.astype("float64") for x in given), check=False)
+    found = getattr(gpu, function)(*given, check=False)
+    for a, b in zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]:
+        scale = np.abs(b).reshape(333, -1).max(axis=1).reshape(-1, *[1] * (b.ndim - 1))  # of each state
+        conditioned = 1e3 if "forward" in function else 1.0
+        assert (np.abs(a - b) <= 10 * conditioned * TOLERANCE[dtype] * scale).all()
+
+
+def test_angles_beyond_the_bound_raise(pair):
+    gpu, _ = pair("float64")
+    states = state(70)
+    states["q"][66, 2] = 1e9
+    for arrays in (states.values(), [cp.asarray(x) for x in states.values()]):
+        with pytest.raises(appell.ArgumentError, match=r"q\[66, 2\] is 1e\+09, expected angles"):
+            gpu.inverse_dynamics(*arrays)
