@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
@@ -107,6 +109,9 @@ def test_missing_meshes_give_origins_and_one_warning() -> None:
         appell.ModelWarning, match=r"collision meshes of 1 bodies .*'trunk': mesh 'nowhere.stl' was not found"
     ):
         assert robot.contact_points() == (Point("trunk"), Point("foot", radius=0.02))
+    bodies = tuple(replace(body, collisions=()) if body.name == "foot" else body for body in robot.bodies)
+    with pytest.warns(appell.ModelWarning, match="cannot be used"):
+        assert replace(robot, bodies=bodies).contact_points() == ()
 
 
 def test_texts_of_points() -> None:

@@ -54,7 +54,8 @@ def contact_points(
 
     Spheres and capsules are exact: their centres have a radius. Boxes have their corners, cylinders points on both rims, meshes
     vertices of their convex hull (`appell.model.contact_points` lists the errors). Bodies whose meshes cannot be read get
-    their origin instead, with one warning. They are the default points of `appell.simulate`.
+    their origin instead, with one warning; if no shape can be read, there are no points. They are the default points of
+    `appell.simulate`.
 
     Args:
         rim_points: on each rim of a cylinder.
@@ -72,6 +73,7 @@ def contact_points(
     require_integer("hull_vertices", hull_vertices, 4)
     folder = Path(robot.folder) if robot.folder else None
     found: list[Point] = []
+    readable = 0
     missing: dict[str, str] = {}
     for body in robot.bodies:
         if robot.tree.frames[body.name].link == BASE:
@@ -85,6 +87,7 @@ def contact_points(
                 continue
             own += [Point(body.name, triple(point), radius) for point in points]
         found += own or ([Point(body.name)] if body.name in missing else [])
+        readable += len(own)
     if missing:
         name, problem = next(iter(missing.items()))
         warnings.warn(
@@ -93,7 +96,7 @@ def contact_points(
             ModelWarning,
             stacklevel=3,
         )
-    return outermost(robot, tuple(dict.fromkeys(found)))
+    return outermost(robot, tuple(dict.fromkeys(found))) if readable else ()
 
 
 def outermost(robot: Description, points: Sequence[Point]) -> tuple[Point, ...]:
