@@ -29,6 +29,16 @@ def test_oscillation_in_closed_form() -> None:
     assert_close(motion.energy, np.full(len(motion.t), 4.0), tolerance=1e-8)
 
 
+def test_time_stepping_with_springs() -> None:
+    """Errors of the step shrink with its square, and the energy with that of springs is kept."""
+    errors = []
+    for dt in (2e-3, 1e-3):
+        motion = appell.simulate(slider(), [1.5], [0.0], 2.0, method=appell.Integration("moreau", dt=dt))
+        errors.append(np.abs(motion.q[:, 0] - 0.5 - np.cos(2.0 * motion.t)).max())
+        assert_close(motion.energy, np.full(len(motion.t), 4.0), tolerance=1e-9)
+    assert errors[1] < 0.3 * errors[0] < 1e-5
+
+
 def test_damping_takes_the_energy_of_springs() -> None:
     """Energy, with that of springs, less what damping dissipates is constant."""
     motion = appell.simulate(slider(damping=0.7), [1.5], [0.0], 2.0)

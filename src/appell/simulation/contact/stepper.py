@@ -12,6 +12,7 @@ from appell.algebra import Vec3
 from appell.algorithms.coordinate_rates import quasi_velocity_joints
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.link_motion import LinkMotionSystem, unit_twists
+from appell.algorithms.springs import SprungSystem
 from appell.compiler.evaluate import Evaluator, evaluator_of
 from appell.compiler.options import Options
 from appell.errors import ArgumentError, CompileError
@@ -57,9 +58,12 @@ class Stepper:
         q, qd = robot.neutral_configuration(), np.zeros(robot.nv)
         dynamics: Evaluator = model.dynamics.functions  # type: ignore[attr-defined]
         own = dynamics.program("link motion", lambda: evaluator_of(LinkMotionSystem(tree), Options(threads=1)))
+        springs, sprung = model.joint_friction.springs, dynamics
+        if springs:
+            sprung = dynamics.program("springs", lambda: evaluator_of(SprungSystem(tree, springs), Options(threads=1)))
         kernels = [
-            _kernel(dynamics, "mass_matrix", q), _kernel(dynamics, "bias", q, qd), _kernel(own, "link_motion", q, qd),
-            _kernel(dynamics, "kinetic_energy", q, qd), _kernel(dynamics, "potential_energy", q),
+            _kernel(dynamics, "mass_matrix", q), _kernel(sprung, "bias", q, qd), _kernel(own, "link_motion", q, qd),
+            _kernel(dynamics, "kinetic_energy", q, qd), _kernel(sprung, "potential_energy", q),
         ]  # fmt: skip
         limits = _stops(tree, model) if stops else []
         numbers = [surface.native_numbers(e) for surface, e in zip(surfaces, restitution, strict=True)]
