@@ -27,6 +27,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -57,7 +58,8 @@ URDF = b"""<?xml version="1.0"?>
     <visual><origin xyz="0 0 0.1"/><geometry><cylinder radius="0.1" length="0.4"/></geometry><material name="blue"/></visual>
   </link>
   <link name="lower"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
-    <visual><geometry><mesh filename="a.stl" scale="1 1 1"/></geometry></visual></link>
+    <visual><geometry><mesh filename="a.stl" scale="1 1 1"/></geometry></visual>
+    <collision name="c"><geometry><box size="1 2 3"/></geometry></collision></link><!-- the finger -->
   <link name="finger"><inertial><mass value="0.1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link>
   <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 1" rpy="0 0 1.5"/>
     <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="10"/><dynamics damping="0.1" friction="0.2"/></joint>
@@ -66,6 +68,40 @@ URDF = b"""<?xml version="1.0"?>
     <limit lower="0" upper="0.1" velocity="1" effort="5"/><mimic joint="elbow" multiplier="0.5" offset="0.1"/></joint>
   <transmission name="t"><joint name="shoulder"/><actuator name="m"><drake:rotor_inertia value="0.01"/>
     <drake:gear_ratio value="10"/></actuator></transmission>
+</robot>
+"""
+SDF = b"""<?xml version="1.0"?>
+<sdf version="1.9"><world name="w"><gravity>0 0 -9.8</gravity>
+<model name="arm" canonical_link="base"><pose>0 0 1 0 0 0</pose>
+  <frame name="stand"><pose degrees="true">0 0 2 0 0 90</pose></frame>
+  <link name="base"><inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+  <link name="tip"><pose relative_to="stand">1 0 0 0 0.5 0</pose>
+    <inertial><pose>0.1 0 0 0 0 0.3</pose><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <visual name="v"><geometry><cylinder><radius>0.1</radius><length>1</length></cylinder></geometry></visual>
+    <collision name="c"><geometry><mesh><uri>model://arm/a.stl</uri><scale>1 1 1</scale></mesh></geometry></collision></link>
+  <joint name="elbow" type="revolute"><pose relative_to="tip">0 0.2 0 0 0 0</pose><parent>base</parent><child>tip</child>
+    <axis><xyz expressed_in="__model__">0 0 1</xyz><limit><lower>-1</lower><upper>1e16</upper><effort>5</effort></limit>
+    <dynamics><damping>0.1</damping><friction>0.2</friction></dynamics></axis></joint>
+  <model name="hand"><pose relative_to="tip">0 0 1 0 0 0</pose><link name="palm"/>
+    <joint name="spin" type="universal"><parent>palm</parent><child>cap</child><axis><xyz>1 0 0</xyz></axis>
+      <axis2><xyz>0 1 0</xyz></axis2></joint>
+    <link name="cap"><pose rotation_format="quat_xyzw">0 0 1 0 0 0 1</pose></link></model>
+  <joint name="wrist" type="continuous"><parent>tip</parent><child>hand::palm</child></joint>
+  <joint name="anchor" type="fixed"><parent>world</parent><child>base</child></joint>
+</model></world></sdf>
+"""
+XACRO = b"""<?xml version="1.0"?>
+<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="prefix" default="left_"/>
+  <xacro:property name="mass" value="${1.5 + 0.5}"/>
+  <xacro:macro name="rod" params="name parent:=base *shape">
+    <link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+      <visual><xacro:insert_block name="shape"/></visual></link>
+    <joint name="${name}_joint" type="continuous"><parent link="${parent}"/><child link="${name}"/></joint>
+  </xacro:macro>
+  <link name="base"/>
+  <xacro:if value="${mass > 1}"><xacro:rod name="$(arg prefix)upper">
+    <geometry><sphere radius="${pi}"/></geometry></xacro:rod></xacro:if>
 </robot>
 """
 MJCF = b"""<mujoco model="arm">
@@ -176,7 +212,7 @@ def truncate(random: Random, data: bytes) -> bytes:
 
 
 def replace_match(pattern: re.Pattern[bytes], values: list[bytes]) -> Callable[[Random, bytes], bytes]:
-    def replace(random: Random, data: bytes) -> bytes:
+    def change(random: Random, data: bytes) -> bytes:
         found = [match.span() for match in pattern.finditer(data)]
         if not found:
             return data
@@ -185,7 +221,7 @@ def replace_match(pattern: re.Pattern[bytes], values: list[bytes]) -> Callable[[
         value = random.choice([*values, data[first:last]])
         return data[:start] + value + data[end:]
 
-    return replace
+    return change
 
 
 CHANGES = [
@@ -335,8 +371,9 @@ def nested(path: Path) -> Any:
 
 
 def checked(robot: Any) -> object:
-    """Uses of a robot that was accepted."""
+    """Uses of a robot that was accepted, one of them with other masses."""
     robot.to_urdf()
+    replace(robot, bodies=tuple(replace(body, mass=body.mass + 1.0, visuals=()) for body in robot.bodies)).to_urdf()
     robot.to_dict()
     return robot.neutral_configuration()
 
@@ -411,6 +448,8 @@ def readers() -> dict[str, Reader]:
     urdf = [URDF, URDF, four_bar().encode()]
     return {
         "urdf": Reader(".urdf", lambda r: mutated(r, r.choice(urdf)), read_description),
+        "sdf": Reader(".sdf", lambda r: mutated(r, SDF), read_description),
+        "xacro": Reader(".xacro", lambda r: mutated(r, XACRO), read_description),
         "mjcf": Reader(".xml", lambda r: mutated(r, MJCF), read_description),
         "loops": Reader(".yaml", lambda r: mutated(r, LOOPS), read_loops),
         "dh": Reader(".json", table_of, read_table),

@@ -182,12 +182,15 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
     moves = kind not in KINDS or KINDS[kind].nv > 0
+    axis = node.child("axis")
+    if moves and axis and axis.element.get("xyz") is None:
+        axis.note("default", "<axis> has no attribute 'xyz'; its default, x, is used", "Add it.")
     dynamics, mimic, own = node.child("dynamics"), node.child("mimic"), node.child("appell")
     followed = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
-        axis=triple(node.child("axis").numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
+        axis=triple(axis.numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
         limits=_limits(node.child("limit")),
         damping=dynamics.number("damping"),
         friction=dynamics.number("friction"),
