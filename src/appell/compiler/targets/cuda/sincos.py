@@ -13,7 +13,7 @@ TEMPLATE = """\
 static __device__ __noinline__ {real}2 far_sincos(real x)
 {{
     {real}2 both;
-    sincos{f}(fabs{f}(x) <= {largest} ? x : NAN, &both.x, &both.y);
+    sincos{f}(fabs{f}(x) <= {largest} ? x : nan{f}(""), &both.x, &both.y);
     return both;
 }}
 
