@@ -11,7 +11,9 @@ from appell.cli.common import FAILED, ROBOT_HELP, Command, add_xacro_arguments, 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help=ROBOT_HELP)
     parser.add_argument("--fix", metavar="OUT.urdf", help="write the nearest consistent description")
-    density = "with --fix: density of links without mass, which is then estimated from their shapes [kg/m³]"
+    density = (
+        "with --fix: density of links without mass, which is then estimated from their shapes [kg/m³] (default: none)"
+    )
     add_xacro_arguments(parser)
     parser.add_argument("--density", type=float, metavar="D", help=density)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.errors import ArgumentError, unknown_name_message
+from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -242,17 +242,12 @@ def parse_vector(texts: Sequence[str], names: Sequence[str], default: np.ndarray
         >>> parse_vector(["0.1,0.2"], ("shoulder", "elbow"), np.zeros(2), "--q0").tolist()
         [0.1, 0.2]
     """
+    from appell.names import as_vector
+
+    if any("=" in text for text in texts):
+        return as_vector(option, parse_named(texts, option), names, default)
     items = [item for text in texts for item in text.replace(",", " ").split()]
     result = default.astype(float).copy()
-    if any("=" in item for item in items):
-        for item in items:
-            name, equals, value = item.partition("=")
-            if not equals:
-                raise ArgumentError(f"{option} mixes numbers and NAME=NUMBER: {item!r}. Write all of them one way.")
-            if name not in names:
-                raise ArgumentError(f"{option}: {unknown_name_message('name', name, names)}")
-            result[list(names).index(name)] = parse_number(value, option)
-        return result
     if len(items) != len(names):
         raise ArgumentError(
             f"{option} has {len(items)} numbers, expected {len(names)}: {' '.join(names)}. "
@@ -260,6 +255,41 @@ def parse_vector(texts: Sequence[str], names: Sequence[str], default: np.ndarray
         )
     result[:] = [parse_number(item, option) for item in items]
     return result
+
+
+def add_effort_limit(parser: argparse._ActionsContainer) -> None:
+    """The option `--effort-limit`, read by `parse_effort_limit`."""
+    parser.add_argument(
+        "--effort-limit", nargs="+", metavar="F",
+        help="largest forces [N m, N]: one for all joints, one each, NAME=NUMBER for some of them, or `robot` for those of the "
+        "description (default: none)",
+    )  # fmt: skip
+
+
+def parse_effort_limit(texts: Sequence[str] | None) -> Any:
+    """The argument `effort_limit` of a controller or of `appell.simulate`; None without the option.
+
+    Example:
+        >>> parse_effort_limit(["elbow=5", "wrist=2"]), parse_effort_limit(["20"]), parse_effort_limit(["3,4"])
+        ({'elbow': 5.0, 'wrist': 2.0}, 20.0, [3.0, 4.0])
+    """
+    if texts is None or list(texts) == ["robot"]:
+        return texts and "robot"
+    if any("=" in text for text in texts):
+        return parse_named(texts, "--effort-limit")
+    numbers = [parse_number(item, "--effort-limit") for text in texts for item in text.replace(",", " ").split()]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def parse_named(texts: Sequence[str], option: str) -> dict[str, float]:
+    """Numbers by name, from NAME=NUMBER."""
+    values = {}
+    for item in (item for text in texts for item in text.replace(",", " ").split()):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise ArgumentError(f"{option} mixes numbers and NAME=NUMBER: {item!r}. Write all of them one way.")
+        values[name] = parse_number(value, option)
+    return values
 
 
 def parse_number(text: str, option: str) -> float:

@@ -13,8 +13,10 @@ from appell.cli.common import (
     LAWS,
     Command,
     add_dtype,
+    add_effort_limit,
     add_renamed_options,
     load_robot,
+    parse_effort_limit,
     print_result,
     write_files,
 )
@@ -36,12 +38,26 @@ REST = (0.0, -1.2, 2.9, 2.3, 1.0, -0.9)
 def add_run(parser: argparse.ArgumentParser) -> None:
     add_law(parser)
     add = parser.add_argument
-    add("--duration", type=float, metavar="S", help="seconds of the line to follow (default: all of it)")
+    add("--duration", type=float, metavar="S", help="part of the line to follow [s] (default: all of it)")
     add("--virtual-time", action="store_true", help="virtual instead of real time, as fast as possible")
     add("--port", type=int, help="port of a running `appell control plant` (default: start one)")
-    add("--mass-scale", type=float, default=1.0, metavar="F", help="ratio of model masses to true masses (default: 1)")
-    add("--max-lateness", type=float, default=20.0, metavar="MS", help="lateness that stops the run (default: 20 ms)")
-    add("--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it")
+    add(
+        "--mass-scale",
+        type=float,
+        default=1.0,
+        metavar="RATIO",
+        help="ratio of model masses to true masses (default: 1)",
+    )
+    add(
+        "--max-lateness",
+        type=float,
+        default=20.0,
+        metavar="MS",
+        help="lateness that stops the run [ms] (default: %(default)s)",
+    )
+    add(
+        "--priority", type=int, metavar="N", help="real-time priority, 1 to 99, if the system allows it (default: none)"
+    )
     add_fault(parser)
     add("--record", metavar="FILE", help="append every period to a new file as it comes")
     add("--plot", metavar="FILE", help="write a figure of error, outputs and timing")
@@ -52,9 +68,24 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def add_plant(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--robot", default="puma560", help="file or built-in name (default: %(default)s)")
-    add("--virtual-time", type=float, metavar="HZ", help="virtual time: one period per reading")
-    add("--watchdog", type=float, default=0.5, metavar="S", help="time without outputs that stops it (default: 0.5 s)")
-    add("--start", default=",".join(map(str, REST)), help="joint angles [rad], separated by commas")
+    add(
+        "--virtual-time",
+        type=float,
+        metavar="HZ",
+        help="virtual time: one period per reading, at this rate [Hz] (default: real time)",
+    )
+    add(
+        "--watchdog",
+        type=float,
+        default=0.5,
+        metavar="S",
+        help="time without outputs that stops it [s] (default: %(default)s)",
+    )
+    add(
+        "--start",
+        default=",".join(map(str, REST)),
+        help="joint angles [rad], separated by commas (default: %(default)s)",
+    )
     add_fault(parser)
     add("--ground-truth", metavar="FILE", help="write the true motion (.npz)")
     add_renamed_options(parser, {"--virtual": "--virtual-time", "--truth": "--ground-truth"})
@@ -64,7 +95,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_law(parser)
     units = "Gains of pd and pd_gravity are in N m/rad and N m s/rad, of the other laws in 1/s^2, 1/s and 1/s^3."
     parser.epilog = units
-    parser.add_argument("--effort-limit", type=float, help="effort limit of all joints [N m, N]")
+    add_effort_limit(parser)
+    compensate = "add the damping of the joints times the measured velocity to the forces"
+    parser.add_argument("--compensate-damping", action="store_true", help=compensate)
     add_dtype(parser)
     parser.add_argument("--out", default=".", metavar="DIR", help="folder of the files (default: the current one)")
     parser.add_argument("--prefix", help="prefix of all names and files (default: names of the robot and the law)")
@@ -79,7 +112,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 def add_law(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--law", choices=LAWS, default="computed_torque", help="control law (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="sampling rate (default: 1000)")
+    parser.add_argument("--rate", type=float, default=1000.0, metavar="HZ", help="sampling rate [Hz] (default: 1000)")
     for name, default in GAINS.items():
         parser.add_argument(f"--{name}", type=float, help=f"gain of the law (default: {default:g})")
 
@@ -159,8 +192,9 @@ def make_controller(arguments: argparse.Namespace, model: Robot, reference: Any,
     controller = CONTROLLERS[arguments.law]
     given = {name: getattr(arguments, name) for name in controller.law.gains}
     gains = {name: inertia * (GAINS[name] if value is None else value) for name, value in given.items()}
-    effort_limit = getattr(arguments, "effort_limit", None)
-    return controller(model, reference, period=1.0 / arguments.rate, effort_limit=effort_limit, **gains)
+    limit = parse_effort_limit(getattr(arguments, "effort_limit", None))
+    options = {"effort_limit": limit, "compensate_damping": getattr(arguments, "compensate_damping", False)}
+    return controller(model, reference, period=1.0 / arguments.rate, **options, **gains)
 
 
 class Display:

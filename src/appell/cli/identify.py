@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     width = "velocity over which Coulomb friction is smoothed [rad/s, m/s] (default: by cross-validation, about 0.01)"
     add("--width", type=float, help=width)
     add("--cutoff", type=float, help="cut-off of the zero-phase filter [Hz] (default: by cross-validation)")
-    add("--decimation", type=int, metavar="N", help="keep one sample in N")
+    add("--decimation", type=int, metavar="N", help="keep one sample in N (default: from the cutoff)")
     add("--solver", default="qr", help="qr, svd, pinv or ridge (default: %(default)s)")
     add("--weights", default="iterated", help="equal, residual, iterated or robust (default: %(default)s)")
     add("--holdout-every", type=int, default=5, metavar="N", help="predict one half second in N (default: %(default)s)")

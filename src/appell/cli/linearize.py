@@ -8,9 +8,13 @@ from appell.cli.common import Command, load_robot, parse_number, parse_vector, p
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--q", nargs="+", metavar="Q", help="configuration (default: that of the robot, or neutral)")
-    parser.add_argument("--qd", nargs="+", metavar="QD", help="velocities (default: 0)")
-    parser.add_argument("--tau", nargs="+", metavar="TAU", help="actuator forces (default: those that hold the robot)")
+    parser.add_argument(
+        "--q", nargs="+", metavar="Q", help="configuration [rad, m] (default: that of the robot, or neutral)"
+    )
+    parser.add_argument("--qd", nargs="+", metavar="QD", help="velocities [rad/s, m/s] (default: 0)")
+    parser.add_argument(
+        "--tau", nargs="+", metavar="TAU", help="actuator forces [N m, N] (default: those that hold the robot)"
+    )
     parser.add_argument("--dt", metavar="S", help="length of a step [s] (default: continuous time)")
     integrators = ("rk4", "semi_implicit_euler")
     parser.add_argument("--integrator", choices=integrators, default="rk4", help="of the step (default: %(default)s)")

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--runs", type=int, default=1000, metavar="N", help="number of robots (default: %(default)s)")
-    add("--seed", type=int, default=0, help="(default: %(default)s)")
-    spread = "masses of the links are the robot's times numbers from 1 - S to 1 + S, with first moments and inertias "
-    add("--mass-spread", type=float, default=0.2, metavar="S", help=f"{spread}(default: %(default)s)")
-    add("--q0", nargs="+", metavar="Q", help="start of the motion (default: 0)")
-    add("--target", nargs="+", metavar="Q", help="its end (default: 1 rad or 0.1 m in every coordinate)")
-    add("--duration", type=float, default=2.0, metavar="S", help="[s] (default: %(default)s)")
+    add("--seed", type=int, default=0, help="seed of the random masses (default: %(default)s)")
+    spread = "masses of the links are the robot's times numbers from 1 - SHARE to 1 + SHARE, with first moments and inertias "
+    add("--mass-spread", type=float, default=0.2, metavar="SHARE", help=f"{spread}(default: %(default)s)")
+    add("--q0", nargs="+", metavar="Q", help="start of the motion [rad, m] (default: 0)")
+    add("--target", nargs="+", metavar="Q", help="its end [rad, m] (default: 1 rad or 0.1 m in every coordinate)")
+    add("--duration", type=float, default=2.0, metavar="S", help="length of the motion [s] (default: %(default)s)")
     add("--period", type=float, default=5e-3, metavar="S", help="of the controller [s] (default: %(default)s)")
     add("--kp", type=float, default=100.0, help="gain on the error (default: %(default)s)")
     add("--kd", type=float, default=20.0, help="gain on its rate (default: %(default)s)")

@@ -12,8 +12,11 @@ from appell.cli.common import (
     LAWS,
     OK,
     Command,
+    add_effort_limit,
     add_renamed_options,
     load_robot,
+    parse_effort_limit,
+    parse_named,
     parse_vector,
     print_result,
     write_files,
@@ -37,24 +40,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--floating", action="store_const", const="floating", dest="base", help="the same as --base floating"
     )
     start = parser.add_argument_group("start", "numbers in the order of `appell info`, or NAME=NUMBER for some of them")
-    start.add_argument("--q0", nargs="+", metavar="Q", help="configuration (default: that of the robot, or neutral)")
-    start.add_argument("--qd0", nargs="+", metavar="QD", help="velocities (default: those of the robot, or 0)")
-    start.add_argument("--duration", type=float, default=2.0, metavar="S", help="[s] (default: %(default)s)")
+    start.add_argument(
+        "--q0",
+        nargs="+",
+        metavar="Q",
+        help="configuration [rad, m], or the name of a posture (default: that of the robot, or neutral)",
+    )
+    start.add_argument(
+        "--qd0", nargs="+", metavar="QD", help="velocities [rad/s, m/s] (default: those of the robot, or 0)"
+    )
+    start.add_argument(
+        "--duration", type=float, default=2.0, metavar="S", help="length of the motion [s] (default: %(default)s)"
+    )
     actuators = parser.add_argument_group("actuators")
-    actuators.add_argument("--tau", nargs="+", metavar="TAU", help="constant forces [N m, N] (default: 0)")
-    actuators.add_argument("--law", choices=LAWS, metavar="LAW", help=f"control law: {', '.join(LAWS)}")
-    actuators.add_argument("--target", nargs="+", metavar="Q", help="goal of the control law (default: stay at --q0)")
+    actuators.add_argument(
+        "--tau", nargs="+", metavar="TAU", help="constant forces of joints or actuators [N m, N] (default: 0)"
+    )
+    actuators.add_argument("--law", choices=LAWS, metavar="LAW", help=f"control law: {', '.join(LAWS)} (default: none)")
+    actuators.add_argument(
+        "--target", nargs="+", metavar="Q", help="goal of the control law [rad, m] (default: stay at --q0)"
+    )
     floating = "; of pd and pd_gravity with a floating base by joint, as appell.control.default_gains"
     for name, of in {"kp": "the error", "kd": "its rate", "ki": "its integral"}.items():
         shown = f"gain on {of} (default: {GAINS[name]:g}{floating if name != 'ki' else ''})"
         actuators.add_argument(f"--{name}", type=float, help=shown)
-    period = "sample period of the control law (default: %(default)s)"
+    period = "sample period of the control law [s] (default: %(default)s)"
     actuators.add_argument("--period", type=float, default=1e-3, metavar="S", help=period)
-    clip = "clip forces to the effort limits of the joints"
-    actuators.add_argument("--enforce-effort-limits", action="store_true", help=clip)
+    add_effort_limit(actuators)
+    clip = "the same as --effort-limit robot"
+    actuators.add_argument(
+        "--enforce-effort-limits", action="store_const", const=["robot"], dest="effort_limit", help=clip
+    )
+    compensate = "add the damping of the joints times the velocity to the forces of the law"
+    actuators.add_argument("--compensate-damping", action="store_true", help=compensate)
     contact = parser.add_argument_group("contact")
     add_surfaces(contact)
-    restitution = "from 0 to 1 (default: %(default)s)"
+    restitution = "coefficient of restitution, from 0 to 1 (default: %(default)s)"
     contact.add_argument("--restitution", type=float, default=1.0, metavar="E", help=restitution)
     points = "bodies whose origins touch surfaces, BODY:X,Y,Z for other points of a body, BODY:X,Y,Z,R for a sphere "
     points += "(default: the collision shapes, or joints and tips)"
@@ -62,10 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     integration = parser.add_argument_group("integration")
     integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
-    step = "step of semi_implicit_euler, rk4 and midpoint (default: 0.001)"
+    step = "step of semi_implicit_euler, rk4 and midpoint [s] (default: 0.001)"
     integration.add_argument("--dt", type=float, metavar="S", help=step)
     results = parser.add_argument_group("results")
-    results.add_argument("--sample-period", type=float, metavar="S", help=f"(default: duration / {SAMPLES})")
+    results.add_argument(
+        "--sample-period", type=float, metavar="S", help=f"time between samples [s] (default: duration / {SAMPLES})"
+    )
     results.add_argument("--out", metavar="FILE", help="write the motion as .npz, for appell.Trajectory.load")
     results.add_argument("--csv", metavar="FILE", help="write the motion as text, one column per quantity")
     results.add_argument("--plot", metavar="FILE", help="plot q, qd, tau and energy, as .png, .svg or .pdf")
@@ -84,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     begin = time.perf_counter()
     motion = appell.simulate(
         robot, q0, qd0, arguments.duration, tau=tau, controller=controller(robot, q0, arguments),
-        effort_limits="robot" if arguments.enforce_effort_limits else None, surfaces=surfaces_of(arguments),
+        effort_limits=parse_effort_limit(arguments.effort_limit), surfaces=surfaces_of(arguments),
         contact=appell.ContactOptions(contact_points(robot, arguments), arguments.restitution),
         method=appell.Integration(arguments.method, rtol=arguments.rtol, dt=arguments.dt),
         t_eval=arguments.sample_period or arguments.duration / SAMPLES,
@@ -110,9 +133,15 @@ def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarr
     start = robot.initial_state or (robot.neutral_configuration(), np.zeros(robot.nv))
     q0, qd0 = (np.array(x, dtype=float) for x in start)
     tau = np.zeros(len(model.actuator_names))
-    q0 = q0 if arguments.q0 is None else parse_vector(arguments.q0, model.q_names, q0, "--q0")
+    posture = getattr(robot, "postures", {}).get(" ".join(arguments.q0 or ()))
+    if arguments.q0 is not None:
+        q0 = parse_vector(arguments.q0, model.q_names, q0, "--q0") if posture is None else posture
     qd0 = qd0 if arguments.qd0 is None else parse_vector(arguments.qd0, model.qd_names, qd0, "--qd0")
-    return q0, qd0, None if arguments.tau is None else parse_vector(arguments.tau, model.actuator_names, tau, "--tau")
+    if arguments.tau is None:
+        return q0, qd0, None
+    if any("=" in text for text in arguments.tau):  # names of joints, or of actuators
+        return q0, qd0, robot.vector("tau", parse_named(arguments.tau, "--tau"))
+    return q0, qd0, parse_vector(arguments.tau, model.actuator_names, tau, "--tau")
 
 
 def contact_points(robot: Robot, arguments: argparse.Namespace) -> list[Any] | None:
@@ -138,8 +167,9 @@ def controller(robot: Robot, q0: np.ndarray, arguments: argparse.Namespace) -> A
     names, here = [robot.q_names[k] for k in joints.q], q0[list(joints.q)]
     default = default_gains(robot, arguments.law, q0, arguments.period) if joints.floating else GAINS
     given = {name: getattr(arguments, name) for name in kind.law.gains}
-    gains = {name: default[name] if value is None else value for name, value in given.items()}
-    stay = kind(robot, here, period=arguments.period, **gains)
+    gains: dict[str, Any] = {name: default[name] if value is None else value for name, value in given.items()}
+    options: dict[str, Any] = {"period": arguments.period, "compensate_damping": arguments.compensate_damping}
+    stay = kind(robot, here, **options, **gains)
     if arguments.target is None:
         return stay
     target = parse_vector(arguments.target, names, here, "--target")

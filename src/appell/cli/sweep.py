@@ -24,8 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_functions(parser, "inverse_dynamics,forward_dynamics")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--random", type=int, metavar="N", help="number of random states (default: 10000)")
-    which.add_argument("--sobol", type=int, metavar="N", help="number of states of a Sobol sequence")
-    which.add_argument("--grid", type=int, metavar="K", help="K points per coordinate between its limits, at rest")
+    which.add_argument(
+        "--sobol", type=int, metavar="N", help="number of states of a Sobol sequence (default: random states)"
+    )
+    which.add_argument(
+        "--grid",
+        type=int,
+        metavar="K",
+        help="K points per coordinate between its limits, at rest (default: random states)",
+    )
     which.add_argument("--states", metavar="FILE", help="CSV file with q, qd, qdd or tau, or .npz with such arrays")
     parser.add_argument("--seed", type=int, default=0, help="seed of the states (default: %(default)s)")
     parser.add_argument("--out", metavar="FILE", help="write states and results as .npz, .csv or .parquet")

@@ -24,7 +24,7 @@ from appell.checks import require_choice
 from appell.compiler.emit import REALS, literal
 from appell.compiler.lowering import lower_function
 from appell.control.controller import Controller
-from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
+from appell.control.sampled import NO_EFFORT_LIMIT
 from appell.errors import ArgumentError
 from appell.exporters import DTYPES, write_generated
 from appell.exporters.code import braced, cpp_only, definition, stack_bound
@@ -128,7 +128,7 @@ class ControllerCode:
         )
         inputs = tuple((name, self.size(name)) for name in names)
         spec = FunctionSpec("step")
-        form = lower_function(ControlledTree(self.law, self.controller.robot.tree), spec)
+        form = lower_function(self.controller.controlled, spec)
         return ExportedFunction(f"{self.name}_law", spec, "sampled", inputs, (form.size_out,), form)
 
 

@@ -26,7 +26,10 @@ from appell.control.sampled import NO_EFFORT_LIMIT, ControlledTree
 from appell.deprecation import renamed_attributes, renamed_fields
 from appell.errors import ArgumentError, SimulationError
 from appell.model.body import Six
+from appell.model.joint_friction import joint_friction
+from appell.names import as_vector
 from appell.robot.robot import Robot
+from appell.robot.simulation_model import state_limits
 
 NO_MEMORY = np.zeros(0)
 MAX_TABLE_SIZE = 1_000_000
@@ -48,8 +51,10 @@ class Controller:
         kp, kd: gains on the errors of position and velocity, numbers or (n,). Units 1/s² and 1/s where the law compensates
             the inertia, else N m/rad and N m s/rad.
         period: sampling period; None for a continuous-time controller. [s]
-        effort_limit: maximum torque of the actuators, a number or (n,); none by default. Integrals do not grow further
-            into saturation. [N m, N]
+        effort_limit: maximum torque of the actuators, a number, (n,), numbers of some joints by name, or `"robot"` for the
+            limits of the description; none by default. Integrals do not grow further into saturation. [N m, N]
+        compensate_damping: add the damping of the model's joints times the measured velocity to the torque. Without it,
+            damping of the plant is a disturbance to laws that compensate the inertia. Dry friction is not compensated.
     """
 
     robot: Robot
@@ -58,7 +63,8 @@ class Controller:
     kp: float | ArrayLike
     kd: float | ArrayLike
     period: float | None = 1e-3
-    effort_limit: float | ArrayLike | None = None
+    effort_limit: float | ArrayLike | Mapping[str, float] | str | None = None
+    compensate_damping: bool = False
     law: ClassVar[Law]
 
     def __post_init__(self) -> None:
@@ -75,9 +81,23 @@ class Controller:
         settings: dict[str, Any] = {name: nonnegative_vector(name, getattr(self, name), n) for name in self.law.gains}
         settings["reference"] = as_reference(self.reference, n)
         if self.effort_limit is not None:
-            settings["effort_limit"] = nonnegative_vector("effort_limit", self.effort_limit, n)
+            settings["effort_limit"] = self._effort_vector(self.effort_limit)
         for name, value in settings.items():
             object.__setattr__(self, name, value)
+
+    def _effort_vector(self, given: Any) -> tuple[float, ...]:
+        """Limits of the joints with an actuator, infinite for joints without one."""
+        v = list(self.joints.v)
+        if isinstance(given, str):
+            require_choice("effort_limit", given, ("robot",))
+            return tuple(state_limits(self.robot).effort[v].tolist())
+        if not isinstance(given, Mapping):
+            return nonnegative_vector("effort_limit", given, len(v))
+        names = [self.robot.qd_names[k] for k in v]
+        limits = as_vector("effort_limit", given, names, np.full(len(v), np.inf))
+        if not (limits >= 0.0).all():
+            raise ArgumentError(f"effort_limit is {given!r}, expected numbers that are not negative.")
+        return tuple(limits.tolist())
 
     def initial_memory(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The memory at the first step: integrals are zero."""
@@ -130,7 +150,7 @@ class Controller:
 
         It takes contiguous float64 arrays (others raise `ValueError`) and returns None where a number is not finite.
         """
-        evaluator = evaluator_of(ControlledTree(self.law, self.robot.tree), Options(threads=1))
+        evaluator = evaluator_of(self.controlled, Options(threads=1))
         ready = evaluator.kernel(FunctionSpec("step"), [])
         run, empty, size = checked_call(ready), np.empty, ready.signature.entries
         gains, limit = np.concatenate([*self.gains.values()]), np.minimum(self.effort_limits, NO_EFFORT_LIMIT)
@@ -145,6 +165,12 @@ class Controller:
             return result if run((q, qd, signals, gains, limit, memory, period), result) else None
 
         return with_memory if self.law.memory else without_memory
+
+    @property
+    def controlled(self) -> ControlledTree:
+        """The model with the law, as a function to compile."""
+        damping = joint_friction(self.robot).damping if self.compensate_damping else ()
+        return ControlledTree(self.law, self.robot.tree, damping)
 
     @property
     def gains(self) -> Mapping[str, np.ndarray]:

@@ -1,6 +1,6 @@
 """One sample of a controller, over scalars: the law, its effort limits, and its memory.
 
-    τ  = clip(law(q, q̇, signals, gains, memory), ±limit)
+    τ  = clip(law(q, q̇, signals, gains, memory) + D q̇, ±limit)        D = 0 unless damping is compensated
     m⁺ = m + T ṁ,  except for entries of saturated joints whose growth would increase the saturation
 
 The second line is conditional integration (anti-windup). A torque falls with its integral (τ = ... - Ki ∫e), so growth
@@ -41,6 +41,8 @@ def sampled_step(
         for names, values in ((law.signals, reference), (law.gains, gains), (law.memory, memory))
     )
     desired = law.torque(TreeModel(lumped(controlled.tree)), q, qd, signals, law_gains, law_memory)
+    for k in joints.v if controlled.damping else ():
+        desired[k] = desired[k] + qd[k] * controlled.damping[k]
     tau = [clip(x, bound) for x, bound in zip(desired, limit, strict=True)]
     cut_off = [desired[k] - tau[k] for k in joints.v]
     rates = law.rates(q, qd, signals)
@@ -80,11 +82,13 @@ class ControlledTree(System):
 
     Inputs: the state `q` and `qd`; the signals in `reference` and the gains in `gains`, concatenated in the order of the law;
     the effort limits `limit`; and for laws with memory, `memory` and `period`. The result has the torques of all velocities, then
-    each vector of the memory. Signals, gains and memory have entries for the joints with an actuator.
+    each vector of the memory. Signals, gains and memory have entries for the joints with an actuator. `damping` (nv,) times qd is
+    added to the torques, if it is given.
     """
 
     law: Law
     tree: Tree
+    damping: tuple[float, ...] = ()
     sources = (Path(__file__),)
 
     @property
@@ -109,4 +113,4 @@ class ControlledTree(System):
 
     @property
     def fingerprint_data(self) -> object:
-        return self.law.name, self.tree.links, self.tree.gravity, self.tree.base, self.tree.nv
+        return self.law.name, self.tree.links, self.tree.gravity, self.tree.base, self.tree.nv, self.damping

@@ -191,7 +191,7 @@ class TreeSimulationModel(CompiledFunctions):
         self.coordinates, self.contact_tree = ConfigurationSpace(robot), robot
         self.coordinate_rates, self.integrate = self.coordinates.rates, self.coordinates.integrate
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
-        self.joint_friction, self.limits = joint_friction(robot), _limits(robot)
+        self.joint_friction, self.limits = joint_friction(robot), state_limits(robot)
         self.damping, self.springs = np.array(self.joint_friction.damping), self.joint_friction.springs
         self.q_names, self.qd_names, self.actuator_names = robot.q_names, robot.qd_names, robot.qd_names
 
@@ -229,7 +229,8 @@ def native(robot: AnyRobot) -> CompiledRobot:
     return compile(robot, threads=1)
 
 
-def _limits(robot: Robot) -> StateLimits:
+def state_limits(robot: Robot) -> StateLimits:
+    """Limits of all joints of a tree, by entries of q and qd."""
     lower, upper, velocity, effort = [], [], [], []
     for joint in robot.moving_joints:
         kind, limits = KINDS[joint.kind], joint.limits

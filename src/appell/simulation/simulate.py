@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from appell.checks import require_positive, require_real_array, require_vector
 from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, SimulationWarning
+from appell.names import as_vector
 from appell.progress import Progress
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
@@ -54,7 +55,7 @@ def simulate(
     *,
     tau: ArrayLike | TauFunction | None = None,
     controller: ControllerProtocol | None = None,
-    effort_limits: ArrayLike | str | None = None,
+    effort_limits: ArrayLike | Mapping[str, float] | str | None = None,
     limits: str = "report",
     surfaces: Surface | Sequence[Surface] | None = (),
     contact: ContactOptions | None = None,
@@ -79,9 +80,9 @@ def simulate(
         controller: a controller instead: an object with `period` [s], `initial_memory(t, q, qd)` and
             `step(t, q, qd, memory)`, such as those of `appell.control`. It is sampled at multiples of its period
             (zero-order hold), or acts continuously if its period is None.
-        effort_limits: largest forces of the actuators, a number or (nu,), or `"robot"` for the effort limits of the joints;
-            by default `controller.effort_limits` if it has them. Forces are clipped to them, and `Trajectory.saturated`
-            marks where. [N m, N]
+        effort_limits: largest forces of the actuators, a number, (nu,), numbers of some actuators by name, or `"robot"` for
+            the effort limits of the joints; by default `controller.effort_limits` if it has them. Forces are clipped to
+            them, and `Trajectory.saturated` marks where. [N m, N]
         limits: `"report"` lists joint limits that the motion exceeds in `Trajectory.limit_violations`; `"stop"` makes them
             stops without rebound (`method="moreau"`).
         surfaces: contact surfaces such as `appell.surfaces.Circle(radius=2.5)`, or one of them.
@@ -174,7 +175,7 @@ def _initial_state(model: SimulationModel, q0: ArrayLike, qd0: ArrayLike) -> tup
     return model.project_to_constraints(q, qd) if error > CONSTRAINT_TOL else (q, qd)
 
 
-def _effort_limits(model: SimulationModel, controller: Any, limits: ArrayLike | str | None) -> np.ndarray | None:
+def _effort_limits(model: SimulationModel, controller: Any, limits: Any) -> np.ndarray | None:
     """Largest forces of the actuators, by default those of the controller; None if all are infinite."""
     if limits is None:  # `limits` is the former name of `effort_limits`
         limits = getattr(controller, "effort_limits" if hasattr(controller, "effort_limits") else "limits", None)
@@ -188,6 +189,7 @@ def _effort_limits(model: SimulationModel, controller: Any, limits: ArrayLike | 
         effort = model.limits.effort
     else:
         size = len(model.actuator_names)
+        limits = as_vector("effort_limits", limits, model.actuator_names, np.full(size, np.inf))
         effort = require_real_array("effort_limits", np.full(size, limits) if np.ndim(limits) == 0 else limits, (size,))
     if not (effort >= 0.0).all():
         raise ArgumentError(f"effort_limits are {effort.tolist()}, expected numbers >= 0.")
