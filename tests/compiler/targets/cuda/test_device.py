@@ -250,11 +250,11 @@ def test_derivatives_agree_with_the_cpu(folder, pair, name, function, dtype):
     if not (folder / f"{name}.appell").exists():
         pytest.skip(f"{name} is not among the saved robots")
     gpu, cpu = pair(dtype, name)
-    rng, n = np.random.default_rng(4), cpu.nv
-    q = rng.normal(size=(333, cpu.nq))
+    rng, robot = np.random.default_rng(4), cpu.robot
+    q = rng.normal(size=(333, robot.nq))
     for _, first in quaternions(cpu.quasi_velocity_joints):
         q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
-    given = [x.astype(dtype) for x in (q, *rng.normal(size=(2, 333, n)))]
+    given = [x.astype(dtype) for x in (q, *rng.normal(size=(2, 333, robot.nv)))]
     expected = getattr(cpu, function)(*(x.astype("float64") for x in given), check=False)
     found = getattr(gpu, function)(*given, check=False)
     for a, b in zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]:
