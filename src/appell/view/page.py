@@ -77,6 +77,9 @@ class Page:
             server.gui.add_button("Stop").on_click(lambda _: self.show_at_rest(self.q))
         with server.gui.add_folder("Layers", expand_by_default=False):
             self._add_layer_switches()
+            if timeline and timeline.motion.contact_forces:
+                box = server.gui.add_checkbox("contact forces", True, hint="of the surfaces on the robot")
+                box.on_update(lambda event: self._show_forces(event.target.value))
         self.player: Player | None = None
         if timeline is None:
             self.show_at_rest(self.q)
@@ -128,6 +131,12 @@ class Page:
     def _show_time(self, timeline: Timeline, t: float) -> None:
         self.show(timeline.state(t), recorded=True)
         self._scene.show_impacts(t)
+        self._scene.show_forces(timeline.contact_arrows(t))
+
+    def _show_forces(self, visible: bool) -> None:
+        self._scene.forces_visible = visible
+        if self.player:
+            self.player.go_to(self.player.time)
 
     def _values(self) -> np.ndarray:
         return self.subject.slider_values(self.q)

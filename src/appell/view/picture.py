@@ -25,7 +25,7 @@ STATES_SHOWN = 6
 """States of a motion in a picture."""
 MIN_OPACITY = 0.12
 """Opacity of the first state."""
-PATH_COLOUR = "#882255"
+PATH_COLOUR, FORCE_COLOUR = "#882255", "#009e73"
 MIN_SPAN = 0.15
 """Smallest range of an axis, as a part of the largest one; axes of less than twice that have no numbers."""
 MAX_FACES, CELLS = 1500, 120
@@ -44,6 +44,8 @@ def draw(
 ) -> Any:
     """Draw a robot in one configuration, or several states of a motion, later ones more opaque. Needs matplotlib.
 
+    Of a motion the longest path of a tip is drawn, too, and the contact forces at its end.
+
     Args:
         path: file to write; its extension selects the format.
         q: configuration; by default the initial one, or those of `motion`.
@@ -59,6 +61,7 @@ def draw(
     """
     subject = subject_of(robot, None if folder is None else Path(folder))
     configurations, tip_path = [subject.start if q is None else np.asarray(q, dtype=float)], None
+    timeline: Timeline | None = None
     if motion is not None:
         timeline = Timeline(subject, motion)
         configurations = [timeline.state(t).q for t in np.linspace(timeline.start, timeline.end, STATES_SHOWN)]
@@ -70,6 +73,8 @@ def draw(
     triangles, colours = _triangles(subject, configurations, surface_shapes(surfaces, subject.size))
     if triangles:  # in one collection, so that they are sorted by depth
         panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
+    for start, end in () if timeline is None else timeline.contact_arrows(timeline.end):
+        panel.quiver(*start, *(end - start), color=FORCE_COLOUR, linewidth=2.2, arrow_length_ratio=0.3)
     if tip_path is not None:
         panel.plot(*tip_path.T, color=PATH_COLOUR, linewidth=1.3)
     origins = np.array(

@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from appell.errors import ArgumentError
+from appell.model.point import Point
 from appell.plotting import COLOURS
 from appell.simulation.trajectory import Trajectory
 from appell.view.subject import Subject
@@ -97,7 +99,7 @@ class Timeline:
         return MotionState(q, velocity(s), velocity(s, 1), tau)
 
     def curves(self) -> dict[str, Mapping[str, np.ndarray]]:
-        """Curves by title: the times under `"t"`, then coordinates, actuator forces and energy."""
+        """Curves by title: the times under `"t"`, then coordinates, actuator forces, sizes of contact forces and energy."""
         motion = self.motion
         keep = np.unique(np.linspace(0, len(motion) - 1, CURVE_POINTS).astype(int))
         tau = motion.tau[keep]
@@ -107,19 +109,50 @@ class Timeline:
             _title("actuators [N m, N]", motion.actuator_names): _widest(motion.actuator_names, tau)
             if np.any(tau)
             else {},
+            **self._force_curves(keep),
             "energy [J]": {"kinetic + potential": motion.energy[keep]},
         }
         return {title: curves for title, curves in titled.items() if curves}
 
+    def _force_curves(self, keep: np.ndarray) -> dict[str, Mapping[str, np.ndarray]]:
+        names = tuple(self.motion.contact_forces)
+        if not names:
+            return {}
+        sizes = np.stack([np.linalg.norm(force[keep], axis=1) for force in self.motion.contact_forces.values()], axis=1)
+        return {_title("contact forces [N]", names): _widest(names, sizes)}
+
+    def contact_arrows(self, t: float) -> np.ndarray:
+        """Start and end (k, 2, 3) of an arrow for each contact force at a time; the longest of the motion is 0.4 sizes. [m]"""
+        forces = self.motion.contact_forces
+        sample = int(np.clip(np.searchsorted(self.motion.t, t, side="right") - 1, 0, len(self.motion) - 1))
+        acting = {name: force[sample] for name, force in forces.items() if force[sample].any()}
+        poses = self.subject.poses(self.state(t).q) if acting else {}
+        starts = {name: point_position(poses, name) for name in acting}
+        scale = 0.4 * self.subject.size / self._largest_force if acting else 0.0
+        arrows = [(p, p + scale * acting[name]) for name, p in starts.items() if p is not None]
+        return np.array(arrows).reshape(-1, 2, 3)
+
+    @cached_property
+    def _largest_force(self) -> float:
+        return max(float(np.linalg.norm(force, axis=1).max()) for force in self.motion.contact_forces.values())
+
     def impact_marks(self) -> tuple[ImpactMark, ...]:
-        """All impacts of points that are frames, at the positions of these frames."""
+        """All impacts, at the positions of their points."""
         marks = []
         for impact in self.motion.impacts:
             poses = self.subject.poses(impact.q)
             for point, impulse in zip(impact.points, impact.impulses, strict=True):
-                if point in poses:
-                    marks.append(ImpactMark(impact.time, np.asarray(poses[point])[:3, 3], point, float(impulse)))
+                position = point_position(poses, point)
+                if position is not None:
+                    marks.append(ImpactMark(impact.time, position, point, float(impulse)))
         return tuple(marks)
+
+
+def point_position(poses: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
+    """Position of a contact point of this name; None where its body has no pose. [m]"""
+    point = Point(name) if name in poses else Point.from_text(name)
+    pose = poses.get(point.body)
+    return None if pose is None else (np.asarray(pose) @ [*point.offset, 1.0])[:3]
 
 
 def _title(label: str, names: tuple[str, ...]) -> str:

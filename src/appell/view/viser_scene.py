@@ -14,6 +14,7 @@ from appell.view.timeline import ImpactMark
 
 COM_COLOUR: Rgb = (0.9, 0.62, 0.0)
 IMPACT_COLOUR: Rgb = (0.84, 0.10, 0.11)
+FORCE_COLOUR: Rgb = (0.0, 0.62, 0.45)
 ROOT = "/subject"
 
 
@@ -22,10 +23,13 @@ class ViserScene:
 
     Attributes:
         layers: the layers that have shapes.
+        forces_visible: whether contact forces are shown.
     """
 
     def __init__(self, server: Any, subject: Subject, surfaces: Sequence[Shape], impacts: Sequence[ImpactMark]) -> None:
         self._scene = server.scene
+        self._forces: Any = None
+        self.forces_visible = True
         self._subject = subject
         shapes = (*subject.shapes, *surfaces)
         self.layers = tuple(layer for layer in LAYERS if any(shape.layer == layer for shape in shapes))
@@ -69,6 +73,18 @@ class ViserScene:
         """Show the impacts up to a time. [s]"""
         for time, dot in self._impacts:
             dot.visible = time <= until
+
+    def show_forces(self, arrows: np.ndarray) -> None:
+        """Show contact forces as arrows (k, 2, 3) from start to end. [m]"""
+        if self._forces is not None:
+            self._forces.remove()
+            self._forces = None
+        if len(arrows) and self.forces_visible:
+            size = self._subject.size
+            self._forces = self._scene.add_arrows(
+                "/contact_forces", arrows, FORCE_COLOUR,
+                shaft_radius=0.006 * size, head_radius=0.015 * size, head_length=0.04 * size,
+            )  # fmt: skip
 
     def _add(self, shape: Shape) -> Any:
         root = "/world" if shape.frame == WORLD else f"{ROOT}/{_path_part(shape.frame)}"
