@@ -78,6 +78,7 @@ class Stepper:
         damping: np.ndarray,
         friction: np.ndarray,
         tolerance: float,
+        acceptable: float,
         most: int,
         general: Callable[..., None] | None,
         keep: object,

@@ -107,7 +107,8 @@ INLINE void start_from(const Problem *s, const double *p)
     find_velocities(s);
 }
 
-/* Largest entry of p - P(p - (w + s)/g), times g; s adds mu |w_t| to the normal velocity (De Saxce). [m/s] */
+/* Largest entry of p - P(p - (w + s)/g), times g; s adds mu |w_t| to the normal velocity (De Saxce), g is the mean of G's
+   diagonal over all cones, of a box its own entry. [m/s] */
 INLINE double residual_of(const Problem *s)
 {
     double most = 0.0;
@@ -115,13 +116,14 @@ INLINE double residual_of(const Problem *s)
         const contact_block *block = s->block + b;
         const double *p = s->p + block->first, *w = s->w + block->first;
         const int last = block->size - 1;
+        const double scale = block->box ? diagonal(s, block->first) : s->scale;
         double z[3], square = 0.0;
-        for (int k = 0; k <= last; k++) z[k] = p[k] - w[k] / s->scale;
+        for (int k = 0; k <= last; k++) z[k] = p[k] - w[k] / scale;
         for (int k = 0; k < last; k++) square += w[k] * w[k];
-        if (last) z[last] -= block->limit * sqrt(square) / s->scale;
+        if (last) z[last] -= block->limit * sqrt(square) / scale;
         project(block, z);
         for (int k = 0; k <= last; k++) {
-            const double entry = (fabs(p[k] - z[k]) + ROUNDING * fabs(p[k])) * s->scale;
+            const double entry = (fabs(p[k] - z[k]) + ROUNDING * fabs(p[k])) * scale;
             if (most == most && !(entry <= most)) most = entry; /* NaN stays */
         }
     }
@@ -548,19 +550,22 @@ static void lay_out(Problem *s, void *work)
 }
 
 contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
-    double tolerance, int most, void *work)
+    double tolerance, double acceptable, int most, void *work)
 {
     Problem given = {.n = n, .blocks = blocks, .G = G, .c = c, .block = block, .p = p, .w = w, .tolerance = tolerance}, *s = &given;
     contact_report report = {0};
     double trace = 0.0;
     lay_out(s, work);
-    for (int k = 0; k < n; k++) trace += G[(size_t)k * n + k];
-    s->scale = trace > 0.0 ? trace / n : 1.0;
+    int rows = 0;
+    for (int b = 0; b < blocks; b++)
+        for (int k = block[b].first; !block[b].box && k < block[b].first + block[b].size; k++, rows++) trace += G[(size_t)k * n + k];
+    s->scale = trace > 0.0 ? trace / rows : 1.0;
     start_from(s, p);
     memcpy(s->best, p, (size_t)n * sizeof *p);
     s->least = INFINITY;
     int done = keep_best(s);
     for (int round = 0; !done && report.iterations < most; round++) {
+        if (round > 1 && s->least <= acceptable) break;
         if (round < 2)
             for (int k = 0; k < SWEEPS << round && report.iterations < most; k++, report.iterations++) sweep(s);
         else {
@@ -578,6 +583,6 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     if (done && report.iterations) share_loads(s, &report);
     start_from(s, s->best);
     report.residual = residual_of(s);
-    report.converged = report.residual <= tolerance;
+    report.converged = report.residual <= (acceptable > tolerance ? acceptable : tolerance);
     return report;
 }

@@ -19,7 +19,8 @@ typedef struct {
 /* Bytes of work memory for n rows. */
 size_t contact_work(int n);
 
-/* Solve w = G p + c, G (n, n) symmetric, from the given p; p and w are written. */
+/* Solve w = G p + c, G (n, n) symmetric, from the given p; p and w are written. Where Newton's method does not reach the tolerance,
+   a residual up to `acceptable` will do. */
 contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
-    double tolerance, int most, void *work);
+    double tolerance, double acceptable, int most, void *work);
 #endif

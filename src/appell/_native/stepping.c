@@ -409,7 +409,7 @@ static int factor_mass(stepper *s, const double *q, double h)
 static void solve(stepper *s)
 {
     const contact_report report =
-        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->most, s->solver_work);
+        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->acceptable, s->most, s->solver_work);
     if (!report.converged) {
         s->failures++;
         if (!(report.residual <= s->worst_residual)) s->worst_residual = report.residual;

@@ -44,7 +44,7 @@ typedef struct stepper {
     stepping_surface *surface;
     stepping_limit *limit;
     double *damping, *friction; /* of the joints, (nv) */
-    double tolerance;           /* of the contact solver [m/s] */
+    double tolerance, acceptable; /* residuals of the contact solver: aimed at, and that will do [m/s] */
     int most;                   /* iterations of the contact solver */
     int (*general)(struct stepper *, int surface); /* gaps of a surface given by a function */
     void *owner;

@@ -138,14 +138,14 @@ static int ask_general(stepper *s, int surface)
 static PyObject *stepper_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"kernels", "sizes", "joints", "entries", "units", "parents", "points", "surfaces", "limits", "damping",
-        "friction", "tolerance", "most", "general", "keep", NULL};
+        "friction", "tolerance", "acceptable", "most", "general", "keep", NULL};
     PyObject *kernels, *joints, *entries, *units, *parents, *points, *surfaces, *limits, *damping, *friction, *general, *keep;
     Stepper *self = (Stepper *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     stepper *s = &self->s;
     int dampings = 0, frictions = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!(ii)OOOOOOOOOdiOO:Stepper", names, &PyTuple_Type, &kernels, &s->nq,
-            &s->nv, &joints, &entries, &units, &parents, &points, &surfaces, &limits, &damping, &friction, &s->tolerance, &s->most,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!(ii)OOOOOOOOOddiOO:Stepper", names, &PyTuple_Type, &kernels, &s->nq,
+            &s->nv, &joints, &entries, &units, &parents, &points, &surfaces, &limits, &damping, &friction, &s->tolerance, &s->acceptable, &s->most,
             &general, &keep) ||
         PyTuple_GET_SIZE(kernels) != KERNELS || !read_kernel(self, kernels, 0, &s->mass) ||
         !read_kernel(self, kernels, 1, &s->bias) || !read_kernel(self, kernels, 2, &s->motion) ||

@@ -15,7 +15,7 @@ import numpy as np
 from appell.errors import SimulationError
 from appell.progress import Progress
 from appell.robot.simulation_model import LimitViolation
-from appell.simulation.contact.stepper import TOLERANCE, Stepper
+from appell.simulation.contact.stepper import ACCEPTABLE, Stepper
 from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS, EventDetector
 from appell.simulation.phase import Plant
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor
@@ -207,7 +207,7 @@ class TimeSteppingRun:
             return ()
         return (
             f"{native.failures} of {native.steps + native.impacts} contact problems were solved to "
-            f"{native.worst_residual:.1e} m/s only, expected {TOLERANCE:g} m/s. Choose a smaller dt, or fewer contact points.",
+            f"{native.worst_residual:.1e} m/s only, expected {ACCEPTABLE:g} m/s. Choose a smaller dt, or fewer contact points.",
         )
 
     # --- impacts ------------------------------------------------------------------------------------------------------

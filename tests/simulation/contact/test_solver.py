@@ -114,7 +114,7 @@ def test_each_kind_of_block_in_one_problem():
     solution = solve_contacts(np.eye(17), c, blocks)
     expected = [-0.1, -0.2, 1.0, -0.3, -0.4, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, -0.5, 1.0, -1.0, 0.5, 1.0, 7.0]
     assert np.allclose(solution.impulses, expected, rtol=0.0, atol=1e-9)
-    assert contact_residual(solution.impulses, solution.velocities, 1.0, blocks) == pytest.approx(
+    assert contact_residual(solution.impulses, solution.velocities, np.eye(17), blocks) == pytest.approx(
         solution.residual, abs=1e-15
     )
 

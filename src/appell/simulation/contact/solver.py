@@ -10,7 +10,9 @@ Each block of rows obeys its law. A cone has 0, 1 or 2 tangential rows, then the
 A box is one row with |p| <= b: w = 0 where |p| < b, otherwise w is opposite to p. Together with De Saxcé's shift
 s(w) = μ |w_t| of the normal velocity, (1) and (2) say that p is its own projection P on the cones,
 
-    (3)  p = P(p - (w + s) / g),     residual: largest entry of g |p - P(p - (w + s) / g)|, g the mean of G's diagonal.
+    (3)  p = P(p - (w + s) / g),     residual: largest entry of g |p - P(p - (w + s) / g)|,
+
+with g the mean of G's diagonal over all cones, of a box its own entry.
 
 The solver is compiled (`src/appell/_native/contact.c`); docs/theory/contact.md explains it. The same with accelerations and
 forces in place of velocities and impulses holds for lasting contact.
@@ -161,9 +163,17 @@ def solve_contacts(
     return ContactSolution(p, w, residual, iterations, residual <= tolerance)
 
 
-def contact_residual(p: np.ndarray, w: np.ndarray, g: float, blocks: ContactBlocks) -> float:
+def contact_residual(p: np.ndarray, w: np.ndarray, G: np.ndarray, blocks: ContactBlocks) -> float:
     """The residual of (3). [m/s]"""
-    return float(np.abs(p - project(p - (w + saxce_shift(w, blocks)) / g, blocks)).max(initial=0.0) * g)
+    g = _scales(G, blocks)
+    return float(np.abs(g * (p - project(p - (w + saxce_shift(w, blocks)) / g, blocks))).max(initial=0.0))
+
+
+def _scales(G: np.ndarray, blocks: ContactBlocks) -> np.ndarray:
+    """g of each row. [1/kg]"""
+    diagonal, box = np.diag(G), np.repeat(blocks.rows[:, 2] > 0, blocks.rows[:, 1])
+    mean = diagonal[~box].mean() if (~box).any() else 1.0
+    return np.where(box & (diagonal > 0.0), diagonal, mean if mean > 0.0 else 1.0)
 
 
 def saxce_shift(w: np.ndarray, blocks: ContactBlocks) -> np.ndarray:
@@ -207,7 +217,7 @@ def _solve_by_admm(
     values, vectors = np.linalg.eigh(G)
     rho, z, y = g, project(p, blocks), np.zeros_like(p)
     w[:] = G @ z + c
-    iterations, residual = 0, contact_residual(z, w, g, blocks)
+    iterations, residual = 0, contact_residual(z, w, G, blocks)
     p[:] = z
     while residual > tolerance and iterations < most:
         iterations += 1
@@ -216,7 +226,7 @@ def _solve_by_admm(
         w[:] = G @ x + c
         former, z = z, project(x + y / rho, blocks)
         y += rho * (x - z)
-        now = contact_residual(z, G @ z + c, g, blocks)
+        now = contact_residual(z, G @ z + c, G, blocks)
         if now < residual:
             residual, p[:] = now, z
         if iterations % 10 == 0:

@@ -23,8 +23,8 @@ from appell.simulation.contact.solver import MAX_ITERATIONS
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.contact.surfaces.surface import NATIVE_NUMBERS
 
-TOLERANCE = 1e-9
-"""Residual of the contact solver. [m/s]"""
+TOLERANCE, ACCEPTABLE = 1e-9, 1e-6
+"""Residual that the contact solver aims at, and up to which one will do where contacts are too redundant for it. [m/s]"""
 JOINTS = {"floating": 0, "spherical": 1, "planar": 2}
 """Numbers of the quasi-velocity joints in compiled code."""
 
@@ -75,7 +75,7 @@ class Stepper:
             _numbers([_point(tree, point) for point in points], 5), _numbers(numbers, NATIVE_NUMBERS),
             _numbers(limits, 4),
             np.array(model.joint_friction.damping), np.array(model.joint_friction.friction),
-            TOLERANCE, MAX_ITERATIONS, self._general, kernels,
+            TOLERANCE, ACCEPTABLE, MAX_ITERATIONS, self._general, kernels,
         )  # fmt: skip
         self.contacts = len(self.points) * len(self.surfaces)
         self.limited = tuple(model.q_names[int(limit[0])] for limit in limits)
