@@ -35,7 +35,7 @@
 
 enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
 enum { ENTRY, NORMAL, DIRECTION };        /* unknowns: an entry of p; p_n and the turn of p_t of a slipping contact */
-enum { SWEEPS = 4, NEWTON_STEPS = 6, CLIPPED_STEPS = 12, ADMM_STEPS = 30, REFINEMENTS = 20 };
+enum { SWEEPS = 4, NEWTON_STEPS = 6, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20 };
 #define ROUNDING 1e-16 /* of p, part of the residual: impulses that hide the velocities are no solution */
 #define REGULARIZATION 1e-9 /* part of the diagonal */
 
@@ -577,7 +577,7 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
             done = newton_steps(s, NEWTON_STEPS, 0, &report, most);
             if (!done) start_from(s, s->best);
         }
-        if (!done) done = newton_steps(s, CLIPPED_STEPS + (round ? 3 * blocks : 0), 1, &report, most);
+        if (!done) done = newton_steps(s, CLIPPED_STEPS + (round == 1 ? 3 * blocks : 0), 1, &report, most);
         if (!done) start_from(s, round < 1 ? s->best : s->rho > 0.0 ? s->z : s->best);
     }
     if (done && report.iterations) share_loads(s, &report);
