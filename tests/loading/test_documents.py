@@ -97,6 +97,27 @@ def test_one_field_of_a_joint(robot, change):
     assert changed_lines(other.to_urdf()) == lines
 
 
+def test_actuators_are_those_of_transmissions(robot):
+    assert [(each.name, each.joint, each.gear) for each in robot.actuators] == [("m1", "shoulder", 50.0)]
+    assert robot.generalized_forces({"m1": 2.0}).tolist() == [100.0]
+    other = replace(robot, actuators=(replace(robot.actuators[0], gears=(20.0,)),))
+    with pytest.warns(appell.ModelWarning):
+        assert appell.load(other.to_urdf()).actuators == other.actuators
+    assert appell.load(replace(other, document=None).to_urdf()).actuators == other.actuators
+    locked = robot.lock({"shoulder": 0.1})
+    assert appell.load(locked.to_urdf()).actuators == locked.actuators == ()
+
+
+def test_springs_of_gazebo():
+    spring = "<gazebo reference='shoulder'><springStiffness>5</springStiffness><springReference>0.1</springReference></gazebo>"
+    with pytest.warns(appell.ModelWarning):
+        joint = appell.load(TEXT.replace("</robot>", f"{spring}</robot>")).joint("shoulder")
+    assert (joint.stiffness, joint.springref) == (5.0, 0.1)
+    off = "<gazebo reference='upper'><turnGravityOff>true</turnGravityOff></gazebo></robot>"
+    report = appell.check(TEXT.replace("</robot>", off))
+    assert any("gravity acts on 'upper'" in problem.what for problem in report)
+
+
 def test_a_rotor_gets_a_transmission_of_its_own(robot):
     """A reduction alone has no meaning for the dynamics; it stays."""
     geared = replace(robot, joints=(replace(robot.joints[0], rotor_inertia=1e-4, gear_ratio=50.0),))

@@ -150,12 +150,13 @@ def test_rotor_inertia_of_drake(declared):
     assert joint.armature == pytest.approx(10.0)
 
 
-def test_mechanical_reduction_alone_changes_nothing():
+def test_mechanical_reduction_alone_is_the_gear_of_an_actuator():
     gear = (
         "<transmission name='t'><joint name='elbow'/><actuator name='m'><mechanicalReduction>100</mechanicalReduction>"
         "</actuator></transmission>"
     )
-    assert appell.load(arm(rest=gear)) == appell.load(arm())
+    geared, plain = appell.load(arm(rest=gear)), appell.load(arm())
+    assert (geared.bodies, geared.joints, geared.actuators[0].gear) == (plain.bodies, plain.joints, 100.0)
 
 
 def test_rotor_with_mechanical_reduction_warns():

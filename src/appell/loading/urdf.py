@@ -1,9 +1,9 @@
 """URDF: the unified robot description format.
 
-Read are links (mass properties, shapes for drawing and for contact), joints and, of transmissions, only the motor's inertia
-(`drake:rotor_inertia`, `drake:gear_ratio`). A gear ratio alone, such as `mechanicalReduction`, has no effect: it acts
-on the dynamics only together with a rotor. Meshes are file names, not opened. Everything else (gazebo, sensors,
-safety controllers) is not part of the model.
+Read are links (mass properties, shapes for drawing and for contact), joints, actuators of transmissions (their reduction is the
+gear), the motor's inertia (`drake:rotor_inertia`, `drake:gear_ratio`) and springs that Gazebo adds to joints. A reduction has
+no effect on the dynamics: it acts only together with a rotor. Meshes are file names, not opened. Everything else (sensors,
+other tags of Gazebo, safety controllers) is not part of the model; it stays in the text that `Robot.to_urdf` writes.
 
 Defaults: no `inertial` means no mass, no `axis` means x, no `limit` (or no `lower`, `upper` in it) means unlimited. A
 `mimic` of a fixed joint is ignored. The order of links and joints is kept.
@@ -20,6 +20,7 @@ import numpy as np
 
 from appell.loading.source import ParsedRobot, Source
 from appell.loading.xml import ProblemLog, XmlNode, parse, written_as_utf_8
+from appell.model.actuator import Actuator
 from appell.model.body import Body, Geometry, Six, Visual, rotated_inertia
 from appell.model.joint import Joint, Limits, Mimic
 from appell.model.joints import KINDS
@@ -42,15 +43,16 @@ def read(source: Source) -> ParsedRobot:
         for material in root.children("material", "material")
         if (colour := _colour(material)) is not None
     }
-    rotors, own = _rotors(root), root.child("appell")
+    rotors, springs, own = _rotors(root), _springs(root), root.child("appell")
     bodies = [_body(link, colours) for link in root.children("link")]
-    joints = tuple(_joint(joint, rotors) for joint in root.children("joint"))
+    joints = tuple(_joint(joint, rotors, springs) for joint in root.children("joint"))
     _note_macros(root)
     robot = Robot(
         name or "robot",
         (*_undeclared_root(root, bodies, joints), *bodies),
         joints,
         gravity_vector=triple(own.numbers("gravity", (0.0, 0.0, -9.81))),
+        actuators=_actuators(root, joints),
         source=source.label,
     )
     if own.text("q") and all(joint.kind in KINDS for joint in robot.joints):
@@ -178,7 +180,10 @@ def _colour(material: XmlNode) -> Rgba | None:
 # --- joints -------------------------------------------------------------------------------------------------------------
 
 
-def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
+Pair = tuple[float, float]
+
+
+def _joint(node: XmlNode, rotors: Mapping[str, Pair], springs: Mapping[str, Pair]) -> Joint:
     name, kind = node.text("name"), node.text("type")
     node = replace(node, where=f"joint {name!r}")
     moves = kind not in KINDS or KINDS[kind].nv > 0
@@ -188,6 +193,7 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
     dynamics, mimic, own = node.child("dynamics"), node.child("mimic"), node.child("appell")
     followed = Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
     rotor_inertia, gear_ratio = rotors.get(name, (0.0, 1.0))
+    stiffness, springref = springs.get(name, (0.0, 0.0))
     return Joint(
         name, kind, node.child("parent").text("link"), node.child("child").text("link"), _pose(node),
         axis=triple(axis.numbers("xyz", (1.0, 0.0, 0.0) if moves else (0.0, 0.0, 1.0))),
@@ -198,8 +204,8 @@ def _joint(node: XmlNode, rotors: Mapping[str, tuple[float, float]]) -> Joint:
         gear_ratio=gear_ratio,
         mimic=followed if moves and mimic else None,
         pitch=own.number("pitch"),
-        stiffness=own.number("stiffness"),
-        springref=own.number("springref"),
+        stiffness=own.number("stiffness", stiffness),
+        springref=own.number("springref", springref),
         line=node.line,
     )  # fmt: skip
 
@@ -214,9 +220,36 @@ def _limits(node: XmlNode) -> Limits:
     })  # fmt: skip
 
 
-def _rotors(root: XmlNode) -> dict[str, tuple[float, float]]:
+def _actuators(root: XmlNode, joints: Sequence[Joint]) -> tuple[Actuator, ...]:
+    """The actuators of transmissions with one joint and a reduction, which is their gear."""
+    known = {joint.name for joint in joints if joint.kind in KINDS and KINDS[joint.kind].nv == 1 and not joint.mimic}
+    found: dict[str, Actuator] = {}
+    for transmission in root.children("transmission"):
+        driven = tuple(joint.text("name") for joint in transmission.children("joint"))
+        for actuator in transmission.children("actuator"):
+            reduction = actuator.child("mechanicalReduction") or transmission.child("mechanicalReduction")
+            gear = replace(reduction, notes=ProblemLog("")).content((0.0,))
+            if len(driven) == 1 and driven[0] in known and gear[0] and actuator.text("name"):
+                found.setdefault(actuator.text("name"), Actuator(actuator.text("name"), driven, gear))
+    return tuple(found.values())
+
+
+def _springs(root: XmlNode) -> dict[str, Pair]:
+    """Stiffness and rest of the springs that Gazebo adds to joints, by the joint's name."""
+    springs: dict[str, Pair] = {}
+    for node in root.children("gazebo", "gazebo"):
+        if node.child("turnGravityOff").words in ("true", "1"):
+            node.note("ignored", f"gravity acts on {node.text('reference')!r} here", "Leave <turnGravityOff> out.")
+        if node.child("springStiffness"):
+            ends = (replace(node.child(f"spring{end}"), notes=ProblemLog("")) for end in ("Stiffness", "Reference"))
+            (stiffness,), (reference,) = (end.content((0.0,)) for end in ends)
+            springs[node.text("reference")] = stiffness, reference
+    return springs
+
+
+def _rotors(root: XmlNode) -> dict[str, Pair]:
     """Rotor inertia and gear ratio of the joints whose transmission gives them."""
-    rotors: dict[str, tuple[float, float]] = {}
+    rotors: dict[str, Pair] = {}
     for transmission in root.children("transmission", "transmission"):
         transmission = replace(transmission, where=f"transmission {transmission.text('name')!r}")
         for actuator in transmission.children("actuator"):

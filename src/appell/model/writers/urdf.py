@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from appell.errors import ModelError
+from appell.model.actuator import Actuator
 from appell.model.body import Body, Geometry, Visual
 from appell.model.joint import Joint, Limits
 from appell.model.joints import KINDS
@@ -74,7 +75,7 @@ def to_urdf(robot: Description) -> str:
 def updated_text(robot: Description, document: UrdfDocument) -> str:
     """The text of the document with the elements of the robot that differ."""
     before = document.robot
-    fields = ("name", "bodies", "joints", "gravity_vector", "initial_state")
+    fields = ("name", "bodies", "joints", "gravity_vector", "initial_state", "actuators")
     if all(getattr(robot, field) == getattr(before, field) for field in fields):
         return document.text
     root, serialize = parse_document(document.text)
@@ -99,6 +100,7 @@ def _write(root: etree._Element, robot: Description, before: Description | None 
         old = joints.get(joint.name)
         if (joint.rotor_inertia, joint.gear_ratio) != ((old.rotor_inertia, old.gear_ratio) if old else (0.0, 1.0)):
             _transmission(root, joint)
+    _actuators(root, robot.actuators, before.actuators if before else ())
 
 
 def _connections(robot: Description) -> list[tuple[str, str]]:
@@ -251,6 +253,22 @@ def _transmission(root: etree._Element, joint: Joint) -> None:
     etree.SubElement(transmission, "joint", name=joint.name)
     _rotor(etree.SubElement(transmission, "actuator", name=f"{joint.name}_motor"), joint)
     insert(root, transmission)
+
+
+def _actuators(root: etree._Element, actuators: Sequence[Actuator], old: Sequence[Actuator]) -> None:
+    """Motors of one joint as transmissions with a reduction; others have no place in URDF. Those that changed are replaced."""
+    gone = {actuator.name for actuator in old if actuator not in actuators}
+    for transmission in children(root, "transmission") if gone else ():
+        if gone & {node.get("name") for node in children(transmission, "actuator")}:
+            remove(transmission)
+    for each in actuators:
+        if each not in old and each == Actuator(each.name, each.joints, each.gears) and len(each.joints) == 1:
+            transmission = etree.Element("transmission", name=f"{each.name}_transmission")
+            etree.SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
+            etree.SubElement(transmission, "joint", name=each.joint)
+            actuator = etree.SubElement(transmission, "actuator", name=each.name)
+            etree.SubElement(actuator, "mechanicalReduction").text = as_text(each.gear)
+            insert(root, transmission)
 
 
 def _rotor(actuator: etree._Element, joint: Joint) -> None:
