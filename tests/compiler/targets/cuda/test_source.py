@@ -18,6 +18,7 @@ import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS
 from appell.compiler.lowering import lower_function
+from appell.compiler.targets.cuda.kernel import CudaKernel
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
 from appell.rollouts.integrators import INTEGRATORS
@@ -139,3 +140,16 @@ def test_sine_and_cosine_of_far_angles_and_nan(tmp_path):
 def test_missing_cupy_is_told_with_the_remedy():
     with pytest.raises(appell.CompileError, match=r"needs CuPy .* pip install 'appell\[cuda\]', or use target='cpu'"):
         appell.compile(ROBOTS["puma560"], target="cuda")
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["rows", "rows that are too wide for shared memory"])
+def test_arguments_of_a_launch(wide: bool) -> None:
+    """Arrays with their strides, in the order of the kernel's parameters."""
+    launched: list[tuple] = []
+    kernel = CudaKernel.__new__(CudaKernel)
+    kernel.batch = lambda grid, block, arguments: launched.append(arguments)
+    kernel.rows = None if wide else kernel.batch
+    q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))
+    kernel.run([q, np.broadcast_to(qd, (5, 2))], out)
+    steps = [argument for argument in launched[0] if isinstance(argument, int)]
+    assert steps == ([3, 1, 0, 1, 4, 1, 5] if wide else [3, 0, 5])

@@ -35,7 +35,7 @@ class CudaKernel:
         strides = [_strides(array) for array in (*inputs, out)]
         sizes = [array.shape[1] for array in (*inputs, out)]
         if all(pitch == 1 and step in (0, size) for (step, pitch), size in zip(strides, sizes, strict=True)):
-            self.run_rows(inputs, [step for step, _ in strides], out, count)
+            self.run_rows(inputs, [step for step, _ in strides[:-1]], out, count)
         else:
             self.run_strided(inputs, strides, out, count)
 
@@ -43,7 +43,7 @@ class CudaKernel:
         """Contiguous rows; `steps` are the numbers of a row, or 0 for a row that all states share."""
         if self.rows is None or not count:
             return self.run_strided(inputs, [(step, 1) for step in (*steps, out.shape[-1])], out, count)
-        given = [argument for pair in zip(inputs, steps, strict=False) for argument in pair]
+        given = [argument for pair in zip(inputs, steps, strict=True) for argument in pair]
         return self.rows((-(-count // BLOCK),), (BLOCK,), (*given, out, count))
 
     def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
