@@ -25,7 +25,8 @@ GROUPS = {
 
 RESULTS = (
     "robot.compiled.CompiledRobot", "closed_loop.robot.ClosedLoopRobot", "compiler.count.Counts",
-    "symbolic.equations.Equations", "sweeps.Sweep", "sweeps.MonteCarlo", "rollouts.Rollout", "simulation.records.Impact",
+    "symbolic.tree_equations.Equations", "symbolic.closed_loops.ClosedLoopEquations",
+    "sweeps.Sweep", "sweeps.MonteCarlo", "rollouts.Rollout", "simulation.records.Impact",
     "simulation.records.ContactInterval", "identification.result.Identification", "identification.base.BaseParameters",
 )  # fmt: skip
 """Classes of results, documented beside the functions that return them."""

@@ -107,7 +107,7 @@ _RENAMED = {
     "ClosedLoopRobot": "appell.closed_loop.robot:ClosedLoopRobot",
     "CompiledRobot": "appell.robot.compiled:CompiledRobot",
     "Counts": "appell.compiler.count:Counts",
-    "Equations": "appell.symbolic.equations:Equations",
+    "Equations": "appell.symbolic.tree_equations:Equations",
     "Rollout": "appell.rollouts:Rollout",
     "Sweep": "appell.sweeps:Sweep",
     "Impact": "appell.simulation.records:Impact",

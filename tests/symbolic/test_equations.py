@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import sympy
 from helpers.closeness import assert_close
+from helpers.loop_robots import states
 from helpers.random_trees import MOVING, general_tree, over, right_angled_tree
 from helpers.states import random_states
 
 import appell
 from appell.algorithms.registry import find
-from appell.model.joint import Mimic
-from appell.symbolic.equations import latex_name
+from appell.model.joint import Limits, Mimic
+from appell.symbolic.tree_equations import latex_name
 
 m1, m2, l1, lc1, lc2, I1, I2, g = sympy.symbols("m1 m2 l1 lc1 lc2 I1 I2 g")
 q1, q2, qd1, qd2 = sympy.symbols("q1 q2 qd1 qd2")
@@ -164,20 +165,124 @@ def test_large_robots_are_refused_unless_forced():
     assert appell.equations(planar, force=True).M == appell.equations(planar).M
 
 
-def test_a_joint_that_mimics_another_kind_is_refused():
+def evaluated(closed, expressions, q, qd):
+    """Values of SymPy matrices at a state."""
+    function = sympy.lambdify([*closed.q, *closed.qd, *closed.values], [sympy.Matrix(x) for x in expressions], "numpy")
+    return [np.array(x, dtype=float) for x in function(*q, *qd, *closed.values.values())]
+
+
+def one_of(kind: str):
+    """A joint of a kind on a base; of most kinds behind a hinge."""
+    robot = appell.robots.random_chain(2, seed=3, kinds=("revolute",))
+    own = replace(robot.joints[1], kind=kind, limits=Limits(), pitch=0.13 if kind == "helical" else 0.0)
+    if kind in ("spherical", "floating"):
+        own = replace(own, parent="base")
+        return replace(robot, name=kind, bodies=(robot.bodies[0], robot.bodies[2]), joints=(own,))
+    return replace(robot, name=kind, joints=(robot.joints[0], own))
+
+
+@pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "symbols"])
+@pytest.mark.parametrize(
+    "kind", ["helical", "cylindrical", "universal", "planar", "translation", "spherical", "floating"]
+)
+def test_every_kind_of_joint(kind, symbols):
+    robot = one_of(kind)
+    closed = appell.equations(robot, symbols=symbols, force=True)
+    assert (closed.q.shape, closed.qd.shape) == ((robot.nq, 1), (robot.nv, 1))
+    given = random_states(robot, 3)
+    for q, qd in zip(given.q, given.qd, strict=True):
+        M, forces, gravity = evaluated(closed, (closed.M, closed.velocity_forces, closed.gravity), q, qd)
+        bias = robot.bias(q, qd)
+        assert_close(M, robot.mass_matrix(q), tolerance=1e-12)
+        assert_close(forces[:, 0], bias - robot.gravity(q), tolerance=1e-12, scale=float(np.abs(bias).max()))
+        assert_close(gravity[:, 0], robot.gravity(q), tolerance=1e-12, scale=float(np.abs(bias).max()))
+
+
+def test_a_slide_may_mimic_a_hinge():
+    """A rack and pinion: the angle enters as a sine and as itself."""
     robot = appell.robots.random_chain(2, seed=1)
-    slide = replace(robot.joints[1], kind="prismatic", mimic=Mimic("joint1", 0.1))
+    slide = replace(robot.joints[1], kind="prismatic", mimic=Mimic("joint1", 0.1234567, 0.05))
     robot = replace(robot, joints=(robot.joints[0], slide))
-    with pytest.raises(appell.ArgumentError, match=r"joint 'joint2'.*mimic"):
-        appell.equations(robot)
+    closed = appell.equations(robot)
+    q, qd = np.array([0.7]), np.array([1.3])
+    M, forces, gravity = evaluated(closed, (closed.M, closed.velocity_forces, closed.gravity), q, qd)
+    assert_close(M, robot.mass_matrix(q), tolerance=1e-12)
+    assert_close((forces + gravity)[:, 0], robot.bias(q, qd), tolerance=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["helical", "spherical"])
-def test_joints_without_closed_form_are_refused(kind):
-    robot = appell.robots.random_chain(2, seed=1)
-    robot = replace(robot, joints=(robot.joints[0], replace(robot.joints[1], kind=kind, pitch=0.1)))
-    with pytest.raises(appell.ArgumentError, match=rf"joint 'joint2' is {kind}: .*revolute"):
-        appell.equations(robot)
+# --- closed loops -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "symbols"])
+@pytest.mark.parametrize("name", ["four_bar", "five_bar"])
+def test_closed_loops(name, symbols):
+    """Residuals, Jacobian and its rate are those of the library; with multipliers the tree's equations give its motion."""
+    robot = appell.load(name)
+    closed = appell.equations(robot, symbols=symbols)
+    state = states(robot, 2, seed=4)
+    for q, u, ud in zip(*state, strict=True):
+        v = robot.joint_velocities(q, u)
+        vd = robot.joint_accelerations(q, u, ud)
+        terms = (
+            closed.closure,
+            closed.K,
+            closed.closure_bias,
+            closed.tree.M,
+            closed.tree.velocity_forces,
+            closed.tree.gravity,
+        )
+        residual, K, bias, M, forces, gravity = evaluated(closed.tree, terms, q, v)
+        assert np.abs(residual).max() < 1e-12
+        assert_close(K @ v, np.zeros(len(K)), tolerance=1e-12, scale=1.0)
+        assert_close(
+            K @ vd + bias[:, 0], np.zeros(len(K)), tolerance=1e-10, scale=float(np.abs(K @ np.abs(vd)).max() + 1.0)
+        )
+        tau = robot.inverse_dynamics(q, u, ud)
+        S = np.array(closed.S, dtype=float)
+        left = M @ vd + forces[:, 0] + gravity[:, 0] - S.T @ tau
+        multipliers = np.linalg.lstsq(K.T, left, rcond=1e-9)[0]
+        assert_close(K.T @ multipliers, left, tolerance=1e-9, scale=float(np.abs(forces).max() + np.abs(gravity).max()))
+
+
+def test_closed_loops_reduced_to_independent_velocities():
+    """G^T M G and the rest, at a closed configuration: the library's mass matrix, bias and gravity of the four-bar linkage."""
+    robot = appell.load("four_bar")
+    closed = appell.equations(robot, symbols=True)
+    reduced = closed.reduced()
+    assert reduced.qd.shape == (1, 1)
+    for q, u, _ in zip(*states(robot, 3, seed=2), strict=True):
+        M, forces, gravity = evaluated(reduced, (reduced.M, reduced.velocity_forces, reduced.gravity), q, u)
+        assert_close(M, robot.mass_matrix(q), tolerance=1e-11)
+        assert_close(
+            forces[:, 0],
+            robot.bias(q, u) - robot.gravity(q),
+            tolerance=1e-10,
+            scale=float(np.abs(robot.bias(q, u)).max()),
+        )
+        assert_close(gravity[:, 0], robot.gravity(q), tolerance=1e-11)
+        (G,) = evaluated(reduced, (closed.velocities(),), q, u)
+        assert_close(G @ u, robot.joint_velocities(q, u), tolerance=1e-11)
+    assert r"\mathbf{K} &=" in closed.latex()
+
+
+def test_residuals_of_spatial_hinges_divide():
+    """A ball joint that a hinge at its centre closes: 2 tan(θ/2) of the angle between the axes is a fraction of harmonics."""
+    builder = (
+        appell.RobotBuilder("hinged_ball")
+        .body("base")
+        .body("bar", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25))
+    )
+    tree = builder.joint("spherical", "ball", parent="base", child="bar").build()
+    frame = appell.Pose((0.0, 0.0, 0.0), (0.3, -0.2, 0.0))
+    robot = appell.close_loops(
+        tree, [appell.LoopClosure("hinge", "revolute", "base", "bar", frame, frame)], actuated=["ball.wz"]
+    )
+    closed = appell.equations(robot)
+    q = tree.integrate(np.array(robot.reference_configuration), [0.2, -0.1, 0.3])
+    (residual,) = evaluated(closed.tree, (closed.closure,), q, np.zeros(3))
+    expected = robot.functions["closure_residual", None]((q[None],), None, None, None, None, False)[0]
+    assert np.abs(expected).max() > 0.1
+    assert_close(residual[:, 0], expected, tolerance=1e-11)
 
 
 def test_without_sympy_the_remedy_is_told(monkeypatch):

@@ -1,8 +1,8 @@
 """Scalars that are sums of sines and cosines of the joint angles, and their SymPy expressions.
 
 Every quantity of a kinematic tree is a finite Fourier series, Σ_k c_k exp(i k·q), with coefficients c_k that are polynomials in
-everything else (velocities, displacements, parameters). Sums and products of such series are in normal form at every step:
-nothing has to be simplified afterwards.
+everything else (velocities, displacements, quaternions, parameters, and the angles of screws themselves). Sums and products of
+such series are in normal form at every step: nothing has to be simplified afterwards.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ class HarmonicRing:
         from sympy.polys.rings import PolyRing
 
         self.angles = tuple(angles)
-        self.variables = tuple(variables)
+        self.variables = (*self.angles, *variables)
         self.polynomials: Any = PolyRing(self.variables, QQ_I)
         self.zero_wave: WaveVector = (Fraction(0),) * len(self.angles)
 
     def angle(self, name: str) -> JointAngle:
         """A joint angle."""
-        return JointAngle(self, tuple(Fraction(int(angle == name)) for angle in self.angles), 0.0)
+        wave = tuple(Fraction(int(angle == name)) for angle in self.angles)
+        return JointAngle(self, wave, wave, 0.0)
 
     def variable(self, name: str) -> Harmonic:
         """One of the variables."""
@@ -94,25 +95,56 @@ class Harmonic:
         return not self.terms
 
     def _converted(self, other: Any) -> Harmonic:
+        if isinstance(other, JointAngle):
+            return other.value()
         return other if isinstance(other, Harmonic) else self.ring.constant(other)
 
 
 class JointAngle:
-    """An angle k·q + phase. Only its sine and cosine are harmonics."""
+    """An angle k·q + phase. Its sine and cosine are harmonics; in sums and products it is the polynomial of its value.
 
-    __slots__ = ("phase", "ring", "wave")
+    Attributes:
+        wave: k, rational.
+        slope: k as given, for its value.
+    """
 
-    def __init__(self, ring: HarmonicRing, wave: WaveVector, phase: float) -> None:
-        self.ring, self.wave, self.phase = ring, wave, phase
+    __slots__ = ("phase", "ring", "slope", "wave")
 
-    def __add__(self, phase: float) -> JointAngle:
-        return JointAngle(self.ring, self.wave, self.phase + phase)
+    def __init__(self, ring: HarmonicRing, wave: WaveVector, slope: WaveVector, phase: float) -> None:
+        self.ring, self.wave, self.slope, self.phase = ring, wave, slope, phase
 
-    def __mul__(self, factor: float) -> JointAngle | float:
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (int, float)):
+            return JointAngle(self.ring, self.wave, self.slope, self.phase + other)
+        return self.value() + other
+
+    def __mul__(self, factor: Any) -> Any:
+        if not isinstance(factor, (int, float)):
+            return self.value() * factor
         if factor == 0:
             return 0.0
-        ratio = Fraction(factor).limit_denominator(10_000)
-        return JointAngle(self.ring, tuple(k * ratio for k in self.wave), self.phase * factor)
+        ratio, exact = Fraction(factor).limit_denominator(10_000), Fraction(factor)
+        wave, slope = tuple(k * ratio for k in self.wave), tuple(k * exact for k in self.slope)
+        return JointAngle(self.ring, wave, slope, self.phase * factor)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Any:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def value(self) -> Harmonic:
+        """The angle itself as a polynomial."""
+        total = self.ring.constant(self.phase)
+        for name, slope in zip(self.ring.angles, self.slope, strict=True):
+            if slope:
+                total = total + self.ring.variable(name) * float(slope)
+        return total
 
     def cos(self) -> Harmonic:
         phase = Angle.of(self.phase)
@@ -138,10 +170,12 @@ def variable_names(scalar: Any) -> set[str]:
     }
 
 
-def to_sympy(scalar: Harmonic | float, symbols: list[sympy.Symbol]) -> sympy.Expr:
+def to_sympy(scalar: Harmonic | JointAngle | float, symbols: list[sympy.Symbol]) -> sympy.Expr:
     """A harmonic as a SymPy expression: for each wave k, 2 Re(c) cos(k·q) - 2 Im(c) sin(k·q)."""
     import sympy
 
+    if isinstance(scalar, JointAngle):
+        scalar = scalar.value()
     if not isinstance(scalar, Harmonic):
         return _number(Fraction(scalar))
     angles = [sympy.Symbol(name) for name in scalar.ring.angles]
