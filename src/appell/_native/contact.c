@@ -563,11 +563,13 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     start_from(s, p);
     memcpy(s->best, p, (size_t)n * sizeof *p);
     s->least = INFINITY;
-    int done = keep_best(s);
+    int done = keep_best(s), first = SWEEPS;
+    for (int k = 0; k < n; k++)
+        if (p[k] != 0.0) first = 1; /* a start is near the solution: its states are known */
     for (int round = 0; !done && report.iterations < most; round++) {
         if (round > 1 && s->least <= acceptable) break;
         if (round < 2)
-            for (int k = 0; k < SWEEPS << round && report.iterations < most; k++, report.iterations++) sweep(s);
+            for (int k = 0; k < (round ? 2 * SWEEPS : first) && report.iterations < most; k++, report.iterations++) sweep(s);
         else {
             admm(s, ADMM_STEPS);
             report.iterations += ADMM_STEPS;

@@ -37,7 +37,7 @@
 #define SUNK 6e-7          /* depth that is left as it is: pushing redundant contacts would make them contradict each other [m, rad] */
 #define PUSH 0.5           /* part of the rest of the depth that is closed in a step */
 #define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
-#define GUESS_TOL 1e-10    /* relative error of (v + v')/2 at which the iteration of a step ends */
+#define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
 #define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
 enum { MOST_CUTS = 40, MOST_LOCATIONS = 12, MOST_ITERATIONS = 8 };

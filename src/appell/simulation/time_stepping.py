@@ -77,7 +77,8 @@ class TimeSteppingRun:
     detector: EventDetector
     progress: Progress
     impacts: list[Impact] = field(default_factory=list)
-    _blocks: list[tuple[np.ndarray, ...]] = field(default_factory=list)  # of samples: t, q, qd, work, tau, saturated
+    _blocks: list[tuple[np.ndarray, ...]] = field(default_factory=list)  # of samples: t, q, qd, work
+    _held: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)  # samples, tau, saturated of a block
     _forces: list[np.ndarray] = field(default_factory=list)  # rows (sample, contact, x, y, z)
     _count: int = 0
     _tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -153,7 +154,8 @@ class TimeSteppingRun:
                 q, qd, work = (values[None] for values in step.at(until)[1:])
                 times = np.array([until])
         count = len(times)
-        self._blocks.append((times, q, qd, work, np.tile(self._tau, (count, 1)), np.tile(self._saturated, (count, 1))))
+        self._blocks.append((times, q, qd, work))
+        self._held.append((count, self._tau, self._saturated))
         self._count += count
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by is not None else None
 
@@ -161,7 +163,9 @@ class TimeSteppingRun:
 
     def fields(self, times: np.ndarray | None, stops: bool) -> dict[str, Any]:
         """Fields of the trajectory, at every step and on both sides of every impact, or interpolated at these times."""
-        t, q, qd, work, tau, saturated = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        t, q, qd, work = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        counts, *held = zip(*self._held, strict=True)
+        tau, saturated = (np.repeat(np.array(values), counts, axis=0) for values in held)
         rows = np.concatenate(self._forces) if self._forces else np.zeros((0, 5))
         columns = [q, qd, _mean_accelerations(t, qd), work, tau, saturated]
         violations = self._limit_violations(t, q, qd, stops)
