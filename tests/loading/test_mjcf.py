@@ -375,3 +375,35 @@ def test_without_mujoco_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(appell.ModelError, match=r'pip install "appell\[mjcf\]"'):
         appell.load(ARM)
+
+
+def test_equalities_that_hold_no_loop():
+    """With a mocap body, which is moved from outside, and within one rigid body."""
+    bodies = "<body name='m' mocap='true'/><body name='a'><joint name='j'/><geom size='.1' pos='1 0 0'/><body name='c'/></body>"
+    text = "<mujoco><worldbody>{}</worldbody><equality><weld name='w' body1='{}' body2='a'/></equality></mujoco>"
+    assert appell.load(text.format(bodies, "c")).joint_names == ("j",)
+    with pytest.warns(appell.ModelWarning, match="equality 'w': the equality with a mocap body"):
+        assert appell.load(text.format(bodies, "m")).joint_names == ("j",)
+
+
+@pytest.mark.parametrize(
+    ("actuator", "kind"),
+    [
+        ("<muscle name='a' joint='j'/>", "general"), ("<intvelocity name='a' joint='j' actrange='-1 1'/>", "general"),
+        ("<motor name='a' joint='j'/>", "motor"), ("<damper name='a' joint='j' kv='1' ctrlrange='0 1'/>", "general"),
+    ],
+)  # fmt: skip
+def test_kinds_of_actuators(actuator, kind):
+    body = "<body><joint name='j' range='-1 1' limited='true'/><geom size='.1' pos='1 0 0'/></body>"
+    text = f"<mujoco><worldbody>{body}</worldbody><actuator>{actuator}</actuator></mujoco>"
+    assert appell.load(text).actuators[0].kind == kind
+
+
+def test_flexible_bodies_and_fluids_are_left_out_with_a_warning():
+    flex = "<flexcomp name='f' type='grid' count='3 3 1' spacing='.1 .1 .1' radius='.01' dim='2' mass='1'/>"
+    with pytest.warns(appell.ModelWarning, match="flex 'f': has elastic forces"):
+        appell.load(f"<mujoco><worldbody>{flex}</worldbody></mujoco>")
+    with pytest.warns(appell.ModelWarning, match="option: forces of the fluid"):
+        appell.load(
+            "<mujoco><option density='1.2'/><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+        )

@@ -120,7 +120,13 @@ def test_results_survive_a_round_through_files(tmp_path: Path) -> None:
     found.save(tmp_path / "out.csv")
     table = np.loadtxt(tmp_path / "out.csv", delimiter=",", skiprows=1)
     assert_close(table[:, -2:], found.results["gravity"])
-    assert (tmp_path / "out.csv").read_text().splitlines()[0].endswith("gravity_1,gravity_2")
+    header = (tmp_path / "out.csv").read_text().splitlines()[0].split(",")
+    assert header[:2] == ["q.joint1", "q.joint2"]
+    assert header[-5:] == [
+        "mass_matrix@composite.joint1.joint2", "mass_matrix@composite.joint2.joint1", "mass_matrix@composite.joint2.joint2",
+        "gravity.joint1", "gravity.joint2",
+    ]  # fmt: skip
+    assert_close(read_states(robot, tmp_path / "out.csv").q, found.states.q)
     with pytest.raises(appell.ArgumentError, match=r"Valid: \.npz, \.csv, \.parquet"):
         found.save(tmp_path / "out.txt")
 

@@ -63,9 +63,9 @@ def read(source: Source) -> ParsedRobot:
     )  # fmt: skip
     robot = with_effort_limits(robot).lock(held)
     note_left_out(names, notes)
-    driven = [joint for actuator in robot.actuators for joint in actuator.joints]
+    closures = loops(names, robot, notes)
     virtual |= set(names.frames.values())
-    return ParsedRobot(robot, tuple(notes.problems), frozenset(virtual), loops(names, driven, source.label))
+    return ParsedRobot(robot, tuple(notes.problems), frozenset(virtual), closures)
 
 
 def _compile(source: Source) -> Any:

@@ -57,10 +57,11 @@ def _actuator(names: MujocoModel, a: int) -> Actuator | None:
 
 
 def _law(model: Any, a: int) -> tuple[str, float, Sequence[float]]:
-    """Kind, gain and bias; gains and biases that are functions of the state are left out of a general actuator."""
+    """Kind, gain and bias; a general actuator has gains that depend on the state, or dynamics of its own, which are left out."""
     mujoco, gain = import_mujoco(), float(model.actuator_gainprm[a][0])
     bias = model.actuator_biasprm[a][:3].tolist()
-    if int(model.actuator_gaintype[a]) != mujoco.mjtGain.mjGAIN_FIXED:
+    static = int(model.actuator_dyntype[a]) == mujoco.mjtDyn.mjDYN_NONE
+    if int(model.actuator_gaintype[a]) != mujoco.mjtGain.mjGAIN_FIXED or not static:
         return "general", 1.0, (0.0, 0.0, 0.0)
     if int(model.actuator_biastype[a]) != mujoco.mjtBias.mjBIAS_AFFINE:
         plain = int(model.actuator_biastype[a]) == mujoco.mjtBias.mjBIAS_NONE
@@ -113,6 +114,9 @@ def note_left_out(names: MujocoModel, notes: ProblemLog) -> None:
         notes, "link", compensated, "has gravity compensation, which is not part of the model", "Add its force to tau."
     )
     _note(notes, "tendon", _forced_tendons(names), "has forces of its own, which are not part of the model")
+    flex = import_mujoco().mjtObj.mjOBJ_FLEX
+    elastic = [import_mujoco().mj_id2name(model, flex, i) or f"flex{i}" for i in range(model.nflex)]
+    _note(notes, "flex", elastic, "has elastic forces, which are not part of the model", "Its points move freely.")
     if model.opt.density or model.opt.viscosity:
         notes.add(
             "ignored", "option", 0, "forces of the fluid are not part of the model", "Add them as external forces."

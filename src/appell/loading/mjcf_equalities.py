@@ -16,6 +16,7 @@ from appell.loading.mjcf_model import SITE, MujocoModel, import_mujoco, rotation
 from appell.loading.xml import ProblemLog
 from appell.model.joint import Mimic
 from appell.model.pose import Pose
+from appell.robot.robot import Robot
 
 CONNECT, WELD, JOINT, TENDON = range(4)  # mjtEq
 
@@ -104,18 +105,31 @@ def _eliminate(values: dict[int, Affine], terms: dict[int, float], right: float)
     return True
 
 
-def loops(names: MujocoModel, actuated: list[str], label: str) -> Loops | None:
-    """All loop closures; the configuration is the first keyframe, or `qpos0`."""
-    model = names.model
-    active = [e for e in range(model.neq) if model.eq_active0[e] and int(model.eq_type[e]) in (CONNECT, WELD)]
-    if not active:
+def loops(names: MujocoModel, robot: Robot, notes: ProblemLog) -> Loops | None:
+    """All loop closures, with the joints of actuators; the configuration is the first keyframe, or `qpos0`.
+
+    Closures with a mocap body, which is moved from outside, are noted; those within one rigid body hold nothing.
+    """
+    model, closures = names.model, []
+    for e in range(model.neq):
+        if not model.eq_active0[e] or int(model.eq_type[e]) not in (CONNECT, WELD):
+            continue
+        closure = _closure(names, e)
+        bodies = [names.bodies.index(name) for name in (closure.body1, closure.body2)]
+        if any(model.body_mocapid[i] >= 0 for i in bodies):
+            what = "the equality with a mocap body, which is moved from outside, is not part of the model"
+            notes.add("ignored", f"equality {closure.name!r}", 0, what, "Its joints move freely.")
+        elif robot.tree.frames[closure.body1].link != robot.tree.frames[closure.body2].link:
+            closures.append(closure)
+    if not closures:
         return None
+    actuated = [joint for actuator in robot.actuators for joint in actuator.joints]
     qpos = model.key_qpos[0] if model.nkey else model.qpos0
     return Loops(
-        tuple(_closure(names, e) for e in active),
+        tuple(closures),
         tuple(dict.fromkeys(actuated)),
         configuration={name: names.coordinates(k, qpos) for k, name in enumerate(names.joints)},
-        label=label,
+        label=notes.file,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.checks import require_real_array
+from appell.columns import column_names, read_columns
 from appell.errors import ArgumentError
 from appell.files import read_npz, read_text
 from appell.model.tree import require_tree
@@ -17,9 +18,10 @@ from appell.sweeps.states import States
 
 
 def read_states(robot: Robot, path: str | PathLike) -> States:
-    """States of a file: .npz with arrays q, qd, qdd or tau; otherwise text with nq, nq + nv or nq + 2 nv columns.
+    """States of a file: .npz with arrays q, qd, qdd or tau, CSV with columns such as `q.elbow`, or text.
 
-    The first line of a text file may have the names of the columns. Missing columns and arrays are zero.
+    Columns of a CSV file are found by name, those of ROS exports and former names included (`appell.columns`). Text without
+    these names has nq, nq + nv or nq + 2 nv columns. Missing columns and arrays are zero.
     """
     require_tree("robot", robot, NO_TREE)
     path = Path(path)
@@ -47,7 +49,29 @@ _THIRD = ("qdd", "tau", "qdd_or_tau", "drive")
 _ARRAYS = ("q", "qd", *_THIRD)
 
 
+def _from_columns(robot: Robot, path: Path) -> States | None:
+    """States of a file whose header names the coordinates; None for other files."""
+    try:
+        columns = read_columns(path)
+    except ArgumentError:  # a header alone, or none
+        return None
+
+    def block(quantity: str, names: tuple[str, ...]) -> np.ndarray | None:
+        complete = set(column_names(quantity, names)) <= set(columns.names)
+        return columns.block(quantity, names) if complete else None
+
+    q, qd = block("q", robot.q_names), block("qd", robot.qd_names)
+    if q is None:
+        return None
+    zero = np.zeros((len(q), robot.nv))
+    third = next((found for name in _THIRD if (found := block(name, robot.qd_names)) is not None), zero)
+    return States(q, zero if qd is None else qd, third)
+
+
 def _from_text(robot: Robot, path: Path) -> States:
+    named = _from_columns(robot, path)
+    if named is not None:
+        return named
     lines = [line for line in read_text(path).splitlines() if line.strip()]
     rows = lines if not lines or _is_numbers(lines[0]) else lines[1:]
     if not rows:

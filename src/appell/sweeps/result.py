@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product, zip_longest
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from appell.checks import require_choice
+from appell.columns import column_names
 from appell.errors import AppellError, ArgumentError
 from appell.files import whole_file, write_csv, write_npz_parts
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
@@ -143,15 +145,28 @@ class Sweep:
         return found.assign_coords(joint=list(names)) if (names := found.attrs.pop("joint_names", None)) else found
 
     def columns(self) -> list[str]:
-        """Names of the columns of a table, one per number."""
-        empty = self._require_states().part(0, 0)
+        """Names of the columns of a table, one per number: `q.elbow`, `mass_matrix.elbow.wrist`, `pose:tool.1.4`."""
+        empty, joints = self._require_states().part(0, 0), self.attributes.get("joint_names")
         arrays = {"q": empty.q, "qd": empty.qd, "qdd_or_tau": empty.qdd_or_tau, **self.results}
-        sizes = {name: values.shape[1:] for name, values in arrays.items()}
-        return [
-            f"{name}{''.join(f'_{i + 1}' for i in index)}"
-            for name, shape in sizes.items()
-            for index in np.ndindex(shape)
-        ]
+        named: dict[str, Sequence[Any]] = {
+            "q": [self.attributes.get("coordinate_names")], "qd": [joints], "qdd_or_tau": [joints],
+            **{name: [joints if dim.startswith("joint") else None for dim in self._dims(name)] for name in self.results},
+        }  # fmt: skip
+        columns = []
+        for name, values in arrays.items():
+            axes = [
+                own or range(1, size + 1)
+                for own, size in zip_longest(named[name], values.shape[1:])
+                if size is not None
+            ]
+            columns += column_names(name, [".".join(map(str, index)) for index in product(*axes)]) if axes else [name]
+        return columns
+
+    def _dims(self, name: str) -> tuple[str, ...]:
+        """Names of the dimensions of a result, the states left out."""
+        if name in self.dims:
+            return self.dims[name]
+        return tuple(getattr(getattr(self.results[name], "metadata", None), "dimension_names", None) or ())[1:]
 
     def rows(self) -> Iterator[np.ndarray]:
         """Tables (n, columns) of states and results, chunk by chunk."""

@@ -101,6 +101,7 @@ def sweep(
     if chunk is not None:
         require_integer("chunk", chunk, 1)
     about = {"robot": robot.name, "version": f"appell {__version__}", "joint_names": list(robot.qd_names)}
+    about["coordinate_names"] = list(robot.q_names)
     if isinstance(source, (RandomStates, SobolStates)):
         about["seed"] = source.seed
     plan = SweepPlan(compiled, source, layouts, {**about, **(attributes or {})}, threads, progress)
