@@ -228,7 +228,8 @@ def test_compressed_results_are_the_same(tmp_path: Path) -> None:
     ("address", "secure"),
     [
         ("tcp://127.0.0.1:8786", True), ("localhost:8786", True), ("tcp://[::1]:8786", True), ("tls://10.0.0.5:8786", True),
-        ("tcp://10.0.0.5:8786", False), ("10.0.0.5:8786", False), ("tcp://0.0.0.0:8786", False),
+        ("tcp://127.example.org:8786", False), ("tcp://10.0.0.5:8786", False),
+        ("10.0.0.5:8786", False), ("tcp://0.0.0.0:8786", False),
     ],
 )  # fmt: skip
 def test_addresses_of_other_machines_need_encryption(address: str, secure: bool) -> None:
@@ -237,6 +238,13 @@ def test_addresses_of_other_machines_need_encryption(address: str, secure: bool)
     else:
         with pytest.raises(appell.ArgumentError, match="neither of this machine nor encrypted"):
             executors.require_secure_address(address)
+
+
+def test_the_error_names_the_extra(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "appell.sweeps.store", None)
+    for call in (lambda: make(tmp_path / "s.zarr"), lambda: Sweep.open(tmp_path / "s.zarr")):
+        with pytest.raises(appell.AppellError, match=r"pip install 'appell\[dask\]'"):
+            call()
 
 
 def test_what_needs_a_store() -> None:

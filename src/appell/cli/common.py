@@ -152,6 +152,8 @@ def dask_client(arguments: argparse.Namespace) -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # a lost scheduler is an error of the command
     with connected(arguments.scheduler) as client:
         print(f"appell: Dask's dashboard: {client.dashboard_link}", file=sys.stderr)
+        if not client.nthreads():
+            print(f"appell: waiting for workers: dask worker {arguments.scheduler}", file=sys.stderr)
         yield client
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +111,8 @@ def run_chunks(
     except AppellError:
         raise
     except Exception as error:
-        count, text = len(store.finished()), str(error) or type(error).__name__
+        known = isinstance(error, (OSError, SchedulerLost))
+        count, text = len(store.finished()), str(error) if known else f"{type(error).__name__}: {error}"
         raise SweepError(
             f"{store.path}: {text}. {count} of {store.chunks} chunks are finished and kept: the same call goes on from there.",
             finished=count, chunks=store.chunks,
@@ -145,13 +147,19 @@ def connected(address: str) -> Any:
 def require_secure_address(address: str) -> None:
     """Raise unless an address is of this machine or encrypted: workers run whatever clients send."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
-    local = parts.hostname in ("localhost", "::1") or (parts.hostname or "").startswith("127.")
-    if not local and parts.scheme not in ("tls", "inproc"):
+    if not _is_loopback(parts.hostname or "") and parts.scheme not in ("tls", "inproc"):
         raise ArgumentError(
             f"the scheduler's address {address} is neither of this machine nor encrypted, and workers run whatever they are "
             "sent. Use tls:// with certificates (docs/howto/sweep_on_a_cluster.md), or pass a distributed.Client that you "
             "have made for a network that you trust."
         )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
 
 
 def missing_extra() -> AppellError:
