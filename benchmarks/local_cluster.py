@@ -11,10 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import distributed
+import psutil
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1] / "src")}
 SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
+
+
+def processor_seconds(pids: Sequence[int]) -> float:
+    """Processor time of processes so far. [s]"""
+    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
 
 @contextlib.contextmanager

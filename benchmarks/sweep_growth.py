@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import zarr
-from local_cluster import ENVIRONMENT, local_cluster
+from local_cluster import ENVIRONMENT, local_cluster, processor_seconds
 
 import appell
 from appell.sweeps import random_states, sweep
@@ -61,10 +61,6 @@ class MemoryWatch(threading.Thread):
             with contextlib.suppress(psutil.NoSuchProcess):
                 self.most = max(self.most, sum(psutil.Process(pid).memory_info().rss for pid in self.pids) / 2**20)
             time.sleep(0.05)
-
-
-def processor_seconds(pids: list[int]) -> float:
-    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
 
 
 def row(count: int, folder: Path, cluster: tuple[str, list[int]] | None = None, threads: int = 2) -> tuple:

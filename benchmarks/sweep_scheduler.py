@@ -13,11 +13,10 @@ import asyncio
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import distributed
-from local_cluster import local_cluster
+from local_cluster import local_cluster, processor_seconds
 
 import appell
 from appell.sweeps import random_states
@@ -29,19 +28,12 @@ from appell.table import Table
 DURATIONS = (0.1, 0.3, 1.0)
 SECONDS = 10.0
 """Time that each measurement should take. [s]"""
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 def pretend(job: SweepJob, k: int, source: Any, start: int, stop: int, seconds: float) -> int:
     """A chunk that takes this long."""
     time.sleep(seconds)
     return stop - start
-
-
-def processor_seconds(process: int) -> float:
-    """Processor time of a process so far. [s]"""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 async def host_workers(address: str, workers: int) -> None:
@@ -65,14 +57,14 @@ def measured(client: distributed.Client, workers: int, pids: list[int]) -> tuple
     for seconds in DURATIONS:
         count = max(4 * workers, round(SECONDS / seconds * workers))
         with task_runner(client, None) as runner:
-            before, begin = [processor_seconds(pid) for pid in pids], time.perf_counter()
+            before, begin = [processor_seconds([pid]) for pid in pids], time.perf_counter()
             runner.run(
                 pretend,
                 ((job, k, *states.carried(*store.bounds(k)), seconds) for k in range(count)),
                 lambda result: None,
             )
             wall = time.perf_counter() - begin
-            used = [(processor_seconds(pid) - first) / count * 1e3 for pid, first in zip(pids, before, strict=True)]
+            used = [(processor_seconds([pid]) - first) / count * 1e3 for pid, first in zip(pids, before, strict=True)]
         busy = count * seconds / workers / wall
         rows.append((seconds, count, f"{busy:.1%}", *used))
     columns = ("chunk [s]", "chunks", "workers busy", "scheduler [ms/chunk]", "workers [ms/chunk]", "client [ms/chunk]")
