@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,14 +68,14 @@ def test_minimum_inertia_keeps_consistent_links(seed):
 
 
 def test_data_decide_where_there_are_some_and_the_prior_elsewhere():
-    """Two bodies; of the second only the mass is seen."""
+    """Two bodies; of the second only the mass is seen, which is a function of one coordinate: its centre of mass stays."""
     known, truth = np.concatenate([cloud(3), cloud(4)]), np.concatenate([cloud(5), cloud(6)])
     prior = PriorParameters(known, 2, np.zeros(0, dtype=bool), np.zeros(0))
     B = np.eye(20)[:11]
     found = physical_fit(1e6 * np.eye(11), 1e6 * truth[:11], B, prior, 1.0)
     assert_close(found.parameters[:11], truth[:11], tolerance=1e-5)
     center = found.parameters[11:14] / found.parameters[10]
-    assert_close(center, known[11:14] / known[10], tolerance=0.6)
+    assert_close(center, known[11:14] / known[10], tolerance=1e-6)
     assert pseudo.is_consistent(found.parameters.reshape(2, 10)).all()
     close = nearest_parameters(prior, B, truth[:11])
     assert_close(B @ close, truth[:11], tolerance=1e-10)
@@ -88,3 +89,21 @@ def test_impossible_data_give_the_nearest_body_that_exists():
     found = physical_fit(100 * np.eye(10), 100 * asked, np.eye(10), prior, 1.0)
     assert pseudo.is_consistent(found.parameters)
     assert 0 < found.parameters[9] < cloud(7)[9]
+
+
+def test_the_standard_deviation_of_the_prior_decides_between_prior_and_data():
+    """One measured mass, twice the prior's, with noise of the same size as a prior of standard deviation 0.1."""
+    known = cloud(3)
+    prior = PriorParameters(known, 1, np.zeros(0, dtype=bool), np.zeros(0))
+    B = np.eye(10)[:1]
+    weight = 1.0 / (0.2 * known[0])  # the mass is e^2θ of the prior's: 0.1 of θ are 0.2 of it
+    found = {
+        std: physical_fit(weight * np.eye(1), np.array([weight * 2.0 * known[0]]), B, prior, std)
+        for std in (1e-3, 0.1, 10.0)
+    }
+    masses = {std: fit.parameters[0] / known[0] for std, fit in found.items()}
+    assert masses[1e-3] < 1.001
+    assert 1.3 < masses[0.1] < 1.8
+    assert masses[10.0] > 1.999
+    assert found[10.0].mass_errors[0] == pytest.approx(0.2 * known[0], rel=0.02)
+    assert found[1e-3].mass_errors[0] == pytest.approx(2e-3 * known[0], rel=0.02)

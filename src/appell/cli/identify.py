@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from appell.cli.common import Command, add_renamed_options, load_robot, parse_number, print_result, write_files
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from appell.identification import DriveGains, PayloadEstimate, Recording, Transmission
     from appell.identification.result import Identification, RelativeError, Validation
     from appell.robot.regressor_terms import RegressorTerm
     from appell.robot.robot import Robot
@@ -25,8 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terms = "regressor terms besides the link inertias (default: rotor,viscous,coulomb,offset and what cross-validation adds)"
     add("--terms", metavar="LIST", help=terms)
     add("--coupling", metavar="A,B", help="two joints whose velocities add up at one motor")
-    constants = "one per joint, separated by commas: tau = constant * recorded [N m/A]"
+    constants = "one per joint, separated by commas, ? where it is to be identified: tau = constant * recorded [N m/A]"
     add("--torque-constants", metavar="LIST", help=constants)
+    add("--payload", metavar="FILE", help="a recording with a payload at the last body, which is identified")
+    load = "mass and centre of mass of the payload in the frame of the last body, if known, to identify torque constants [kg, m]"
+    add("--known-payload", metavar="M,X,Y,Z", help=load)
     width = "velocity over which Coulomb friction is smoothed [rad/s, m/s] (default: by cross-validation, about 0.01)"
     add("--width", type=float, help=width)
     add("--cutoff", type=float, help="cut-off of the zero-phase filter [Hz] (default: by cross-validation)")
@@ -44,27 +49,33 @@ def run(arguments: argparse.Namespace) -> None:
 
     import appell
     from appell.errors import IdentificationWarning
-    from appell.identification import Estimator, Filtering, Holdout
+    from appell.identification import Estimator, Filtering, Holdout, identify_payload
     from appell.identification.recording import read_recording
 
     robot, notes = _recorded_robot(arguments)
+    recordings = [read_recording(path, robot) for path in arguments.data]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentificationWarning)  # findings are printed
-        fit = appell.identify(
-            robot,
-            [read_recording(path, robot) for path in arguments.data],
-            terms=_terms(arguments, robot),
-            transmission=_transmission(arguments),
-            filtering=Filtering(arguments.cutoff or "auto", arguments.decimation),
-            estimator=Estimator(arguments.solver, arguments.weights),
-            physical=arguments.physical,
-            holdout=Holdout(arguments.holdout_every),
-        )
+        transmission, gains = _transmission(arguments, robot, recordings)
+        options: dict[str, Any] = {
+            "terms": _terms(arguments, robot),
+            "transmission": transmission,
+            "filtering": Filtering(arguments.cutoff or "auto", arguments.decimation),
+            "estimator": Estimator(arguments.solver, arguments.weights),
+            "physical": arguments.physical,
+            "holdout": Holdout(arguments.holdout_every),
+        }
+        if arguments.payload and not arguments.known_payload:
+            load = identify_payload(robot, recordings, read_recording(arguments.payload, robot), **options)
+            fit, payload = load.fit, [load]
+        else:
+            fit, payload = appell.identify(robot, recordings, **options), []
     validations = {path: fit.validate(read_recording(path, robot)) for path in arguments.validate}
     written = write_files(arguments, report=lambda path: fit.report(path, validations), urdf=fit.to_urdf)
     tables = [f"{path}: {validation}" for path, validation in validations.items()]
+    tables += [str(each) for each in (*gains, *payload)]
     text = "\n\n".join([*tables, str(fit), *notes, *(f"written: {path}" for path in written)])
-    print_result(arguments, text, _data(fit, validations, written))
+    print_result(arguments, text, _data(fit, validations, written, payload))
 
 
 def _recorded_robot(arguments: argparse.Namespace) -> tuple[Robot, list[str]]:
@@ -101,12 +112,26 @@ def _terms(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorT
     return terms
 
 
-def _transmission(arguments: argparse.Namespace) -> Any:
-    from appell.identification import Transmission
+def _transmission(
+    arguments: argparse.Namespace, robot: Robot, recordings: Sequence[Recording]
+) -> tuple[Transmission | None, list[DriveGains]]:
+    """The given torque constants; those marked by ?, or all for currents with a known payload, are identified."""
+    from appell.identification import Transmission, identify_gains
+    from appell.identification.recording import read_recording
 
     texts = arguments.torque_constants.split(",") if arguments.torque_constants else []
-    constants = [parse_number(text, "--torque-constants") for text in texts]
-    return Transmission(torque_constants=constants) if constants else None
+    given = [float("nan") if text.strip() == "?" else parse_number(text, "--torque-constants") for text in texts]
+    if all(number == number for number in given) and not arguments.known_payload:
+        return Transmission(torque_constants=given) if given else None, []
+    loaded, payload = None, None
+    if arguments.known_payload:
+        mass, *com = (parse_number(text, "--known-payload") for text in arguments.known_payload.split(","))
+        if not arguments.payload:
+            raise ArgumentError("--known-payload needs a recording with the payload: --payload FILE.")
+        loaded = read_recording(arguments.payload, robot)
+        payload = robot.with_payload(mass, com or (0.0, 0.0, 0.0), at=robot.tree.links[-1].body)
+    gains = identify_gains(robot, recordings, given or None, loaded, payload)
+    return gains.transmission, [gains]
 
 
 def _load_described(arguments: argparse.Namespace) -> Robot:
@@ -121,7 +146,9 @@ def _load_described(arguments: argparse.Namespace) -> Robot:
         return appell.check(arguments.robot, fix=True)
 
 
-def _data(fit: Identification, validations: dict[str, Validation], written: list[str]) -> dict[str, Any]:
+def _data(
+    fit: Identification, validations: dict[str, Validation], written: list[str], payload: Sequence[PayloadEstimate]
+) -> dict[str, Any]:
     return {
         "robot": fit.nominal_robot.name,
         "relative_error": _errors(fit.relative_error),
@@ -141,8 +168,18 @@ def _data(fit: Identification, validations: dict[str, Validation], written: list
         "consistent": [bool(ok) for ok in fit.consistent],
         "steps": list(fit.steps),
         "findings": [vars(finding) for finding in fit.findings],
+        "torque_constants": None if fit.transmission is None else _numbers(fit.transmission.torque_constants),
+        "payload": [
+            {"parameters": _numbers(x.parameters), "standard_errors": _numbers(x.standard_errors)} for x in payload
+        ],
         "written": written,
     }
+
+
+def _numbers(values: Any) -> Any:
+    import numpy as np
+
+    return None if values is None else np.asarray(values).tolist()
 
 
 def _errors(error: RelativeError) -> dict[str, float]:

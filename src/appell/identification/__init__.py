@@ -1,11 +1,14 @@
 """Identification of robot parameters from recorded motion, with their uncertainty (docs/theory/identification.md).
 
-The functions are `appell.identify`, `appell.base_parameters` and `appell.excitation`; this package has their option types.
+The functions are `appell.identify`, `appell.base_parameters` and `appell.excitation`; this package has their option types,
+`identify_payload` and `identify_gains`.
 """
 
 from appell.deprecation import renamed_names
 from appell.identification.excitation import MotionLimits
+from appell.identification.gains import DriveGains, identify_gains
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission
+from appell.identification.payload import PayloadEstimate, identify_payload
 from appell.identification.recording import Recording
 from appell.robot.regressor_terms import (
     AsymmetricViscous,
@@ -21,8 +24,9 @@ from appell.robot.regressor_terms import (
 )
 
 __all__ = [
-    "AsymmetricViscous", "Coulomb", "Coupling", "CustomTerm", "Estimator", "Filtering", "Holdout", "LoadFriction",
-    "MotionLimits", "Offset", "Recording", "RegressorTerm", "Rotor", "Stribeck", "Transmission", "Viscous",
+    "AsymmetricViscous", "Coulomb", "Coupling", "CustomTerm", "DriveGains", "Estimator", "Filtering", "Holdout", "LoadFriction",
+    "MotionLimits", "Offset", "PayloadEstimate", "Recording", "RegressorTerm", "Rotor", "Stribeck", "Transmission", "Viscous",
+    "identify_gains", "identify_payload",
 ]  # fmt: skip
 
 __getattr__ = renamed_names(

@@ -48,10 +48,11 @@ class QRFactor:
 
     @property
     def condition_number(self) -> float:
-        """Condition number of the rows, columns of unit length."""
+        """Condition number of the rows, columns of unit length, among the directions that they show at all."""
         scale = np.linalg.norm(self.R, axis=0)
         singular = np.linalg.svd(self.R[:, scale > 0] / scale[scale > 0], compute_uv=False)
-        return float(singular[0] / max(singular[-1], 1e-300)) if len(singular) else 1.0
+        shown = singular[singular > EXCITATION_TOL * singular.max(initial=0.0)]
+        return float(shown[0] / shown[-1]) if len(shown) else 1.0
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,7 @@ def identify(
     raw = held if held.any() else ~held
     check_order = validation.total > sanity.POOR and choices.products is not None
     found = [
+        *sanity.check_currents(recordings, transmission and transmission.torque_constants),
         *(finding for each in cleaned for finding in each.findings),
         *choices.findings,
         *sanity.check_torque_constants(transmission and transmission.torque_constants, robot.actuator_names),

@@ -6,7 +6,7 @@ before samples are dropped. The regressor is evaluated at about twenty states pe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -130,6 +130,16 @@ def filtered_motion(
     return RecordedMotion(t[kept], q, qd, qdd, tau, segment.tau[kept], blurred < 0.05, segment.recording)
 
 
+def usable_motions(
+    robot: AnyRobot, segments: Sequence[Segment], cutoff: float | None, decimation: Decimation
+) -> tuple[RecordedMotion, ...]:
+    """Motions of all segments that are long enough for the filters; a single segment is always used."""
+    usable = [each for each in segments if len(segments) == 1 or long_enough(each, cutoff, sum(decimation))]
+    if not usable:
+        raise IdentificationError("no part of the recordings is long enough for the filter. Give a higher cutoff.")
+    return tuple(filtered_motion(robot, each, cutoff, decimation.stride) for each in usable)
+
+
 def _states(
     robot: AnyRobot, segment: Segment, cutoff: float | None, kept: slice, qd: np.ndarray | None, qdd: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -176,6 +186,9 @@ class Observations:
     motions: tuple[RecordedMotion, ...]
     factor: int
     holdout: Holdout
+    extra: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
+    """More columns as a function of the states, (N, forces, k)."""
+    extra_count: int = 0
 
     @property
     def _kernel(self) -> np.ndarray:
@@ -193,9 +206,10 @@ class Observations:
     @cached_property
     def used(self) -> np.ndarray:
         """Which base parameters enter each force, (forces, b)."""
-        if self.robot is self.robot.spanning_tree:
-            return self.base.used
-        return np.ones((len(self.robot.actuator_names), len(self.base)), dtype=bool)
+        forces = len(self.robot.actuator_names)
+        tree = self.robot is self.robot.spanning_tree
+        own = self.base.used if tree else np.ones((forces, len(self.base)), dtype=bool)
+        return np.hstack([own, np.ones((forces, self.extra_count), dtype=bool)])
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -267,6 +281,8 @@ class Observations:
                 last = min(first + count, size)
                 part = slice(first * factor, (last - 1) * factor + len(kernel))
                 K = base_regressor(self.robot, self.base, self.terms, *(x[part] for x in motion.states), check=False)
+                if self.extra is not None:
+                    K = np.concatenate([K, self.extra(*(x[part] for x in motion.states))], axis=-1)
                 if factor > 1:
                     kept = np.zeros((last - first, forces, parameters))
                     kept[:, used] = signals.decimate(K[:, used], kernel, factor)

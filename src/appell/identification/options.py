@@ -78,7 +78,7 @@ def at_joints(robot: AnyRobot, recording: Recording, transmission: Transmission 
         return recording
     transmission.require_size(robot)
     q, tau = transmission.joint_coordinates(recording.q), transmission.joint_forces(recording.tau)
-    return replace(recording, q=q, tau=tau, qd=None)
+    return replace(recording, q=q, tau=tau, qd=None)  # velocities are not those of the joints
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 from appell.checks import require_choice
 from appell.deprecation import renamed_attributes
 from appell.errors import IdentificationError
+from appell.files import write_text
 from appell.identification.base import BaseParameters, base_regressor
-from appell.identification.cleaning import clean_recording
+from appell.identification.cleaning import CleanRecording, clean_recording
 from appell.identification.findings import Finding
 from appell.identification.observations import (
     Decimation,
     Observations,
     default_decimation,
-    filtered_motion,
-    long_enough,
+    usable_motions,
 )
 from appell.identification.options import Holdout, Transmission, at_joints
 from appell.identification.physical import is_consistent
@@ -243,13 +243,7 @@ class Identification:
         It is cleaned and filtered like these; see `Validation` for the two errors.
         """
         robot = self.nominal_robot
-        (given,) = as_recordings(recording)
-        cleaned = clean_recording(robot, at_joints(robot, given, self.transmission))
-        segments = [without_lag(segment, self.lag) for segment in cleaned.segments]
-        decimation = Decimation.of(default_decimation(self.cutoff, segments))
-        usable = [each for each in segments if len(segments) == 1 or long_enough(each, self.cutoff, sum(decimation))]
-        motions = tuple(filtered_motion(robot, each, self.cutoff, decimation.stride) for each in usable)
-        rows = Observations(robot, self.terms, self.base, motions, decimation.factor, Holdout(every=0))
+        rows, cleaned = self.observe(recording)
         measured, expected, _ = rows.predict_raw(self.base_parameters)
         predicted, kept, names = rows.predict(self.base_parameters), rows.trusted, robot.qd_names
         return Validation(
@@ -257,9 +251,41 @@ class Identification:
             rows.t, rows.forces, predicted, cleaned.findings,
         )  # fmt: skip
 
+    def observe(
+        self, recording: Recording | tuple[ArrayLike, ArrayLike, ArrayLike], extra: Any = None, extra_count: int = 0
+    ) -> tuple[Observations, CleanRecording]:
+        """Rows of another recording of the same kind, with the filter and lag of the fit; `extra` as in `Observations`."""
+        robot = self.nominal_robot
+        (given,) = as_recordings(recording)
+        cleaned = clean_recording(robot, at_joints(robot, given, self.transmission))
+        segments = [without_lag(segment, self.lag) for segment in cleaned.segments]
+        decimation = Decimation.of(default_decimation(self.cutoff, segments))
+        motions = usable_motions(robot, segments, self.cutoff, decimation)
+        holdout = Holdout(every=0)
+        return Observations(
+            robot, self.terms, self.base, motions, decimation.factor, holdout, extra, extra_count
+        ), cleaned
+
     def to_urdf(self, path: str | PathLike | None = None) -> str:
-        """The robot with the identified parameters as URDF text, also written to `path` if one is given."""
-        return self.robot.to_urdf(path)
+        """The robot with the identified parameters as URDF text, also written to `path` if one is given.
+
+        A comment lists what URDF has no place for: offsets and other terms, and the rotor inertias for programs that do not read
+        this library's attribute.
+        """
+        text = self.robot.to_urdf()
+        names = self.base.names[10 * len(self.nominal_robot.tree.links) :]
+        values = dict(zip(names, self.parameters[-len(names) :] if names else (), strict=True))
+        kept = {name: value for name, value in values.items() if name.partition("[")[0] not in ("fv", "fc")}
+        lines = [f"  {name} = {value:.9g}" for name, value in kept.items()]
+        comment = "\n".join([
+            "<!-- Identified parameters besides masses, damping and friction of this file. Ia are rotor inertias (armature),",
+            "     which Pinocchio and MuJoCo take apart from URDF; forces are inverse dynamics + friction + these terms:",
+            *(line.replace("--", "- -") for line in lines), "-->",
+        ])  # fmt: skip
+        text = text.rstrip() + f"\n{comment}\n" if lines else text
+        if path is not None:
+            write_text(path, text)
+        return text
 
     def plot(self, path: str | PathLike | None = None) -> Any:
         """Measured and predicted forces of every joint over time, held-out samples shaded. Needs matplotlib.
@@ -365,14 +391,18 @@ def _joints(robot: Robot, terms: Sequence[RegressorTerm], values: np.ndarray) ->
     for term in terms:
         size = len(term.names(robot))
         by_type[type(term)], values = values[:size], values[size:]
-    joints = {joint.name: joint for joint in robot.joints}
-    for name, (_, k) in robot.first_coordinates.items():
-        changes = {
-            field: max(float(by_type[kind][k]), 0.0)
-            for field, kind in (("damping", Viscous), ("friction", Coulomb))
-            if kind in by_type
-        }
-        if Rotor in by_type:
-            changes["rotor_inertia"] = float(by_type[Rotor][k]) / joints[name].gear_ratio ** 2
-        joints[name] = replace(joints[name], **changes)
+    fields = {"damping": Viscous, "friction": Coulomb, "rotor_inertia": Rotor}
+    identified = [field for field, kind in fields.items() if kind in by_type]
+    joints = {}
+    for joint in robot.joints:
+        own = robot.first_coordinates.get(joint.name)
+        if joint.mimic is not None:  # its leader has the friction of both
+            joints[joint.name] = replace(joint, **dict.fromkeys(identified, 0.0))
+        elif own is None:
+            joints[joint.name] = joint
+        else:
+            values_here = {field: max(float(by_type[fields[field]][own[1]]), 0.0) for field in identified}
+            if "rotor_inertia" in values_here:
+                values_here["rotor_inertia"] /= joint.gear_ratio**2
+            joints[joint.name] = replace(joint, **values_here)
     return tuple(joints.values())

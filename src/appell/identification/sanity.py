@@ -14,6 +14,7 @@ from appell.identification.cleaning import Segment
 from appell.identification.findings import Finding
 from appell.identification.fit import Fit, QRFactors, fit_base_parameters, unexcited_parameters
 from appell.identification.observations import filtered_motion, long_enough
+from appell.identification.recording import Recording
 from appell.identification.selection import Products, products, windows
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
@@ -112,6 +113,16 @@ def _error_product(data: Products, parameters: int, rhs: Sequence[int]) -> float
     power = np.array([sum(fold[j][r] for fold in data.p) for j, r in enumerate(rhs)])
     seen = power > 0
     return float(np.exp(0.5 * np.sum(np.log(np.maximum(rest[seen] / power[seen], 1e-12)))))
+
+
+def check_currents(recordings: Sequence[Recording], constants: ArrayLike | None) -> Iterator[Finding]:
+    """Currents without torque constants."""
+    names = [each.name for each in recordings if each.currents]
+    if names and constants is None:
+        yield Finding(
+            "currents", ", ".join(names), "the forces are currents and no torque constants are given: parameters that several "
+            "joints share are wrong", "Give torque constants, or identify them with appell.identification.identify_gains.",
+        )  # fmt: skip
 
 
 def check_torque_constants(constants: ArrayLike | None, names: Sequence[str]) -> Iterator[Finding]:

@@ -10,12 +10,14 @@ suffice for the residuals of every choice: training on the other folds subtracts
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from appell.errors import ModelError
 from appell.identification import signals
 from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.cleaning import Segment
@@ -352,8 +354,9 @@ def _other_terms(robot: AnyRobot, width: float) -> tuple[RegressorTerm, ...]:
     """Widths near this one for Coulomb friction, and friction terms that may be added."""
     others: list[RegressorTerm] = [Coulomb(round(factor * width, 6)) for factor in FINER_WIDTHS]
     others += [AsymmetricViscous(), *(Stribeck(velocity, width) for velocity in STRIBECK_VELOCITIES)]
-    if np.abs(robot.gravity(robot.random_configurations(20, np.random.default_rng(0)))).max(initial=0.0) > 0:
-        others.append(LoadFriction(robot, width))
+    with contextlib.suppress(ModelError):  # a description without masses has no loads
+        if np.abs(robot.gravity(robot.random_configurations(20, np.random.default_rng(0)))).max(initial=0.0) > 0:
+            others.append(LoadFriction(robot, width))
     return tuple(others)
 
 
