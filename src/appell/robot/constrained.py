@@ -63,8 +63,8 @@ class ConstrainedDynamics:
         ones are given, in float64 (`appell.algorithms.constrained_dynamics` has the rule where moments are among them).
 
         Args:
-            contacts: names of frames, held with position and orientation (6 rows of J), and `appell.Point`s, whose positions
-                are held (3 rows; a radius has no effect).
+            contacts: names of frames, held with position and orientation (6 rows of J), and points (`appell.Point`), whose
+                positions are held (3 rows; a radius has no effect).
             baumgarte: gains (k_p, k_d) of J qdd + J̇ qd = -k_p e - k_d J qd, which removes errors of position and velocity of a
                 simulation. [1/s², 1/s]
             reference: configuration (..., nq) at which the contacts are where they are held; needed with k_p.

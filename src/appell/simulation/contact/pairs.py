@@ -32,7 +32,7 @@ class ContactOptions:
     """Contact between a robot and the surfaces of `appell.simulate`.
 
     Attributes:
-        points: `appell.Point`s, or names of bodies whose origins can touch surfaces. By default the points of the collision
+        points: points (`appell.Point`), or names of bodies whose origins can touch surfaces. By default those of the collision
             shapes (`Robot.contact_points`); for robots without shapes joint origins and tips.
         restitution: Newton's coefficient, from 0 to 1, of surfaces without their own.
         simultaneity_gap: gap up to which approaching points take part in the impact of another point, unless they need
