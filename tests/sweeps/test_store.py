@@ -53,7 +53,7 @@ def test_results_are_those_in_memory(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(tmp_path / "a.parquet")
-    assert np.array_equal(table["inverse_dynamics_2"].to_numpy(), memory.results["inverse_dynamics"][:, 1])
+    assert np.array_equal(table["inverse_dynamics.joint2"].to_numpy(), memory.results["inverse_dynamics"][:, 1])
     with np.load(tmp_path / "a.npz") as found:
         assert np.array_equal(found["pose_link2"], memory.results["pose:link2"])
         assert np.array_equal(found["q"], states.q)
