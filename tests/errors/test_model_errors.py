@@ -134,8 +134,21 @@ def test_no_truncated_file_loads(size, tmp_path):
         (b"<html><body>404</body></html>", "the root element is <html>, expected <robot> .URDF., <sdf> or <mujoco>"),
         (b"<sdf version='1.6'/>", "there is no <model>"),
         (b"<robot name='r'/>", "there are no links"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n", "a pointer of Git LFS"),
     ],
-    ids=["empty", "blank", "program", "zeros", "bytes", "mesh", "unknown code", "web page", "sdf", "no links"],
+    ids=[
+        "empty",
+        "blank",
+        "program",
+        "zeros",
+        "bytes",
+        "mesh",
+        "unknown code",
+        "web page",
+        "sdf",
+        "no links",
+        "pointer",
+    ],
 )
 def test_files_that_are_no_robots(data, message, tmp_path):
     path = tmp_path / "robot.urdf"

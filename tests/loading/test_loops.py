@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import warnings
+from dataclasses import replace
 
 import pytest
 from helpers.loop_robots import built_in
@@ -125,3 +127,22 @@ def test_no_content_is_anything_but_a_robot_or_an_error_of_ours(key, value):
     tree = built_in("four_bar").spanning_tree.to_urdf()
     with contextlib.suppress(appell.AppellError):
         appell.load(tree, loops={**LOOPS, key: value})
+
+
+def test_loops_without_mass(urdf):
+    """A coupler alone without mass leaves the tree singular, but not the linkage; without any mass there is kinematics."""
+    tree = built_in("four_bar").spanning_tree
+    rest = {"com": (0.0, 0.0, 0.0), "inertia": (0.0,) * 6}
+    light = replace(
+        tree, bodies=tuple(replace(b, mass=0.0, **rest) if b.name == "coupler_link" else b for b in tree.bodies)
+    )
+    assert light.tree.mass_defects
+    q = built_in("four_bar").reference_configuration
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", appell.ModelWarning)
+        assert appell.load(light.to_urdf(), loops=LOOPS).mass_matrix(q).item() > 0.0
+        bare = replace(tree, bodies=tuple(replace(body, mass=0.0, **rest) for body in tree.bodies))
+        robot = appell.load(bare.to_urdf(), loops=LOOPS)
+    assert robot.joint_velocities(q, [1.0]).shape == (3,)
+    with pytest.raises(appell.ModelError, match="mass_matrix needs mass, which is missing or negative: 'crank_link'"):
+        robot.mass_matrix(q)

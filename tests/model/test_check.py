@@ -84,8 +84,10 @@ DEFECTS = {
     "macros": (2, LINES[1], LINES[1] + "<xacro:include filename='a'/>", "macros", "robot", "1 macros of xacro"),
     "millimetres": (6, "<axis", "<origin xyz='0 0 350'/><axis", "units", "joint 'elbow'", "the origin is 350 m from"),
     "grams": (3, "value='1'", "value='0.001'", "units", "link 'arm'", "a radius of gyration of 31.62 m"),
-    "mimic of nothing": (6, "<axis", "<mimic joint='wrist'/><axis", "mimic", "joint 'elbow'",
-                         "mimics an unknown joint 'wrist'"),
+    "mimic of nothing": (6, "<axis", "<mimic joint='wrist'/><axis", "leader", "joint 'elbow'",
+                         "it mimics the unknown joint 'wrist' and is independent"),
+    "degrees": (6, "<axis", "<origin rpy='0 90 0'/><axis", "units", "joint 'elbow'", "turned by 90 rad"),
+    "tiny axis": (6, "0 1 0", "0 1e-200 0", "axis-zero", "joint 'elbow'", "axis has length 1e-200, expected 1"),
     "mimic of itself": (6, "<axis", "<mimic joint='elbow'/><axis", "mimic", "joint 'elbow'", "mimics itself"),
     "unnamed robot": (1, "name='r'", "", "robot-name", "robot", "<robot> has no name"),
 }  # fmt: skip

@@ -183,6 +183,10 @@ class SystemOnTree(System):
     def parameters(self) -> Sequence[Scalar]:
         return parameters(self.tree)
 
+    def require_mass(self, function: str) -> None:
+        if self.find(function)[0].uses_mass:
+            self.tree.require_mass(function)
+
     @property
     def free(self) -> tuple[QuasiVelocityJoint, ...]:
         return quasi_velocity_joints(self.tree)
@@ -207,10 +211,6 @@ class TreeSystem(SystemOnTree):
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         return find_for(self.tree, function, method)
-
-    def require_mass(self, function: str) -> None:
-        if self.find(function)[0].uses_mass:
-            self.tree.require_mass(function)
 
     def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> TreeSystem:
         return replace(self, tree=tree_with_inputs(self.tree, spec, entries, lump))

@@ -25,13 +25,20 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
 
 
+KINEMATIC = frozenset((
+    "regressor", "generalized_regressor", "actuator_jacobian", "joint_velocity_jacobian", "joint_velocities",
+    "joint_accelerations", "closure_jacobian", "closure_residual", "pose", "jacobian",
+))  # fmt: skip
+"""Functions that do not depend on mass."""
+
+
 def quantity_of(
     name: str, inputs: str, shape: tuple, forces: bool = False, gravity: bool = False, **methods: Algorithm
 ) -> Quantity:
     """A function and its methods, the first of which is the default."""
     return Quantity(
         name, tuple(inputs.split()), shape, next(iter(methods)), uses_external_forces=forces, uses_gravity=gravity,
-        needs_frame=name in ("pose", "jacobian"), methods=methods,
+        needs_frame=name in ("pose", "jacobian"), uses_mass=name not in KINEMATIC, methods=methods,
     )  # fmt: skip
 
 
@@ -140,6 +147,10 @@ class LoopSystem(SystemOnTree):
         require_nonsingular(self, function, inputs["q"].reshape(-1, inputs["q"].shape[-1]))
 
 
+MASS_RATIO = 1e-12
+"""Eigenvalues of the mass matrix below this part of the largest are rounding."""
+
+
 def system_of(robot: ClosedLoopRobot) -> LoopSystem:
     """The robot as the algorithms see it."""
     tree = robot.spanning_tree.tree
@@ -147,6 +158,15 @@ def system_of(robot: ClosedLoopRobot) -> LoopSystem:
     independent = velocity_indices(robot.spanning_tree, robot.independent_velocities)
     dependent = [k for k in range(tree.nv) if k not in independent] if independent else ()
     actuated = velocity_indices(robot.spanning_tree, robot.actuated)
-    return replace(
+    system = replace(
         bare, independent=tuple(independent), dependent=elimination_order(bare, dependent), actuated=tuple(actuated)
     )
+    if tree.mass_defects and independent and _moves_inertia(system, robot.reference_configuration):
+        system = replace(system, tree=replace(tree, mass_defects={}))
+    return system
+
+
+def _moves_inertia(system: LoopSystem, q: Sequence[float]) -> bool:
+    """Whether the mass matrix is positive definite at a configuration, although that of the tree is not."""
+    values = np.linalg.eigvalsh(np.array(dynamics.mass_matrix(system, list(q)), dtype=float))
+    return bool(values[0] > MASS_RATIO * values[-1])

@@ -95,8 +95,14 @@ def load(
         if base == "floating":
             robot = with_floating_base(robot)
             problems = sorted_by_place((*problems, *(p for p in inspect(robot) if p.severity == ERROR)))
-    raise_or_warn(problems, allowed=KINEMATICS_ONLY if closures is None else ())
-    return robot if closures is None else closures.closed(robot)
+    if closures is None or any(p.severity == ERROR and p.kind not in KINEMATICS_ONLY for p in problems):
+        raise_or_warn(problems)
+        return robot
+    loop_robot = closures.closed(robot)
+    if not loop_robot.system.tree.mass_defects:  # every motion that the loops allow moves inertia
+        problems = tuple(problem for problem in problems if problem.kind != "singular")
+    raise_or_warn(problems)
+    return loop_robot
 
 
 @overload

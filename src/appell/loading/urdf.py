@@ -46,6 +46,7 @@ def read(source: Source) -> ParsedRobot:
     rotors, springs, own = _rotors(root), _springs(root), root.child("appell")
     bodies = [_body(link, colours) for link in root.children("link")]
     joints = tuple(_joint(joint, rotors, springs) for joint in root.children("joint"))
+    joints = _with_known_leaders(root, joints)
     _note_macros(root)
     robot = Robot(
         name or "robot",
@@ -181,6 +182,18 @@ def _colour(material: XmlNode) -> Rgba | None:
 
 
 Pair = tuple[float, float]
+
+
+def _with_known_leaders(root: XmlNode, joints: Sequence[Joint]) -> tuple[Joint, ...]:
+    """The joints; those that mimic a joint which does not exist are independent."""
+    names = {joint.name for joint in joints}
+    lost = {joint.name: joint.mimic.joint for joint in joints if joint.mimic and joint.mimic.joint not in names}
+    for node in root.children("joint"):
+        name = node.text("name")
+        if name in lost:
+            what = f"it mimics the unknown joint {lost[name]!r} and is independent"
+            replace(node, where=f"joint {name!r}").note("leader", what, "Correct the name.")
+    return tuple(replace(joint, mimic=None) if joint.name in lost else joint for joint in joints)
 
 
 def _joint(node: XmlNode, rotors: Mapping[str, Pair], springs: Mapping[str, Pair]) -> Joint:

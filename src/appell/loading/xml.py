@@ -91,6 +91,8 @@ def root_tag(data: bytes, label: str) -> str:
     except ModelError:
         raise
     except expat.ExpatError as error:
+        if data.startswith(b"version https://git-lfs"):
+            raise xml_error(label, 1, "a pointer of Git LFS, not the file itself", "Run: git lfs pull") from None
         raise xml_error(label, error.lineno, f"not XML: {expat.errors.messages[error.code]}") from None
     return local_name(tags[0])
 

@@ -61,6 +61,8 @@ def check_mass_properties(robot: Description) -> Iterator[Problem]:
 
 MAX_LENGTH = 100.0
 """Distances between joints beyond this are probably in other units. [m]"""
+MAX_ANGLE = 6.4
+"""Angles of origins beyond this, a turn, are probably in degrees. [rad]"""
 MAX_GYRATION_RADIUS = 10.0
 """Radii of gyration beyond this, and beyond the size of the robot, are probably in other units. [m]"""
 
@@ -73,6 +75,10 @@ def check_units(robot: Description) -> Iterator[Problem]:
         if MAX_LENGTH < length < math.inf:
             what = f"the origin is {length:.4g} m from that of the parent"
             yield Problem.of(joint, "units", what, "Lengths are in metres: divide millimetres by 1000.")
+        angle = max(map(abs, joint.origin.rpy))
+        if MAX_ANGLE < angle < math.inf:
+            what = f"the origin is turned by {angle:.4g} rad"
+            yield Problem.of(joint, "units", what, "Angles are in radians: multiply degrees by pi/180.")
     for body in robot.bodies:
         radius = math.sqrt(max(map(abs, body.inertia)) / body.mass) if body.mass > 0.0 else 0.0
         if largest < radius < math.inf:

@@ -42,6 +42,7 @@ SEVERITY = {
     "robot-name": WARNING,   # the robot has no name
     "root": WARNING,         # joints name a root that no link declares; it is added as a frame
     "default": WARNING,      # a blank attribute, for which the default is used
+    "leader": WARNING,       # mimics a joint that does not exist; it is independent
     "macros": WARNING,       # macros of xacro that are not expanded
     "units": WARNING,        # lengths or inertias far beyond the size of the robot
 }  # fmt: skip

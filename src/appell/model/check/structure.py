@@ -15,6 +15,8 @@ from appell.model.joints import KINDS
 if TYPE_CHECKING:
     from appell.model.description import Description
 
+MIN_AXIS_LENGTH = 1e-12
+"""Axes shorter than this have no direction."""
 AXIS_LENGTH_TOL = 1e-6
 """Deviation of an axis length from 1 without a warning: six digits, as descriptions have them."""
 
@@ -148,8 +150,8 @@ def check_axes(robot: Description) -> Iterator[Problem]:
         length = math.hypot(*joint.axis)
         if not has_axis(joint) or not math.isfinite(length):
             continue
-        if length == 0.0:
-            yield Problem.of(joint, "axis-zero", "axis has length 0, expected 1", "Give a unit vector.")
+        if length < MIN_AXIS_LENGTH:
+            yield Problem.of(joint, "axis-zero", f"axis has length {length:g}, expected 1", "Give a unit vector.")
         elif abs(length - 1.0) > AXIS_LENGTH_TOL:
             what = f"axis has length {length:.6g}, expected 1"
             yield Problem.of(joint, "axis-length", what, "Its direction is used.")
