@@ -10,6 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from helpers.dask_cluster import Cluster, environment, running_cluster, wait_until
 
@@ -94,6 +95,29 @@ def kill(victim: str, client: subprocess.Popen, cluster: Cluster, random: Random
         assert client.wait(60) == 1
 
 
+def require_equal_studies(folder: Path, client) -> None:
+    """A compiled robot that travels as its file gives the same runs as in this process, failures included."""
+
+    def draw(rng):
+        return {"scale": rng.uniform(0.5, 1.5, 2)}
+
+    def fall(dyn, scale):
+        import appell
+
+        if (scale > 1.45).any():
+            raise appell.SimulationError("too heavy")
+        masses = dyn.parameters * scale.repeat(10, axis=1)
+        path = appell.rollout(dyn, 0 * scale, 0 * scale, steps=20, dt=1e-3, save_every=10, parameters=masses)
+        return {"q": path.q}
+
+    dyn = appell.compile(appell.load("planar2r"), parameters="runtime")
+    options = {"batch": True, "chunk": 16, "seed": 3, "rollouts": ["torque"]}
+    spread = appell.monte_carlo(dyn, draw, fall, 100, folder / "spread.zarr", client, **options)
+    here = appell.monte_carlo(dyn, draw, fall, 100, **options)
+    assert np.array_equal(spread.results["q"][:], here.results["q"], equal_nan=True)
+    assert spread.failures() == here.failures() != {}
+
+
 def test_a_client_its_errors_and_encryption(tmp_path: Path) -> None:
     """One cluster with TLS: sources of states that travel, a worker's error, a lost scheduler."""
     if shutil.which("openssl") is None:
@@ -119,6 +143,7 @@ def test_a_client_its_errors_and_encryption(tmp_path: Path) -> None:
             expected = appell.sweep(robot, ["gravity"], states).results["gravity"]
             assert (made.results["gravity"][:] == expected).all()
             assert made.work.kernels > 0.0
+        require_equal_studies(tmp_path, client)
         arrays.q[700, 1] = float("inf")
         with pytest.raises(appell.ArgumentError, match=r"in states 650 to 779: q\[\(50, 1\)\] is inf"):
             appell.sweep(robot, ["gravity"], arrays, tmp_path / "bad.zarr", client, chunk=130)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -89,14 +90,27 @@ def monte_carlo(
     about |= {"units": dict(units or {}), **(attributes or {})}
     if client is not None and store is None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='study.zarr'.")
-    if store is None:
-        done, arrays, path = _into_memory(job, n, chunk, threads, layouts, progress)
-    else:
-        done, arrays, path = _into_store(
-            job, n, chunk, threads, layouts, progress, store, client, tuple(rollouts), about
-        )
-    dims = {key: layout.dims for key, layout in layouts.items()}
-    return MonteCarlo(about["robot"], arrays, time.perf_counter() - done.started, chunk, path, about, dims)
+    plan = StudyPlan(job, n, chunk, layouts, about, threads, progress)
+    return _into_memory(plan) if store is None else _into_store(plan, store, client, tuple(rollouts))
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Validated arguments of a study of n runs; layouts are of draws, results and messages."""
+
+    job: RunJob
+    n: int
+    chunk: int
+    layouts: Mapping[str, ArrayLayout]
+    attributes: Mapping[str, Any]
+    threads: int | None
+    progress: Callable[[float], None] | None
+
+    def study(self, arrays: Mapping[str, Any], done: ProgressCounter, store: str | None = None) -> MonteCarlo:
+        """The finished study."""
+        dims = {name: layout.dims for name, layout in self.layouts.items()}
+        seconds = time.perf_counter() - done.started
+        return MonteCarlo(self.attributes["robot"], arrays, seconds, self.chunk, store, self.attributes, dims)
 
 
 def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
@@ -109,7 +123,7 @@ def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
             if both := sorted(drawn.keys() & found.keys()):
                 raise ArgumentError(f"{both[0]} is the name of a draw and of a result. Rename one of them.")
             shapes = {name: x.shape[1:] for name, x in {**drawn, **found}.items() if name != MESSAGE}
-            return RunJob(**{**vars(job), "shapes": shapes}), [*drawn]
+            return replace(job, shapes=shapes), [*drawn]
         messages.append(str(found[MESSAGE][0]))
     raise ArgumentError(
         f"the first {len(messages)} runs failed, the first of them with: {messages[0]} The shapes of the results are not known. "
@@ -117,37 +131,34 @@ def _with_shapes(job: RunJob, n: int) -> tuple[RunJob, list[str]]:
     )
 
 
-def _into_memory(
-    job: RunJob, n: int, chunk: int, threads: int | None, layouts: Mapping[str, ArrayLayout], progress: Any
-) -> tuple[ProgressCounter, dict[str, Any], None]:
-    arrays = {name: np.empty((n, *x.shape), object if x.dtype == "str" else x.dtype) for name, x in layouts.items()}
+def _into_memory(plan: StudyPlan) -> MonteCarlo:
+    n, chunk = plan.n, plan.chunk
+    types = {name: object if layout.dtype == "str" else layout.dtype for name, layout in plan.layouts.items()}
+    arrays = {name: np.empty((n, *layout.shape), types[name]) for name, layout in plan.layouts.items()}
 
     def part(start: int, stop: int) -> tuple[int, ChunkSeconds]:
         begin = time.perf_counter()
-        for name, values in evaluate_runs(job, start, stop).items():
+        for name, values in evaluate_runs(plan.job, start, stop).items():
             arrays[name][start:stop] = values
         return stop - start, ChunkSeconds(kernels=time.perf_counter() - begin)
 
-    done = ProgressCounter(n, progress)
-    with task_runner(None, threads) as runner:
+    done = ProgressCounter(n, plan.progress)
+    with task_runner(None, plan.threads) as runner:
         runner.run(part, ((a, min(a + chunk, n)) for a in range(0, n, chunk)), done)
-    return done, arrays, None
+    return plan.study(arrays, done)
 
 
-def _into_store(
-    job: RunJob, n: int, chunk: int, threads: int | None, layouts: Mapping[str, ArrayLayout], progress: Any,
-    store: str | PathLike, client: Any, rollouts: tuple[str, ...], about: Mapping[str, Any],
-) -> tuple[ProgressCounter, dict[str, Any], str]:  # fmt: skip
+def _into_store(plan: StudyPlan, store: str | PathLike, client: Any, rollouts: tuple[str, ...]) -> MonteCarlo:
     try:
         from appell.sweeps.store import create_store
     except ImportError:
         raise missing_extra() from None
-    content = pickled(job, rollouts)
+    job, content = plan.job, pickled(plan.job, rollouts)
     identity = {
-        "version": job.version, "robot": about["robot"], "draw": code_digest(job.draw), "run": code_digest(job.run),
-        "seed": job.seed, "count": n, "chunk": chunk, "batch": job.batch, "shapes": job.shapes, "drawn": about["drawn"],
-        "robot_digest": robot_digest(job.robot),
+        "version": job.version, "robot": plan.attributes["robot"], "draw": code_digest(job.draw),
+        "run": code_digest(job.run), "seed": job.seed, "count": plan.n, "chunk": plan.chunk, "batch": job.batch,
+        "shapes": job.shapes, "drawn": plan.attributes["drawn"], "robot_digest": robot_digest(job.robot),
     }  # fmt: skip
-    made = create_store(store, identity, layouts, "run", about, {}, compress=False)
-    done = run_chunks(made, run_chunk, lambda k: (made, content, k), client, threads, progress)
-    return done, made.arrays(), made.path
+    made = create_store(store, identity, plan.layouts, "run", plan.attributes, {}, compress=False)
+    done = run_chunks(made, run_chunk, lambda k: (made, content, k), client, plan.threads, plan.progress)
+    return plan.study(made.arrays(), done, made.path)

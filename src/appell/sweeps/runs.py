@@ -8,7 +8,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def _unpickled(content: bytes) -> RunJob:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "robot.appell")
         write_bytes(file, job.robot)
-        return RunJob(**{**vars(job), "robot": load_compiled(file, threads=1)})
+        return replace(job, robot=load_compiled(file, threads=1))
 
 
 def pickled(job: RunJob, rollouts: tuple[str, ...]) -> bytes:
@@ -147,7 +147,7 @@ def pickled(job: RunJob, rollouts: tuple[str, ...]) -> bytes:
             file = Path(folder, "robot.appell")
             robot.save(file, rollouts=rollouts)
             robot = file.read_bytes()
-    return cloudpickle.dumps(RunJob(**{**vars(job), "robot": robot}))
+    return cloudpickle.dumps(replace(job, robot=robot))
 
 
 def robot_digest(robot: Any) -> str:
