@@ -164,3 +164,15 @@ def test_command_line(tmp_path, capsys) -> None:
     motion = appell.Trajectory.load(tmp_path / "motion.npz")
     assert not motion.tau[:, BASE].any()
     assert np.abs(motion.tau[:, 7]).max() > 0.0
+    assert main(["control", "export", str(path), "--law", "pd", "--out", str(tmp_path)]) == 0
+    assert "double kp[3]" in (tmp_path / "legged_pd.h").read_text()
+
+
+def test_a_robot_without_actuated_joints() -> None:
+    """Its controller has nothing to do."""
+    builder = appell.RobotBuilder("block").body("world").body("block", 1.0, inertia=(1, 1, 1))
+    block = builder.floating("base", "world", "block").build()
+    tau, _ = CONTROLLERS["pd"](block, [], kp=1.0, kd=1.0).step(
+        0.0, block.neutral_configuration(), np.ones(6), np.zeros(0)
+    )
+    assert tau.tolist() == [0.0] * 6

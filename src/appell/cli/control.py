@@ -177,8 +177,11 @@ def run_plant(arguments: argparse.Namespace) -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> None:
+    from appell.algorithms.actuated_joints import ActuatedJoints
+
     robot = load_robot(arguments)
-    controller = make_controller(arguments, robot, [0.0] * robot.nv)
+    joints = ActuatedJoints.of(robot.nq, robot.nv, robot.system.free)
+    controller = make_controller(arguments, robot, [0.0] * len(joints.v))
     files = appell.control.export(controller, arguments.out, arguments.dtype, arguments.prefix, arguments.force)
     print_result(arguments, "\n".join(f"written: {file}" for file in files), {"files": [str(file) for file in files]})
 
