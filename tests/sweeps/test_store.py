@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import pickle
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from appell.sweeps import States, Sweep, grid_states, random_states, sobol_state
 
 zarr = pytest.importorskip("zarr")
 from appell.sweeps import executors, store  # noqa: E402
+from appell.sweeps.evaluate import SweepJob  # noqa: E402
 
 COUNT, CHUNK = 1000, 300
 
@@ -217,6 +219,26 @@ def test_a_damaged_robot_is_an_error(tmp_path: Path) -> None:
         _calls.cache_clear()
         with pytest.raises(appell.AppellError, match=name):
             make(tmp_path / "s.zarr")
+
+
+def test_workers_need_neither_casadi_nor_a_reader_of_descriptions(tmp_path: Path) -> None:
+    path, states = tmp_path / "s.zarr", random_states(robot(), COUNT, seed=2)
+    make(path)
+    before = chunk_files(path)
+    (path / "gravity" / "c.1.0").unlink()
+    opened = store.open_store(path)
+    identity = opened.group.attrs[store.IDENTITY]
+    functions, version = tuple(identity["functions"]), identity["version"]
+    job = SweepJob(opened, identity["robot_digest"], functions, "float64", "cpu", version)
+    (tmp_path / "task").write_bytes(pickle.dumps((job, 1, *states.carried(*opened.bounds(1)))))
+    code = """
+import pickle, sys
+sys.modules.update(dict.fromkeys(["casadi", "lxml", "scipy", "mujoco"]))
+from appell.sweeps.evaluate import evaluate_chunk
+evaluate_chunk(*pickle.load(open(sys.argv[1], "rb")))
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "task")], check=True, env=environment())
+    assert chunk_files(path) == before
 
 
 def test_compressed_results_are_the_same(tmp_path: Path) -> None:
