@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from appell.deprecation import renamed_names
 
 if TYPE_CHECKING:
+    from appell.control.adaptive import Adaptation, AdaptiveComputedTorque
     from appell.control.code import export
     from appell.control.controller import (
         PD,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from appell.control.references import Hold
 
 _MODULES = {
+    "adaptive": ("Adaptation", "AdaptiveComputedTorque"),
     "code": ("export",),
     "controller": (
         "PD", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "PDGravity", "PointToPoint", "default_gains",
@@ -61,10 +63,10 @@ _RENAMED = {
 """Former names."""
 
 __all__ = [
-    "PD", "PUMA", "Axes", "Card", "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "FaultAlarm",
-    "FaultDetector", "Hold", "MomentumObserver", "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions",
-    "SafetyLimits", "SimulatedCard", "StepClock", "WatchdogCard", "default_gains",
-    "export", "run", "scaled_masses", "thresholds",
+    "PD", "PUMA", "Adaptation", "AdaptiveComputedTorque", "Axes", "Card", "Commands", "ComputedTorque",
+    "ComputedTorqueIntegral", "Controller", "FaultAlarm", "FaultDetector", "Hold", "MomentumObserver", "PDGravity",
+    "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits", "SimulatedCard", "StepClock",
+    "WatchdogCard", "default_gains", "export", "run", "scaled_masses", "thresholds",
 ]  # fmt: skip
 
 
