@@ -5,7 +5,18 @@ import sys
 from setuptools import Extension, setup
 
 COMPILE = ["/std:c11", "/O2"] if sys.platform == "win32" else ["-std=c11", "-O2", "-pthread"]
-SOURCES = ["boundary", "contact", "contact_call", "mode", "mode_call", "pool", "stepping", "stepping_call"]
+SOURCES = [
+    "boundary",
+    "contact",
+    "contact_call",
+    "mode",
+    "mode_call",
+    "motion",
+    "motion_call",
+    "pool",
+    "stepping",
+    "stepping_call",
+]
 HEADERS = SOURCES[1:]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 

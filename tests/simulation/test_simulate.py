@@ -175,7 +175,7 @@ def test_rates_of_coordinates_are_those_of_integrate(kind):
         ({"t_eval": [0.0, 2.0]}, "t_eval must be a period or increasing times from 0 to the duration of 1 s"),
         ({"t_eval": -0.1}, "t_eval is -0.1"),
         ({"surfaces": ["floor"]}, "surfaces has a str, expected surfaces"),
-        ({"surfaces": [appell.surfaces.Plane()], "contact": appell.ContactOptions(["hand"])}, "unknown frame 'hand'"),
+        ({"surfaces": [appell.surfaces.Plane()], "contact": appell.ContactOptions(["hand"])}, "unknown body 'hand'"),
         ({"surfaces": [appell.surfaces.Plane()], "contact": appell.ContactOptions([])}, "no moving points for contact"),
         ({"surfaces": 3}, "surfaces has a int, expected surfaces"),
         ({"events": 3}, "events is a int, expected functions"),
@@ -205,7 +205,7 @@ def test_wrong_arguments_are_refused(arguments, message):
         (lambda: appell.Integration("RK46"), "unknown method 'RK46'.*Did you mean 'RK45'"),
         (lambda: appell.ContactOptions(restitution=2.0), "restitution is 2.0, expected a number from 0 to 1"),
         (lambda: appell.ContactOptions(max_impacts=-1), "max_impacts is -1, expected an integer >= 0"),
-        (lambda: appell.ContactOptions("tip"), r"points is the text 'tip', .* as in \['tip'\]"),
+        (lambda: appell.ContactOptions("tip"), r"points is 'tip', .* as in \['tip'\]"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -135,7 +135,7 @@ def test_plot_draws_coordinates_speeds_and_energy(tmp_path):
     motion = bouncing()
     figure = motion.plot(tmp_path / "motion.png")
     assert (tmp_path / "motion.png").stat().st_size > 5000
-    q, qd, energy = figure.axes
+    q, qd, _forces, energy = figure.axes
     assert q.lines[0].get_ydata().tolist() == motion.q[:, 0].tolist()
     assert qd.lines[0].get_ydata().tolist() == motion.qd[:, 0].tolist()
     assert energy.lines[0].get_ydata().tolist() == motion.energy.tolist()

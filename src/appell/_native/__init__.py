@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 try:
-    from appell._native.boundary import Function, Kernel, Stepper, bind, mode_accelerations, solve_contacts
+    from appell._native.boundary import Function, Kernel, Motion, Stepper, bind, mode_accelerations, solve_contacts
 except ImportError:
-    Kernel = Function = Stepper = bind = mode_accelerations = solve_contacts = None
+    Kernel = Function = Motion = Stepper = bind = mode_accelerations = solve_contacts = None
 
-__all__ = ["Function", "Kernel", "Stepper", "bind", "mode_accelerations", "solve_contacts"]
+__all__ = ["Function", "Kernel", "Motion", "Stepper", "bind", "mode_accelerations", "solve_contacts"]

@@ -18,6 +18,7 @@
 
 #include "contact_call.h"
 #include "mode_call.h"
+#include "motion_call.h"
 #include "pool.h"
 #include "stepping_call.h"
 
@@ -554,7 +555,7 @@ static int prepare(PyObject *module)
     name_of_out = PyUnicode_InternFromString("out");
     name_of_check = PyUnicode_InternFromString("check");
     if (!name_of_parameters || !name_of_out || !name_of_check) return -1;
-    PyTypeObject *types[] = {&KernelType, &FunctionType, &appell_stepper_type};
+    PyTypeObject *types[] = {&KernelType, &FunctionType, &appell_stepper_type, &appell_motion_type};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++)
         if (PyModule_AddType(module, types[k])) return -1;
     return 0;

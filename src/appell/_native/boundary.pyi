@@ -96,3 +96,37 @@ class Stepper:
         /,
     ) -> tuple[int, int, float, int]: ...
     def read(self, name: str, out: np.ndarray, /) -> None: ...
+
+class Motion:
+    def __init__(
+        self,
+        stepper: Stepper,
+        index: np.ndarray,
+        states: np.ndarray,
+        slack: np.ndarray,
+        reference: np.ndarray,
+        joints: np.ndarray,
+        friction: np.ndarray,
+        works: bool,
+        /,
+    ) -> None: ...
+    def rate(self, y: np.ndarray, tau: np.ndarray, out: np.ndarray, /) -> bool: ...
+    def stages(self, y: np.ndarray, tau: np.ndarray, A: np.ndarray, K: np.ndarray, h: float, done: int, /) -> bool: ...
+    def margins(self, y: np.ndarray, tau: np.ndarray, tolerance: float, /) -> tuple[float, float]: ...
+    def refer(self, y: np.ndarray, /) -> bool: ...
+    def forces(self, y: np.ndarray, tau: np.ndarray, qdd: np.ndarray, f: np.ndarray, /) -> bool: ...
+    @staticmethod
+    def gaps(stepper: Stepper, q: np.ndarray, qd: np.ndarray, out: np.ndarray, /) -> bool: ...
+    @staticmethod
+    def contacts(
+        stepper: Stepper,
+        q: np.ndarray,
+        qd: np.ndarray,
+        gap: np.ndarray,
+        normal: np.ndarray,
+        velocity: np.ndarray,
+        J: np.ndarray,
+        bias: np.ndarray,
+        curvature: np.ndarray,
+        /,
+    ) -> bool: ...

@@ -702,3 +702,20 @@ void stepper_free(stepper *s)
         s->surface, s->limit, s->damping, s->friction};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
 }
+
+/* ---- for motion between events (motion.c) ----------------------------------------------------------------------- */
+
+int stepper_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap)
+{
+    return find_gaps(s, q, v, gap);
+}
+
+double *stepper_rows(stepper *s, const stepping_gap *gap)
+{
+    return build_rows(s, gap, 0.0) ? bias_of(s) : NULL;
+}
+
+void stepper_tangents(const double *normal, double *a, double *b)
+{
+    tangents(normal, a, b);
+}

@@ -78,4 +78,13 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
 
 /* Gaps at q, v: called before the first step. */
 int stepper_begin(stepper *s);
+
+/* All gaps at q, v; 0 where something is not finite. */
+int stepper_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap);
+
+/* Rows of the active contacts at the state of the last `stepper_gaps`: J and blocks; dJ/dt v is returned, NULL without memory. */
+double *stepper_rows(stepper *s, const stepping_gap *gap);
+
+/* Two unit vectors normal to a unit vector, as the rows of contacts use them. */
+void stepper_tangents(const double *normal, double *a, double *b);
 #endif

@@ -330,3 +330,8 @@ PyTypeObject appell_stepper_type = {
     .tp_methods = methods,
     .tp_members = members,
 };
+
+struct stepper *appell_stepper_of(PyObject *object)
+{
+    return &((Stepper *)object)->s;
+}

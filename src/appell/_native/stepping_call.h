@@ -5,4 +5,7 @@
 #include <Python.h>
 
 extern PyTypeObject appell_stepper_type;
+
+/* The stepper of a `Stepper`. */
+struct stepper *appell_stepper_of(PyObject *object);
 #endif

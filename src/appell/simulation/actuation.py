@@ -50,6 +50,11 @@ class Actuation:
     def __init__(self, desired_tau: Callable[[float, np.ndarray, np.ndarray], np.ndarray]) -> None:
         self.desired_tau = desired_tau
 
+    @property
+    def held(self) -> bool:
+        """Whether the forces are constant between samples."""
+        return self.constant or self.period is not None
+
     def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Take the sample that is due at time t."""
 

@@ -39,6 +39,11 @@ class PhaseEquations:
 
     def rate(self, t: float, y: np.ndarray) -> np.ndarray:
         q, qd = self.plant.split(y)
+        motion = self.phase.motion
+        if motion is not None:
+            rate = np.empty(len(y))
+            if motion.rate(np.ascontiguousarray(y), self.plant.generalized_tau(t, q, qd), rate):
+                return rate
         qdd, power = self.phase.derivative(t, q, qd)
         rates = [self.plant.model.coordinate_rates(q, qd), qdd]
         return np.concatenate([*rates, power] if self.plant.tracks_work else rates)
@@ -46,7 +51,14 @@ class PhaseEquations:
     def stages(
         self, t: float, y: np.ndarray, f: np.ndarray, h: float, A: np.ndarray, c: np.ndarray, done: int = 1
     ) -> np.ndarray:
-        return stages_by_rate(self.rate, t, y, f, h, A, c, done)
+        motion = self.phase.motion
+        if motion is None or not self.plant.actuation.held:
+            return stages_by_rate(self.rate, t, y, f, h, A, c, done)
+        K = np.empty((len(c), len(y)))
+        K[:done] = f
+        if not motion.stages(y, self.plant.generalized_tau(t, *self.plant.split(y)), A, K, h, done):
+            K[done:] = np.nan
+        return K
 
 
 StepRule = Callable[[PhaseEquations, float, np.ndarray, float, Callable[[], np.ndarray]], np.ndarray]

@@ -19,7 +19,7 @@ from appell.progress import Progress
 from appell.simulation.actuation import require_state_function
 from appell.simulation.integrators import FixedStepSolver, Integration, PhaseEquations, method_named
 from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
-from appell.simulation.records import Event, Recorder
+from appell.simulation.records import Event, Impact, Recorder
 from appell.simulation.roots import SUBDIVISIONS, root
 
 EventFunction = Callable[[float, np.ndarray, np.ndarray], float]
@@ -132,19 +132,22 @@ class SimulationLoop:
         """Simulate from this state at t = 0 to the end; returns the status."""
         t, work, event_times = 0.0, np.zeros(3), deque[float](maxlen=STALLED[0][0])
         actuation, monitor = self.plant.actuation, DivergenceMonitor(duration)
+        phase, event = None, True
         while True:
-            if t >= actuation.next_sample:
+            sampled = t >= actuation.next_sample
+            if sampled:
                 actuation.sample(t, q, qd)
-            q, qd, phase, impacts = self.environment.resolve_instant(t, q, qd)
+            impacts: tuple[Impact, ...] = ()
             y = self.plant.join(q, qd, work)
+            if event or phase is None or not phase.continues(t, y):
+                q, qd, phase, impacts = self.environment.resolve_instant(t, q, qd)
+                y = self.plant.join(q, qd, work)
             self.recorder.begin(t, y, phase, impacts)
             stopped = self.detector.begin(t, q, qd)
             if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
                 break
-            if impacts:
-                self._step_size = None
-            t, y = self._integrate_phase(phase, t, y, min(duration, actuation.next_sample), monitor)
+            t, y, event = self._integrate_phase(phase, t, y, min(duration, actuation.next_sample), monitor)
             event_times.append(t)
             if t >= duration or self.detector.stopped_by or _has_stalled(event_times):
                 status = FINISHED if t >= duration else NO_PROGRESS
@@ -156,18 +159,19 @@ class SimulationLoop:
 
     def _integrate_phase(
         self, phase: Phase, t: float, y: np.ndarray, end: float, monitor: DivergenceMonitor
-    ) -> tuple[float, np.ndarray]:
-        """Time and state at the first event of a phase, or at the end."""
+    ) -> tuple[float, np.ndarray, bool]:
+        """Time and state at the first event of a phase, or at the end, and whether it is an event."""
         equations, method = PhaseEquations(self.plant, phase), method_named(self.integration.method)
         if self._step_size is None and not np.isfinite(equations.rate(t, y)).all():
             self._raise_diverged(t, y, "the accelerations are not finite")
         while t < end:
             solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
+                phase.begin_step(y)
                 message = _step(solver)
                 if solver.status == "failed" or not np.isfinite(solver.y).all():
                     self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
-                step = IntegratorStep(solver)
+                step = IntegratorStep(solver, y)
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(step.end - step.start, cut_off or 0.0)
                 event = phase.first_event(step)
@@ -182,11 +186,11 @@ class SimulationLoop:
                     message = f"velocities grow, and the rest would take more than {MAX_REMAINING_STEPS:.0e} steps"
                     self._raise_diverged(t, y, message)
                 if over:
-                    return t, self.plant.project(y, phase)
+                    return t, self.plant.project(y, phase), True
                 if solver.status != "running" or phase.constraint_error(*self.plant.split(y)) > CONSTRAINT_TOL:
                     break
             y = self.plant.project(y, phase)
-        return t, y
+        return t, y, False
 
     def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)
@@ -233,7 +237,7 @@ def _step_to_event(
     for _ in range(MAX_SHORTENINGS):
         if not step.start < event < step.end or solver.shorten(event):
             break
-        step = IntegratorStep(solver)
+        step = IntegratorStep(solver, step.initial)
         earlier = phase.first_event(step)
         event = step.end if earlier is None else earlier
     return step, event

@@ -21,8 +21,8 @@ from appell.simulation.joint_friction import JointFrictionState, first_reversal,
 from appell.simulation.records import Impact
 from appell.simulation.roots import first_true, root
 
-CHECKS_PER_STEP = 4
-"""Number of checks per step whether forces have left their bounds."""
+CHECKS_PER_STEP, SHORT_STEP = 4, 2.5e-3
+"""Number of checks per step whether forces have left their bounds; shorter steps are checked at their end only. [s]"""
 
 
 class MotionDerivative(NamedTuple):
@@ -87,6 +87,10 @@ class Plant:
         saturated = (size >= self.effort_limits) & (size > 0.0)
         return np.clip(tau, -self.effort_limits, self.effort_limits), saturated
 
+    def generalized_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Generalized forces of the actuators, (nv,). [N m, N]"""
+        return self.model.actuator_forces(q, self.tau(t, q, qd)[0])
+
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState) -> MotionDerivative:
         """Motion under actuators, damping and friction of the slipping joints, without contact and with no joint held."""
         tau, _ = self.tau(t, q, qd)
@@ -129,12 +133,12 @@ class IntegratorStep:
 
     Attributes:
         start, end: its times. [s]
-        final: state vector at its end.
+        initial, final: state vectors at its ends.
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, initial: np.ndarray) -> None:
         self._solver = solver
-        self.start, self.end, self.final = float(solver.t_old or 0.0), float(solver.t), solver.y
+        self.start, self.end, self.initial, self.final = float(solver.t_old or 0.0), float(solver.t), initial, solver.y
 
     @cached_property
     def _interpolant(self) -> Any:
@@ -146,7 +150,12 @@ class IntegratorStep:
 
     def state(self, t: float) -> np.ndarray:
         """State vector (m,) at a time within it."""
-        return self.final if t == self.end else self._interpolant(t)
+        return self.final if t == self.end else self.initial if t == self.start else self._interpolant(t)
+
+    def checks(self) -> list[float]:
+        """Times between which forces and slip are checked; only the ends of a short step."""
+        count = CHECKS_PER_STEP if self.end - self.start > SHORT_STEP else 1
+        return np.linspace(self.start, self.end, count + 1).tolist()
 
 
 @dataclass(frozen=True)
@@ -173,6 +182,15 @@ class Phase:
         return MotionDerivative(qdd, (active, passive, float(f[:contact] @ (rows.J[:contact] @ qd))))
 
     @property
+    def motion(self) -> Any:
+        """The compiled equations of motion, or None where there are none."""
+        return None
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (nv,), and forces on the points in contact along the world's axes (m, 3)."""
+        return self.derivative(t, q, qd).qdd, np.zeros((0, 3))
+
+    @property
     def has_rows(self) -> bool:
         """Whether contacts are closed or joints stick."""
         return bool(len(self.joints.sticking_indices))
@@ -195,18 +213,29 @@ class Phase:
             times.append(self._first_overload(step))
         return min((time for time in times if time is not None), default=None)
 
+    def begin_step(self, y: np.ndarray) -> None:
+        """An integrator step begins at this state vector."""
+
+    def continues(self, t: float, y: np.ndarray) -> bool:
+        """Whether the phase continues after a change of the actuators' forces."""
+        return False
+
+    def _margin(self, t: float, y: np.ndarray) -> float:
+        """How far forces are from leaving their bounds."""
+        q, qd = self.plant.split(y)
+        rows, _, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
+        return force_margin(rows, f, self.plant.friction[self.joints.sticking_indices])
+
     def _first_overload(self, step: IntegratorStep) -> float | None:
         """The first time at which forces leave their bounds."""
 
         def margin(t: float) -> float:
-            q, qd = self.plant.split(step.state(t))
-            rows, _, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
-            return force_margin(rows, f, self.plant.friction[self.joints.sticking_indices])
+            return self._margin(t, step.state(t))
 
         def ended(t: float) -> bool:
             return margin(t) < 0.0 and not self._still_holds(t, *self.plant.split(step.state(t)))
 
-        for a, b in pairwise(np.linspace(step.start, step.end, CHECKS_PER_STEP + 1).tolist()):
+        for a, b in pairwise(step.checks()):
             if ended(b):
                 return root(margin, a, b) if margin(a) >= 0.0 else first_true(ended, a, b)
         return None

@@ -113,6 +113,7 @@ class Sample(NamedTuple):
     tau: np.ndarray
     saturated: np.ndarray
     work: np.ndarray
+    contact_forces: dict[str, np.ndarray]
 
 
 class Recorder:
@@ -128,7 +129,7 @@ class Recorder:
         self.samples: list[Sample] = []
         self.impacts: list[Impact] = []
         self.contacts: list[ContactInterval] = []
-        self._impact_work = 0.0
+        self._impact_work = np.zeros(3)
         self._before_impact: Sample | None = None
         self._next = 0
         self._open: dict[tuple[str, int], float] = {}
@@ -138,8 +139,9 @@ class Recorder:
         if impacts and self._before_impact is not None:
             self.samples.append(self._before_impact)
         self._before_impact = None
-        self.impacts += impacts
-        self._impact_work += sum(impact.energy_after - impact.energy_before for impact in impacts)
+        self.impacts += [impact for impact in impacts if impact.points]
+        for impact in impacts:  # of points, or of joints at their stops alone
+            self._impact_work[2 if impact.points else 1] += impact.energy_after - impact.energy_before
         self.limit_monitor.check(t, *self.plant.split(y))
         if self.times is None:
             self.samples.append(self._sample(t, y, phase))
@@ -171,17 +173,23 @@ class Recorder:
 
     def fields(self) -> dict[str, Any]:
         """Fields of the trajectory."""
-        columns = (np.array(column) for column in zip(*self.samples, strict=True))
+        columns = dict(zip(Sample._fields, zip(*self.samples, strict=True), strict=True))
+        forces = columns.pop("contact_forces")
+        names, none = dict.fromkeys(name for sample in forces for name in sample), np.zeros(3)
+        on_points = {name: np.array([sample.get(name, none) for sample in forces]) for name in names}
         return {
-            **dict(zip(Sample._fields, columns, strict=True)), "impacts": tuple(self.impacts), "contacts": tuple(self.contacts),
+            **{name: np.array(column) for name, column in columns.items()}, "contact_forces": on_points,
+            "impacts": tuple(self.impacts), "contacts": tuple(self.contacts),
             "limit_violations": self.limit_monitor.finish(self.samples[-1].t),
         }  # fmt: skip
 
     def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:
         q, qd = self.plant.split(y)
-        actuators, passive, contact = self.plant.work(y)
-        work = np.array([actuators, passive, contact + self._impact_work])
-        return Sample(t, q, qd, phase.derivative(t, q, qd).qdd, *self.plant.tau(t, q, qd), work)
+        qdd, forces = phase.forces(t, q, qd)
+        on_points: dict[str, np.ndarray] = {}
+        for (point, _), force in zip(phase.contacts, forces, strict=False):  # forces of stops follow those of points
+            on_points[point] = on_points.get(point, 0.0) + force
+        return Sample(t, q, qd, qdd, *self.plant.tau(t, q, qd), self.plant.work(y) + self._impact_work, on_points)
 
     def _update_contacts(self, t: float, closed: tuple[tuple[str, int], ...]) -> None:
         for pair in [pair for pair in self._open if pair not in closed]:

@@ -19,8 +19,9 @@ from appell.progress import Progress
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel, simulation_model_of
 from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of
+from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.environment import ContactEnvironment
-from appell.simulation.contact.pairs import ContactOptions, contact_candidates, contact_pairs
+from appell.simulation.contact.pairs import ContactOptions, contact_candidates
 from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.integrators import DEFAULT_DT, MOREAU, Integration, method_named
@@ -84,7 +85,7 @@ def simulate(
             the effort limits of the joints; by default `controller.effort_limits` if it has them. Forces are clipped to
             them, and `Trajectory.saturated` marks where. [N m, N]
         limits: `"report"` lists joint limits that the motion exceeds in `Trajectory.limit_violations`; `"stop"` makes them
-            stops without rebound (`method="moreau"`).
+            stops without rebound.
         surfaces: contact surfaces such as `appell.surfaces.Circle(radius=2.5)`, or one of them.
         contact: contact points, restitution and further options of contact.
         events: functions of (t, q, qd), or one of them, whose zeros become `Trajectory.events`. The run stops at a zero of
@@ -118,15 +119,19 @@ def simulate(
     end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
     integration = method if isinstance(method, Integration) else Integration(method)
     stepping = method_named(integration.method).name == MOREAU
-    _require_limits(limits, stepping)
+    if limits not in (REPORT, STOP):
+        raise ArgumentError(
+            f"limits is {limits!r}, expected {REPORT!r} or {STOP!r}. Largest forces of the actuators are `effort_limits`."
+        )
     contact = ContactOptions() if contact is None else contact
     tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
     plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)
     environment = Environment(plant)
-    if all_surfaces and not stepping:
+    if (all_surfaces or limits == STOP) and not stepping:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
-        environment = ContactEnvironment(plant, contact_pairs(model, q, all_surfaces, contact), gap)
+        pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
+        environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
     periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
     for name, step in periods.items():
         _require_long_enough(name, step, end, MAX_STEPS)
@@ -223,15 +228,6 @@ def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | 
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all() or not 0.0 <= times[0] <= times[-1] <= end:
         raise ArgumentError(f"t_eval must be a period or increasing times from 0 to the duration of {end:g} s.")
     return times
-
-
-def _require_limits(limits: str, stepping: bool) -> None:
-    if limits not in (REPORT, STOP):
-        raise ArgumentError(
-            f"limits is {limits!r}, expected {REPORT!r} or {STOP!r}. Largest forces of the actuators are `effort_limits`."
-        )
-    if limits == STOP and not stepping:
-        raise ArgumentError(f"limits={STOP!r} needs time stepping. Give method={MOREAU!r}.")
 
 
 def _trajectory(model: SimulationModel, fields: dict[str, Any], detector: EventDetector, status: str) -> Trajectory:

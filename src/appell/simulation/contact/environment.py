@@ -125,7 +125,7 @@ class ContactEnvironment(Environment):
         return solve_impact(M, qd, contacts, e, self.mu[contacts.index], approach)
 
     def _record(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState, result: ImpactResult) -> Impact:
-        active = result.normal > 0.0
+        active = (result.normal > 0.0) & (contacts.index < self.pairs.count)
         hit = contacts.select(active)
         speed = np.linalg.norm(hit.velocity, axis=-1)
         numbers = hit.index.tolist()

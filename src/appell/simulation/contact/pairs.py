@@ -5,6 +5,7 @@ Contacts are numbered surface by surface, point by point. The normal n points aw
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -78,7 +79,8 @@ class PointKinematics(NamedTuple):
 class ContactPoints:
     """Points of one robot, some with a radius around them."""
 
-    def __init__(self, robot: Robot, points: Sequence[Point]) -> None:
+    def __init__(self, robot: Robot, points: Sequence[Point | str]) -> None:
+        points = [Point(point) if isinstance(point, str) else point for point in points]
         self.names, self.nv, self.radius = tuple(map(str, points)), robot.nv, np.array([p.radius for p in points])
         self._graph, motion = _graphs(robot, tuple(points))
         self._motion = BufferedFunction(motion)
@@ -245,10 +247,6 @@ class ContactState(NamedTuple):
         """Tangential velocity, (c, 3). [m/s]"""
         return self.velocity - self.gap_rate[:, None] * self.normal
 
-    def restricted_to(self, velocities: np.ndarray | slice) -> ContactState:
-        """The same with the Jacobian columns of some generalized velocities; the others are zero."""
-        return self if isinstance(velocities, slice) else self._replace(J=self.J[..., velocities])
-
     def select(self, which: np.ndarray) -> ContactState:
         """The contacts of a mask or of a list of positions."""
         return ContactState(*(values[which] for values in self))
@@ -258,32 +256,52 @@ class ContactState(NamedTuple):
 class ContactPairs:
     """All pairs of points and surfaces."""
 
-    points: ContactPoints
+    names: tuple[str, ...]  # of the points
     surfaces: tuple[Surface, ...]
     restitution: tuple[float, ...]  # e of each surface
 
     def __len__(self) -> int:
-        return len(self.surfaces) * len(self.points.names)
+        return self.count
+
+    @property
+    def count(self) -> int:
+        """Number of pairs; contacts beyond it are stops of joints."""
+        return len(self.surfaces) * len(self.names)
 
     def point_name(self, contact: int) -> str:
-        return self.points.names[contact % len(self.points.names)]
+        return self.names[contact % len(self.names)]
 
     def surface_index(self, contact: int) -> int:
-        return contact // len(self.points.names)
+        return contact // len(self.names)
 
     def per_contact(self, values: Sequence[float]) -> np.ndarray:
-        """Values of each surface, repeated for each contact."""
-        return np.repeat(np.asarray(values, dtype=float), len(self.points.names))
+        """Values of each surface, repeated for each contact; 0 for stops of joints."""
+        result = np.zeros(len(self))
+        result[: self.count] = np.repeat(np.asarray(values, dtype=float), len(self.names))
+        return result
 
+    @abstractmethod
     def gaps(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """g and ġ of all contacts, (N, c) each, in the states q (N, nq), qd (N, nv)."""
+
+    @abstractmethod
+    def state(self, q: np.ndarray, qd: np.ndarray) -> ContactState:
+        """All contacts in one state."""
+
+
+@dataclass(frozen=True)
+class InterpretedPairs(ContactPairs):
+    """Pairs whose kinematics are interpreted, where there is no compiled code."""
+
+    points: ContactPoints
+
+    def gaps(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p, v = self.points.positions_and_velocities(q, qd)
         pairs = [surface.gap_and_normal(p) for surface in self.surfaces]
         gap = np.concatenate([gap - self.points.radius for gap, _ in pairs], axis=-1)
         return gap, np.concatenate([np.sum(normal * v, axis=-1) for _, normal in pairs], axis=-1)
 
     def state(self, q: np.ndarray, qd: np.ndarray) -> ContactState:
-        """All contacts in one state."""
         points, radius = self.points.kinematics(q, qd), self.points.radius
         found = [_touching(points, radius, surface) for surface in self.surfaces]
         return ContactState(np.arange(len(self)), *map(np.concatenate, zip(*found, strict=True)))
@@ -322,27 +340,9 @@ def contact_candidates(
     positions = np.array([(poses[point.body] @ [*point.offset, 1.0])[:3] for point in points])
     for surface in surfaces:
         surface.require_consistent(positions)
-    return points, _restitution(surfaces, options)
+    return points, restitution_of(surfaces, options)
 
 
-def _restitution(surfaces: tuple[Surface, ...], options: ContactOptions) -> list[float]:
+def restitution_of(surfaces: tuple[Surface, ...], options: ContactOptions) -> list[float]:
     default = 1.0 if options.restitution is None else options.restitution
     return [default if surface.restitution is None else surface.restitution for surface in surfaces]
-
-
-def contact_pairs(
-    model: SimulationModel, q: np.ndarray, surfaces: tuple[Surface, ...], options: ContactOptions
-) -> ContactPairs:
-    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q."""
-    robot = model.contact_tree
-    if robot is None:
-        raise ArgumentError(f"{model.name!r} has closed loops: contact is supported for trees only.")
-    chosen = contact_points_of(robot, options.points)
-    if not chosen:
-        raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
-    e = tuple(_restitution(surfaces, options))
-    points = ContactPoints(robot, chosen)
-    positions = points.kinematics(q, np.zeros(robot.nv)).p
-    for surface in surfaces:
-        surface.require_consistent(positions)
-    return ContactPairs(points, surfaces, e)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.mode import (
+    FORCE_TOL,
     NORMAL_VELOCITY_TOL,
     SLIP_TOL,
     ContactMode,
     ModeRows,
+    contact_frames,
     mode_rows,
     next_mode,
     slip_direction,
 )
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.phase import CHECKS_PER_STEP, IntegratorStep, Phase, Plant
+from appell.simulation.joint_friction import first_reversal
+from appell.simulation.phase import IntegratorStep, Phase, Plant
 from appell.simulation.roots import first_crossing, root
 
 MAX_PROJECTION_STEPS = 8
@@ -34,7 +40,8 @@ class ContactPhase(Phase):
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
-        return tuple((self.pairs.point_name(i), self.pairs.surface_index(i)) for i in self.mode.index.tolist())
+        index = self.mode.index[self.mode.index < self.pairs.count].tolist()
+        return tuple((self.pairs.point_name(i), self.pairs.surface_index(i)) for i in index)
 
     @property
     def has_rows(self) -> bool:
@@ -43,41 +50,105 @@ class ContactPhase(Phase):
     def rows(self, q: np.ndarray, qd: np.ndarray) -> ModeRows:
         if not len(self.mode.index):
             return super().rows(q, qd)
-        return mode_rows(self._closed(q, qd), self.mode, self.joints.sticking_indices)
+        return mode_rows(self._closed(q, qd), self._step_mode, self.joints.sticking_indices)
+
+    @property
+    def motion(self) -> Any:
+        return self._motion
+
+    @cached_property
+    def _motion(self) -> Any:
+        if not isinstance(self.pairs, CompiledPairs):
+            return None
+        return self.pairs.motion(self.mode, self.joints, self.plant.friction, self.plant.tracks_work)
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations (nv,), and forces on the points of the mode along the world's axes (m, 3)."""
+        if self.motion is None:
+            contacts = self._closed(q, qd)
+            _, qdd, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
+            return qdd, np.einsum("ct,cti->ci", f[: 3 * len(contacts.index)].reshape(-1, 3), contact_frames(contacts))
+        qdd, f = np.empty(len(qd)), np.zeros((len(self.mode.index), 3))
+        if not self.motion.forces(self._vector(q, qd), self.plant.generalized_tau(t, q, qd), qdd, f):
+            qdd[:] = np.nan
+        return qdd, f
+
+    def _vector(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.plant.join(q, qd, np.zeros(3))
 
     # --- events -------------------------------------------------------------------------------------------------------
 
     def first_event(self, step: IntegratorStep) -> float | None:
-        open_ = np.ones(len(self.pairs), dtype=bool)
-        open_[self.mode.index] = False
+        candidates = self._may_close(step)
+        times = [first_reversal(self.joints, step, lambda y: self.plant.split(y)[1])]
+        if candidates is not None:
 
-        def gaps(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            q, qd = self.plant.split(step.states(times))
-            return self.pairs.gaps(q.T, qd.T)
+            def gaps(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                q, qd = self.plant.split(step.states(times))
+                return self.pairs.gaps(q.T, qd.T)
 
-        events = [
-            first_crossing(gaps, step.start, step.end, open_), super().first_event(step), self._first_slip_reversal(step),
-        ]  # fmt: skip
-        return min((time for time in events if time is not None), default=None)
+            times.append(first_crossing(gaps, step.start, step.end, candidates))
+        if self.has_rows:
+            times += [self._first_overload(step), self._first_slip_reversal(step)]
+        return min((time for time in times if time is not None), default=None)
+
+    def _may_close(self, step: IntegratorStep) -> np.ndarray | None:
+        """Mask of the open contacts that may close within the step, None if there are none."""
+        q, qd = self.plant.split(np.stack([step.initial, step.final], axis=1))
+        gap, rate = self.pairs.gaps(q.T, qd.T)
+        reach = 2.0 * (step.end - step.start) * np.abs(rate).max(axis=0)
+        near = ~(gap.min(axis=0) > reach)
+        near[self.mode.index] = False
+        return near if near.any() else None
+
+    def _margin(self, t: float, y: np.ndarray) -> float:
+        if self.motion is None:
+            return super()._margin(t, y)
+        return self.motion.margins(
+            np.ascontiguousarray(y), self.plant.generalized_tau(t, *self.plant.split(y)), FORCE_TOL
+        )[0]
+
+    def _least_slip(self, t: float, y: np.ndarray) -> float:
+        """The least slip along its direction at the start of the step, of contacts with friction that slip. [m/s]"""
+        if self.motion is not None:
+            return self.motion.margins(
+                np.ascontiguousarray(y), self.plant.generalized_tau(t, *self.plant.split(y)), FORCE_TOL
+            )[1]
+        contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
+        slack = np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL)
+        along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1) + slack
+        return float(along[~mode.sticking & (mode.mu > 0.0)].min(initial=np.inf))
 
     def _first_slip_reversal(self, step: IntegratorStep) -> float | None:
-        """The first time at which the slip of a contact with friction has turned against its direction at the start."""
+        """The first time at which the slip of a contact has turned against its direction at the start of the step."""
+        if not (~self.mode.sticking & (self.mode.mu > 0.0)).any():
+            return None
+
+        def least_slip(t: float) -> float:
+            return self._least_slip(t, step.state(t))
+
+        for a, b in pairwise(step.checks()):
+            if least_slip(b) < 0.0:
+                return root(least_slip, a, b)
+        return None
+
+    def begin_step(self, y: np.ndarray) -> None:
         slips = ~self.mode.sticking & (self.mode.mu > 0.0)
         if not slips.any():
-            return None
-        start = self._closed(*self.plant.split(step.state(step.start)))
-        direction = slip_direction(start, self.mode)
-        accelerates = self.mode.starts_at_rest & (np.linalg.norm(start.slip_velocity, axis=-1) <= SLIP_TOL)
-        floor = np.where(accelerates, 0.5 * SLIP_TOL, NORMAL_VELOCITY_TOL)  # else residual slip of an earlier mode
+            return
+        if self.motion is not None:
+            self.motion.refer(np.ascontiguousarray(y))
+            return
+        contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
+        self.__dict__["_step_mode"] = replace(mode, slip_direction=slip_direction(contacts, mode))
 
-        def least_speed(t: float) -> float:
-            slip = self._closed(*self.plant.split(step.state(t))).slip_velocity
-            return float((np.sum(slip * direction, axis=-1) + floor)[slips].min())
+    @cached_property
+    def _step_mode(self) -> ContactMode:
+        """The mode with the directions of slip at the start of the current step."""
+        return self.mode
 
-        for a, b in pairwise(np.linspace(step.start, step.end, CHECKS_PER_STEP + 1).tolist()):
-            if least_speed(b) < 0.0:
-                return root(least_speed, a, b)
-        return None
+    def continues(self, t: float, y: np.ndarray) -> bool:
+        return not self.has_rows or self._margin(t, y) >= 0.0
 
     def _still_holds(self, t: float, q: np.ndarray, qd: np.ndarray) -> bool:
         joints, held = self.joints, self.joints.sticking_indices
@@ -91,7 +162,9 @@ class ContactPhase(Phase):
     # --- constraints --------------------------------------------------------------------------------------------------
 
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
-        gap = float(np.abs(self._closed(q, qd).gap).max()) if len(self.mode.index) else 0.0
+        gap = 0.0
+        if len(self.mode.index):
+            gap = float(np.abs(self.pairs.gaps(q[None], qd[None])[0][0, self.mode.index]).max())
         return max(gap, super().constraint_error(q, qd))
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,31 @@
+/* Motion between events: see motion.c. */
+#ifndef APPELL_MOTION_H
+#define APPELL_MOTION_H
+#include "stepping.h"
+
+typedef struct {
+    stepper *s;
+    int contacts, joints;  /* closed contacts, sticking joints */
+    int *index, *state;    /* of contacts: number, MODE_STICK or MODE_SLIP */
+    double *reference;     /* directions of slip at the start of a step, world axes (contacts, 3) */
+    double *slack;         /* speeds up to which they are kept, and that slip may reach against them [m/s] (contacts) */
+    int *joint;            /* indices of sticking joints */
+    double *friction;      /* generalized forces of friction in slipping joints (nv) */
+    /* results of motion_evaluate */
+    double *qdd, *f, *bias; /* accelerations, forces and dJ/dt v by rows */
+    int *states, capacity;
+    double *d, *work, *z, *ahead;
+} motion;
+
+/* Accelerations and forces at a state (q, v) under generalized forces tau; 0 where something is not finite, -1 without memory. */
+int motion_evaluate(motion *m, const double *q, const double *v, const double *tau);
+
+/* Rates of (q, v, work of actuators, passive forces and contact) at y; the works where `works` is set. */
+int motion_rate(motion *m, const double *y, const double *tau, int works, double *rate);
+
+/* How far forces are from leaving their bounds, with a tolerance, and the least slip along its reference plus its slack. */
+void motion_margins(const motion *m, const double *v, double tolerance, double *forces, double *slip);
+
+/* Take the directions of slip at a state as references, of points faster than their slack. */
+int motion_refer(motion *m, const double *q, const double *v);
+#endif

@@ -1,0 +1,84 @@
+"""Contacts in compiled code: gaps, Jacobians and the motion of a mode from the kernels of a `Stepper`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from appell import _native
+from appell.errors import ArgumentError, CompileError
+from appell.robot.simulation_model import SimulationModel
+from appell.simulation.contact.mode import NORMAL_VELOCITY_TOL, SLIP, SLIP_TOL, STICK, ContactMode
+from appell.simulation.contact.pairs import (
+    ContactOptions,
+    ContactPairs,
+    ContactPoints,
+    ContactState,
+    InterpretedPairs,
+    contact_candidates,
+)
+from appell.simulation.contact.stepper import Stepper
+from appell.simulation.contact.surfaces import Surface
+from appell.simulation.joint_friction import JointFrictionState
+
+
+@dataclass(frozen=True)
+class CompiledPairs(ContactPairs):
+    """Pairs of points and surfaces, and stops of joints, in compiled code."""
+
+    stepper: Stepper
+
+    def __len__(self) -> int:
+        return self.stepper.all_contacts
+
+    def gaps(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        out = np.empty((len(q), len(self), 2))
+        q, qd = np.ascontiguousarray(q), np.ascontiguousarray(qd)
+        if not _native.Motion.gaps(self.stepper.native, q, qd, out):
+            out[:] = np.nan
+        return out[..., 0], out[..., 1]
+
+    def state(self, q: np.ndarray, qd: np.ndarray) -> ContactState:
+        c, nv = len(self), len(qd)
+        state = ContactState(
+            np.arange(c), np.empty(c), np.empty((c, 3)), np.empty((c, 3)), np.empty((c, 3, nv)), np.empty((c, 3)), np.empty(c)
+        )  # fmt: skip
+        q, qd = np.ascontiguousarray(q), np.ascontiguousarray(qd)
+        if not _native.Motion.contacts(self.stepper.native, q, qd, *state[1:]):
+            return state._replace(gap=np.full(c, np.nan))
+        return state
+
+    def motion(self, mode: ContactMode, joints: JointFrictionState, friction: np.ndarray, works: bool) -> Any:
+        """The equations of motion of a mode."""
+        return _native.Motion(
+            self.stepper.native,
+            mode.index.astype(np.int32),
+            np.where(mode.sticking, STICK, SLIP).astype(np.int32),
+            np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL),
+            np.ascontiguousarray(mode.slip_direction),
+            joints.sticking_indices.astype(np.int32),
+            -friction * joints.slip_direction,
+            works,
+        )
+
+
+def contact_pairs(
+    model: SimulationModel, q: np.ndarray, surfaces: tuple[Surface, ...], options: ContactOptions, stops: bool
+) -> ContactPairs:
+    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q."""
+    robot = model.contact_tree
+    if robot is None:
+        raise ArgumentError(f"{model.name!r} has closed loops: contact is supported for trees only.")
+    points, e = contact_candidates(model, q, surfaces, options)
+    if not points and not stops:
+        raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
+    names = tuple(map(str, points))
+    try:
+        stepper = Stepper(model, points, surfaces, e, stops)
+    except CompileError:
+        if stops:
+            raise
+        return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
+    return CompiledPairs(names, surfaces, tuple(e), stepper)
