@@ -240,4 +240,4 @@ def test_a_trajectory_with_other_fields(tmp_path):
 @pytest.mark.parametrize("points", ["0", "1", "-3"])
 def test_a_grid_without_points(points, capsys):
     assert main(["sweep", "planar2r", "--functions", "gravity", "--grid", points]) == 1
-    assert f"a grid of {points} points" in capsys.readouterr().err
+    assert f"points is {points}, expected an integer >= 2" in capsys.readouterr().err
