@@ -244,6 +244,26 @@ def test_a_trajectory_with_contact_forces_is_a_file(tmp_path):
     assert all((loaded.contact_forces[name] == force).all() for name, force in motion.contact_forces.items())
 
 
+def test_auto_goes_over_to_time_stepping_where_events_accumulate(monkeypatch):
+    """A falling body on its edge; two events count as accumulating here."""
+    monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
+    start, rest = pose(0.3, tilt=0.3), np.zeros(6)
+    contact = appell.ContactOptions(points=FEET, restitution=0.0)
+    motion = appell.simulate(
+        body(), start, rest, 0.5, surfaces=appell.surfaces.Plane(friction=0.6), contact=contact, method="auto"
+    )
+    assert motion.status == "finished"
+    assert motion.stepped_from is not None
+    assert 0.1 < motion.stepped_from < 0.5
+    assert (np.diff(motion.t) >= 0.0).all()
+    assert np.abs(motion.balance).max() < 1e-6
+    assert motion.energy[-1] == pytest.approx(2.0 * G * 0.1, abs=1e-6)
+    free = appell.simulate(
+        body(), pose(5.0), rest, 0.2, surfaces=appell.surfaces.Plane(), contact=contact, method="auto"
+    )
+    assert free.stepped_from is None
+
+
 def test_wrong_arguments():
     with pytest.raises(appell.SimulationError, match=r"'body' is 0\.1 m behind"):
         step(body(), pose(-0.1), np.zeros(6), 0.1, ["body"])

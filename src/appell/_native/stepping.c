@@ -512,6 +512,7 @@ static int needs_impact(const stepper *s)
 static int try_step(stepper *s, const double *tau, double h, int whole)
 {
     const int nv = s->nv;
+    s->pushed = 0;
     move(s, s->q, s->v, 0.5 * h, s->q_mid);
     if (!factor_mass(s, s->q_mid, h)) return NOT_FINITE_STATE;
     for (int k = 0; k < nv; k++) s->v_guess[k] = s->v[k] + 0.5 * h * s->acceleration[k];
@@ -543,7 +544,9 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
             for (int k = 0; k < s->actives; k++) {
                 const int contact = s->active[k];
                 const double gap = s->gap[contact].gap;
-                s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : gap < -SUNK ? fmax(PUSH * (gap + SUNK) / h, -SLOW) : 0.0;
+                const double push = gap < -SUNK && !s->calm ? fmax(PUSH * (gap + SUNK) / h, -SLOW) : 0.0;
+                s->pushed |= push < 0.0;
+                s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : push;
             }
             solve(s);
             apply_impulses(s, s->v_next);
@@ -584,12 +587,14 @@ static void mark_closed(stepper *s, double reach)
         if (s->gap[c].gap <= CLOSED + reach) s->active[s->actives++] = c;
 }
 
-/* Scale v_next so that the energy changes by the work of the step. */
+/* Scale v_next so that the energy changes by the work of the step; LIFTED where pushing contacts out of their surface would take
+   more energy than there is. */
 static int balance_energy(stepper *s, double work)
 {
     double kinetic, potential;
-    if (!find_energy(s, s->q_next, s->v_next, &kinetic, &potential)) return 0;
+    if (!find_energy(s, s->q_next, s->v_next, &kinetic, &potential)) return NOT_FINITE_STATE;
     const double excess = kinetic + potential - s->energy - work;
+    if (excess > kinetic && s->pushed) return LIFTED;
     double square = 1.0;
     if (fabs(excess) < MOST_CORRECTION * kinetic) square = 1.0 - excess / kinetic;
     else if (excess > 0.0) square = excess < kinetic ? 1.0 - excess / kinetic : 0.0;
@@ -597,14 +602,14 @@ static int balance_energy(stepper *s, double work)
     for (int k = 0; k < s->nv; k++) s->v_next[k] *= factor;
     for (int c = 0; c < s->contacts; c++) s->gap_next[c].rate *= factor;
     s->energy = potential + square * kinetic;
-    return 1;
+    return STEPPED;
 }
 
-/* Take over q_next, v_next as the state after a time h, with work, forces and warm starts. */
-static int accept(stepper *s, const double *tau, double h)
+/* Take over q_next, v_next as the state after a time h of a step of some duration, with work, forces and warm starts. */
+static int accept(stepper *s, const double *tau, double h, double duration)
 {
     const int nv = s->nv;
-    const double before = s->work[0] + s->work[1] + s->work[2];
+    const double before = s->work[0] + s->work[1] + s->work[2], works[3] = {s->work[0], s->work[1], s->work[2]};
     for (int k = 0; k < nv; k++) {
         s->work[0] += h * tau[k] * s->v_mean[k];
         s->work[1] -= h * s->damping[k] * s->v_mean[k] * s->v_mean[k];
@@ -625,7 +630,12 @@ static int accept(stepper *s, const double *tau, double h)
     }
     for (int i = first_friction; i < s->rows; i++)
         s->work[1] += fmin(s->p[i] * times(s->J + (size_t)i * nv, s->v_mean, nv), 0.0);
-    if (!balance_energy(s, s->work[0] + s->work[1] + s->work[2] - before)) return NOT_FINITE_STATE;
+    const int status = balance_energy(s, s->work[0] + s->work[1] + s->work[2] - before);
+    if (status != STEPPED) {
+        memcpy(s->work, works, sizeof works);
+        return status;
+    }
+    add_forces(s, s->gap_next, duration, s->force);
     double *held = s->q;
     s->q = s->q_next, s->q_next = held;
     held = s->v, s->v = s->v_next, s->v_next = held;
@@ -665,9 +675,10 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             status = try_step(s, tau, h, 0);
             s->splits++;
         }
+        if (status == STEPPED) status = accept(s, tau, h, duration);
+        s->calm = status == LIFTED; /* then the step is repeated without the push */
+        if (s->calm) continue;
         if (status != STEPPED) return status;
-        add_forces(s, s->gap_next, duration, s->force);
-        if (accept(s, tau, h) != STEPPED) return NOT_FINITE_STATE;
         *left -= h;
     }
     return STEPPED;

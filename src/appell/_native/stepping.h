@@ -59,6 +59,7 @@ typedef struct stepper {
     void *solver_work;
     double *impulse; /* warm start, (contacts, 3) */
     double *force;   /* of the last step on points, world axes (contacts, 3) */
+    int pushed, calm; /* whether deep contacts are pushed out in this step; whether they must not */
     double energy;   /* kinetic plus potential */
     double work[3];  /* of actuators, joints, contact since the start */
     /* the last impact */
@@ -68,7 +69,7 @@ typedef struct stepper {
     long steps, splits, impacts, failures;
 } stepper;
 
-enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM };
+enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM, LIFTED };
 
 int stepper_allocate(stepper *s);
 void stepper_free(stepper *s);

@@ -50,6 +50,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "problems": trajectory.problems,
         "robot_name": trajectory.robot_name,
         "contact_points": list(trajectory.contact_forces),
+        "stepped_from": trajectory.stepped_from,
         **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
             {f.name: getattr(impact, f.name) for f in fields(Impact) if f.name not in IMPACT_ARRAYS}
@@ -98,6 +99,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
         "status": rest["status"],
         "problems": tuple(rest.get("problems", ())),
         "robot_name": rest["robot_name"],
+        "stepped_from": rest.get("stepped_from"),
         "contact_forces": dict(zip(rest.get("contact_points", ()), data.get("contact_forces", ()), strict=True)),
     }
 

@@ -206,17 +206,21 @@ METHODS = {
     rule.__name__: IntegrationMethod(rule, order, rule in FIXED) for rule, order in {**ADAPTIVE, **FIXED}.items()
 }
 
-MOREAU = "moreau"
+MOREAU, AUTO = "moreau", "auto"
 METHODS[MOREAU] = IntegrationMethod(MOREAU, 2, True)
 """Time stepping with contact, `appell.simulation.time_stepping`."""
+AUTO_START = "DOP853"
+"""The integrator that `method="auto"` begins with."""
 
 
 def method_named(name: str) -> IntegrationMethod:
-    """The integrator of this name, in upper or lower case."""
+    """The integrator of this name, in upper or lower case; of `"auto"` the one it begins with."""
+    if str(name).lower() == AUTO:
+        name = AUTO_START
     for method in METHODS.values():
         if method.name.lower() == str(name).lower():
             return method
-    raise ArgumentError(unknown_name_message("method", name, METHODS))
+    raise ArgumentError(unknown_name_message("method", name, (*METHODS, AUTO)))
 
 
 @dataclass(frozen=True)
@@ -226,7 +230,8 @@ class Integration:
     Attributes:
         method: adaptive (SciPy's): `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; fixed step:
             `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order). `"moreau"` is time stepping after
-            Moreau and Jean for many contacts and long runs: fixed steps, second order between impacts.
+            Moreau and Jean for many contacts and long runs: fixed steps, second order between impacts. `"auto"` is DOP853 with
+            events, which goes over to time stepping where events accumulate (`Trajectory.stepped_from`).
         rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
         dt: step of fixed-step integrators, 1e-3 by default. [s]

@@ -27,6 +27,8 @@ CONSTRAINT_TOL = 1e-10
 """Constraint error above which a state is projected to its constraints. [m]"""
 STALLED = ((300, 3e-5), (30, 1e-11))
 """A run stops when so many events follow each other within such a time. [s]"""
+ACCUMULATING = ((60, 5e-3), *STALLED)
+"""The same for a run that goes on with time stepping. [s]"""
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """Statuses of a run; the last is followed by the name of the event."""
 
@@ -126,11 +128,12 @@ class SimulationLoop:
     recorder: Recorder
     detector: EventDetector
     progress: Progress
+    stalled: tuple[tuple[int, float], ...] = STALLED  # numbers of events and times
     _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
         """Simulate from this state at t = 0 to the end; returns the status."""
-        t, work, event_times = 0.0, np.zeros(3), deque[float](maxlen=STALLED[0][0])
+        t, work, event_times = 0.0, np.zeros(3), deque[float](maxlen=max(count for count, _ in self.stalled))
         actuation, monitor = self.plant.actuation, DivergenceMonitor(duration)
         phase, event = None, True
         while True:
@@ -149,7 +152,7 @@ class SimulationLoop:
                 break
             t, y, event = self._integrate_phase(phase, t, y, min(duration, actuation.next_sample), monitor)
             event_times.append(t)
-            if t >= duration or self.detector.stopped_by or _has_stalled(event_times):
+            if t >= duration or self.detector.stopped_by or _has_stalled(event_times, self.stalled):
                 status = FINISHED if t >= duration else NO_PROGRESS
                 break
             self.recorder.end(t, y, phase)
@@ -252,6 +255,6 @@ def _step(solver: Solver) -> str | None:
         return str(error)
 
 
-def _has_stalled(times: deque[float]) -> bool:
+def _has_stalled(times: deque[float], stalled: tuple[tuple[int, float], ...]) -> bool:
     """Whether the last events are too close together for the run to progress."""
-    return any(len(times) >= count and times[-1] - times[-count] < span for count, span in STALLED)
+    return any(len(times) >= count and times[-1] - times[-count] < span for count, span in stalled)

@@ -24,11 +24,18 @@ from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import ContactOptions, contact_candidates
 from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
-from appell.simulation.integrators import DEFAULT_DT, MOREAU, Integration, method_named
-from appell.simulation.loop import CONSTRAINT_TOL, EventDetector, EventFunction, SimulationLoop
+from appell.simulation.integrators import AUTO, DEFAULT_DT, MOREAU, Integration, method_named
+from appell.simulation.loop import (
+    ACCUMULATING,
+    CONSTRAINT_TOL,
+    NO_PROGRESS,
+    EventDetector,
+    EventFunction,
+    SimulationLoop,
+)
 from appell.simulation.phase import Environment, Plant
 from appell.simulation.records import Recorder, Work
-from appell.simulation.time_stepping import TimeSteppingRun
+from appell.simulation.time_stepping import TimeSteppingRun, joined
 from appell.simulation.trajectory import Trajectory
 from appell.simulation.validity import check_run
 
@@ -118,7 +125,7 @@ def simulate(
     q, qd = _initial_state(model, q0, qd0)
     end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
     integration = method if isinstance(method, Integration) else Integration(method)
-    stepping = method_named(integration.method).name == MOREAU
+    stepping, automatic = method_named(integration.method).name == MOREAU, integration.method.lower() == AUTO
     if limits not in (REPORT, STOP):
         raise ArgumentError(
             f"limits is {limits!r}, expected {REPORT!r} or {STOP!r}. Largest forces of the actuators are `effort_limits`."
@@ -140,20 +147,30 @@ def simulate(
     problems: tuple[str, ...] = ()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
-            if stepping:
+            stepped_from, status = 0.0 if stepping else None, NO_PROGRESS
+            fields: dict[str, Any] = {}
+            if not stepping:
+                recorder = Recorder(plant, times)
+                loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
+                loop.stalled = ACCUMULATING if automatic else loop.stalled
+                status = loop.run(q, qd, end, contact.max_impacts)
+                fields = recorder.fields()
+                q, qd = fields["q"][-1], fields["qd"][-1]
+            if stepping or (automatic and status == NO_PROGRESS):
+                stepped_from = float(fields["t"][-1]) if fields else 0.0
                 points, e = contact_candidates(model, q, all_surfaces, contact)
                 stepper = Stepper(model, points, all_surfaces, e, limits == STOP)
                 run = TimeSteppingRun(plant, stepper, integration.dt or DEFAULT_DT, detector, progress)
-                status = run.run(q, qd, end, contact.max_impacts)
-                fields, problems = run.fields(times, limits == STOP), run.problems()
-            else:
-                recorder = Recorder(plant, times)
-                loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
-                status = loop.run(q, qd, end, contact.max_impacts)
-                fields = recorder.fields()
+                status = run.run(q, qd, end, contact.max_impacts, stepped_from)
+                later = (
+                    times
+                    if times is None or stepping
+                    else np.append(times[(times > stepped_from) & (times < end)], end)
+                )
+                fields, problems = joined(fields, run.fields(later, limits == STOP)), run.problems()
     finally:
         progress.finish()
-    motion = _trajectory(model, fields, detector, status)
+    motion = replace(_trajectory(model, fields, detector, status), stepped_from=stepped_from)
     problems += check_run(model, motion, integration, end, environment.residual)
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)

@@ -84,15 +84,15 @@ class TimeSteppingRun:
     _tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _saturated: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
-    def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
-        """Simulate from this state at t = 0 to the end; returns the status."""
+    def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int, start: float = 0.0) -> str:
+        """Simulate from this state at the start to the end; returns the status."""
         actuation, native = self.plant.actuation, self.stepper.native
         try:
             native.start(q, qd)
         except FloatingPointError:
-            self._raise_diverged(0.0, q, qd)
+            self._raise_diverged(start, q, qd)
         self._require_no_penetration(q, qd)
-        t = 0.0
+        t = start
         held = actuation.period is not None or actuation.constant
         while t < duration:
             if t >= actuation.next_sample:
@@ -278,6 +278,25 @@ class TimeSteppingRun:
             "smaller dt.",
             time=t, state=np.concatenate([q, qd]), quantity=quantity,
         )  # fmt: skip
+
+
+def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a trajectory whose second part begins where the first ends; works go on."""
+    if not first:
+        return second
+    arrays = ("t", "q", "qd", "qdd", "work", "tau", "saturated")
+    second = {**second, "work": second["work"] + first["work"][-1]}
+    counts = len(first["t"]), len(second["t"])
+    none = [np.zeros((count, 3)) for count in counts]
+    forces = [fields.get("contact_forces", {}) for fields in (first, second)]
+    names = dict.fromkeys([*forces[0], *forces[1]])
+    return {
+        **{name: np.concatenate([first[name], second[name]]) for name in arrays},
+        **{name: (*first[name], *second[name]) for name in ("impacts", "contacts", "limit_violations")},
+        "contact_forces": {
+            name: np.concatenate([part.get(name, zero) for part, zero in zip(forces, none, strict=True)]) for name in names
+        },
+    }  # fmt: skip
 
 
 def _mean_accelerations(t: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -43,6 +43,8 @@ class Trajectory:
         joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
         contact_forces: forces of the surfaces on every point that touches one, by its name, (N, 3) along the world's axes.
             Impulses of impacts are apart, in `impacts`. [N]
+        stepped_from: time from which the motion is that of time stepping: 0 for `method="moreau"`, later where
+            `method="auto"` has gone over to it, None where it is not used. [s]
 
     Example:
         >>> import appell
@@ -74,6 +76,7 @@ class Trajectory:
     actuator_names: tuple[str, ...]
     problems: tuple[str, ...] = ()
     contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
+    stepped_from: float | None = None
 
     def __len__(self) -> int:
         return len(self.t)
