@@ -264,6 +264,13 @@ def test_auto_goes_over_to_time_stepping_where_events_accumulate(monkeypatch):
     assert free.stepped_from is None
 
 
+def test_a_joint_that_moves_nothing_may_not_touch():
+    builder = appell.RobotBuilder("arm").body("link", 1e-6, inertia=(1e-9, 1e-9, 1e-9))
+    arm = builder.revolute("joint", "base", "link", axis="y").fixed("tip", "link", "end", xyz=(0.01, 0.0, 0.0)).build()
+    with pytest.raises(appell.SimulationError, match="'joint' moves an inertia of 1e-09 only"):
+        step(arm, [0.0], [0.0], 0.1, ["end"], surfaces=appell.surfaces.Plane(point=(0.0, 0.0, -0.1)))
+
+
 def test_wrong_arguments():
     with pytest.raises(appell.SimulationError, match=r"'body' is 0\.1 m behind"):
         step(body(), pose(-0.1), np.zeros(6), 0.1, ["body"])

@@ -27,6 +27,8 @@ PORTION = 256
 START_DEPTH = 1e-6
 """Depth behind a surface up to which a run may start. [m]"""
 
+MIN_INERTIA = 1e-6
+"""Least inertia that a generalized velocity moves while the others are free, with contacts. [kg m², kg]"""
 STOP_TOL = 2e-6
 """How far a joint may pass its stop. [rad, m]"""
 
@@ -92,6 +94,7 @@ class TimeSteppingRun:
         except FloatingPointError:
             self._raise_diverged(start, q, qd)
         self._require_no_penetration(q, qd)
+        self._require_inertia(q, qd)
         t = start
         held = actuation.period is not None or actuation.constant
         while t < duration:
@@ -268,6 +271,21 @@ class TimeSteppingRun:
             "at the start. Start with every point on the allowed side, or leave this one out of the contact points.",
             time=0.0, state=np.concatenate([q, qd]), quantity=f"gap of {point}",
         )  # fmt: skip
+
+    def _require_inertia(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Raise where an impact would accelerate a joint without bounds."""
+        if not self.stepper.contacts:
+            return
+        moved = 1.0 / np.diag(np.linalg.inv(self.plant.model.mass_matrix(q)))
+        least = int(np.argmin(moved))
+        if not moved[least] >= MIN_INERTIA:
+            name = self.plant.model.qd_names[least]
+            raise SimulationError(
+                f"{name!r} moves an inertia of {moved[least]:.3g} only in the initial configuration, expected at least "
+                f"{MIN_INERTIA:g} kg m² (kg): contacts would give it any velocity. Give its bodies inertia or its joint rotor "
+                "inertia, or lock it.",
+                time=0.0, state=np.concatenate([q, qd]), quantity=name,
+            )  # fmt: skip
 
     def _raise_diverged(self, t: float, q: np.ndarray, qd: np.ndarray) -> NoReturn:
         fastest = int(np.argmax(np.abs(qd)))
