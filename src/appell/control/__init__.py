@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from appell.control.hardware.card import PUMA, Axes, Card, Commands, Readings
     from appell.control.hardware.clock import RealClock, StepClock
+    from appell.control.hardware.comedi import ComediCard, ComediChannel, ComediWiring
     from appell.control.hardware.plant import SimulatedCard
     from appell.control.hardware.record import Run
     from appell.control.hardware.runtime import RunOptions, run
@@ -45,6 +46,7 @@ _MODULES = {
     ),
     "hardware.card": ("PUMA", "Axes", "Card", "Commands", "Readings"),
     "hardware.clock": ("RealClock", "StepClock"),
+    "hardware.comedi": ("ComediCard", "ComediChannel", "ComediWiring"),
     "hardware.plant": ("SimulatedCard",),
     "hardware.record": ("Run",),
     "hardware.runtime": ("RunOptions", "run"),
@@ -63,10 +65,10 @@ _RENAMED = {
 """Former names."""
 
 __all__ = [
-    "PD", "PUMA", "Adaptation", "AdaptiveComputedTorque", "Axes", "Card", "Commands", "ComputedTorque",
-    "ComputedTorqueIntegral", "Controller", "FaultAlarm", "FaultDetector", "Hold", "MomentumObserver", "PDGravity",
-    "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits", "SimulatedCard", "StepClock",
-    "WatchdogCard", "default_gains", "export", "run", "scaled_masses", "thresholds",
+    "PD", "PUMA", "Adaptation", "AdaptiveComputedTorque", "Axes", "Card", "ComediCard", "ComediChannel", "ComediWiring",
+    "Commands", "ComputedTorque", "ComputedTorqueIntegral", "Controller", "FaultAlarm", "FaultDetector", "Hold",
+    "MomentumObserver", "PDGravity", "PointToPoint", "Readings", "RealClock", "Run", "RunOptions", "SafetyLimits",
+    "SimulatedCard", "StepClock", "WatchdogCard", "default_gains", "export", "run", "scaled_masses", "thresholds",
 ]  # fmt: skip
 
 
