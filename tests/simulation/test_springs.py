@@ -29,6 +29,17 @@ def test_oscillation_in_closed_form() -> None:
     assert_close(motion.energy, np.full(len(motion.t), 4.0), tolerance=1e-8)
 
 
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "moreau"])
+def test_impacts_between_oscillations(method: str) -> None:
+    """A wall at x = 0 in the way of 0.5 + cos 2t: without losses the motion is mirrored in time at each impact."""
+    wall = appell.surfaces.Plane(normal=(1.0, 0.0, 0.0), restitution=1.0)
+    contact = appell.ContactOptions([appell.Point("mass")])
+    motion = appell.simulate(slider(), [1.5], [0.0], 4.0, surfaces=wall, contact=contact, method=method)
+    first = np.arccos(-0.5) / 2
+    assert_close([impact.time for impact in motion.impacts], [first, 3 * first], tolerance=1e-5)
+    assert_close(motion.energy, np.full(len(motion.t), 4.0), tolerance=1e-7)
+
+
 def test_time_stepping_with_springs() -> None:
     """Errors of the step shrink with its square, and the energy with that of springs is kept."""
     errors = []
