@@ -19,7 +19,6 @@ from appell.errors import IdentificationError
 from appell.model.parameters import PER_LINK
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, append_terms, as_terms
-from appell.robot.robot import Robot
 from appell.table import Table
 
 LINK_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -161,9 +160,13 @@ def parameter_names(robot: AnyRobot, terms: Sequence[RegressorTerm]) -> tuple[st
     return (*inertial, *(name for term in terms for name in term.names(robot)))
 
 
-def nominal_parameters(robot: Robot, terms: Sequence[RegressorTerm]) -> np.ndarray:
-    """Their values in the robot's description."""
-    return np.concatenate([link_columns(robot, robot.parameters), *(term.nominal_values(robot) for term in terms)])
+def nominal_parameters(robot: AnyRobot, terms: Sequence[RegressorTerm]) -> np.ndarray:
+    """Their values in the robot's description; zero for terms of closed loops, whose joints have their own."""
+    described = []
+    for term in terms:
+        own, count = term.nominal_values(robot), len(term.names(robot))
+        described.append(own if len(own) == count else np.zeros(count))
+    return np.concatenate([link_columns(robot, robot.parameters), *described])
 
 
 def link_columns(robot: AnyRobot, entries: np.ndarray) -> np.ndarray:
@@ -210,6 +213,8 @@ def base_regressor(
     """K_b of the base parameters, (..., nv, b); the other columns are dropped before terms are appended."""
     inertial = PER_LINK * len(robot.system.parameter_bodies)
     kept = np.array(base.independent, dtype=int)
+    if terms and robot is not robot.spanning_tree:  # terms act on the velocities, rows are actuators
+        return robot.regressor(q, qd, qdd, terms=terms, check=check)[..., kept]
     K = robot.regressor(q, qd, qdd, check=check)[..., kept[kept < inertial]]
     if not terms:
         return K

@@ -42,8 +42,10 @@ class CleaningLog:
 
 def _reach(robot: AnyRobot, kind: str, k: int) -> float:
     """Largest plausible magnitude of a column: the joint's limits and one travel beyond, or infinity."""
+    if kind == "tau" or robot.nq != robot.spanning_tree.nq:
+        return np.inf
     joints = {robot.first_coordinates[joint.name][0]: joint for joint in robot.spanning_tree.moving_joints}
-    if kind == "tau" or k not in joints or robot.nq != robot.spanning_tree.nq:
+    if k not in joints:
         return np.inf
     limits = joints[k].limits
     reach = max(abs(limits.lower), abs(limits.upper)) + (limits.upper - limits.lower)

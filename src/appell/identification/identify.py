@@ -37,8 +37,8 @@ from appell.identification.recording import Recording, as_recordings
 from appell.identification.result import Identification, RelativeError
 from appell.identification.selection import DEFAULT_TERMS, Choices, Lag, choose, without_lag
 from appell.model.tree import require_tree
+from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, as_terms
-from appell.robot.robot import Robot
 
 
 @renamed_arguments(columns="terms")
@@ -47,7 +47,7 @@ from appell.robot.robot import Robot
 @grouped_arguments("estimator", Estimator, solver="solver", weights="weights", prior="prior", spread="prior_std")
 @grouped_arguments("holdout", Holdout, hold_out="every", block="block")
 def identify(
-    robot: Robot,
+    robot: AnyRobot,
     t: ArrayLike | Recording | Sequence[Recording],
     q: ArrayLike | None = None,
     tau: ArrayLike | None = None,
@@ -77,7 +77,8 @@ def identify(
         transmission: gears and torque constants, if `q` and `tau` were recorded at the motors.
         filtering: low-pass filter, `Filtering(cutoff, decimation)`.
         estimator: least squares, `Estimator(solver, weights, prior, prior_std)`.
-        physical: fit all links at once under the condition that each is physically consistent, starting from the prior.
+        physical: fit all links at once under the condition that each is physically consistent, starting from the prior; for
+            trees only.
         holdout: samples left out of the fit, `Holdout(every, block)`.
 
     Raises:
@@ -95,8 +96,8 @@ def identify(
         >>> fit.relative_error.total < 1e-4, len(fit.base_parameters)
         (True, 6)
     """
-    remedy = " For closed loops `regressor` and `appell.base_parameters` give the least-squares problem."
-    require_tree("robot", robot, remedy)
+    if physical:
+        require_tree("robot", robot, " Closed loops and spherical robots are identified with physical=False.")
     chosen = DEFAULT_TERMS if terms is None else as_terms(terms)
     prior, weights = estimator.prior_robot(robot), estimator.joint_weights(robot)
     recordings = [at_joints(robot, each, transmission) for each in as_recordings(t, q, tau)]
@@ -124,7 +125,7 @@ def identify(
     excluded, ignored = rows.holdout_mask, ~rows.trusted
     predicted = rows.predict(fit.values)
     correlation = correlation_times((rows.forces - predicted)[~excluded & ~ignored])
-    nominal = nominal_parameters(prior, chosen)
+    names, nominal = robot.actuator_names, nominal_parameters(prior, chosen)
     start = prior_parameters(robot, chosen, base, fit.values, nominal)
     mass_errors = None
     if physical:
@@ -137,9 +138,8 @@ def identify(
         values, covariance = fit.values, fit.covariance(data, correlation)
         parameters = nearest_parameters(start, base.B, values)
     errors, white_errors = (
-        np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, fit.covariance(data, np.ones(robot.nv)))
+        np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, fit.covariance(data, np.ones(len(names))))
     )
-    names = robot.qd_names
     tested = (excluded if excluded.any() else ~excluded) & ~ignored
     validation, training = (
         RelativeError.of(names, rows.forces[mask], predicted[mask]) for mask in (tested, ~excluded & ~ignored)
@@ -172,7 +172,7 @@ def identify(
 
 
 def _choices(
-    robot: Robot,
+    robot: AnyRobot,
     segments: Sequence[Segment],
     base: Any,
     terms: tuple[RegressorTerm, ...],
@@ -181,7 +181,7 @@ def _choices(
     rates: tuple[np.ndarray | None, np.ndarray | None],
 ) -> Choices:
     """By cross-validation; with given velocities the cut-off only."""
-    if rates[0] is None and robot.nq == robot.nv:
+    if rates[0] is None and set(robot.qd_names) <= set(robot.q_names):
         return choose(robot, segments, base, terms, filtering.cutoff, friction)
     cutoff = filtering.cutoff
     if isinstance(cutoff, str):
@@ -190,7 +190,7 @@ def _choices(
 
 
 def _check_fit(
-    robot: Robot,
+    robot: AnyRobot,
     base: Any,
     terms: Sequence[RegressorTerm],
     data: QRFactors,
@@ -221,15 +221,15 @@ def _check_fit(
     return [*found, *sanity.check_excitation(robot, base, K, values, covariance, data.count, error)]
 
 
-def _masses(robot: Robot, parameters: np.ndarray, errors: np.ndarray, nominal: np.ndarray) -> tuple:
-    links = robot.tree.links
+def _masses(robot: AnyRobot, parameters: np.ndarray, errors: np.ndarray, nominal: np.ndarray) -> tuple:
+    links = robot.spanning_tree.tree.links
     masses = (array[: 10 * len(links)].reshape(-1, 10)[:, 0] for array in (parameters, nominal))
     found, described = masses
     return [link.body for link in links], found, errors, described
 
 
 def _rates(
-    robot: Robot,
+    robot: AnyRobot,
     recordings: Sequence[Recording],
     segments: Sequence[Segment],
     qd: ArrayLike | None,

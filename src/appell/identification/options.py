@@ -121,17 +121,18 @@ class Estimator:
     def __post_init__(self) -> None:
         require_positive("prior_std", self.prior_std)
 
-    def joint_weights(self, robot: Robot) -> str | np.ndarray:
+    def joint_weights(self, robot: AnyRobot) -> str | np.ndarray:
         """The name of a weighting, or positive weights (nv,)."""
         if isinstance(self.weights, str):
             return self.weights
         weights = require_real_array("weights", self.weights)
-        if weights.shape != (robot.nv,) or not (np.isfinite(weights) & (weights > 0)).all():
-            got = f"has shape {weights.shape}" if weights.shape != (robot.nv,) else f"is {weights.tolist()}"
-            raise ArgumentError(f"weights {got}, expected ({robot.nv},) positive numbers, one per joint, or a name.")
+        shape = (len(robot.actuator_names),)
+        if weights.shape != shape or not (np.isfinite(weights) & (weights > 0)).all():
+            got = f"has shape {weights.shape}" if weights.shape != shape else f"is {weights.tolist()}"
+            raise ArgumentError(f"weights {got}, expected ({shape[0]},) positive numbers, one per joint, or a name.")
         return weights
 
-    def prior_robot(self, robot: Robot) -> Robot:
+    def prior_robot(self, robot: AnyRobot) -> AnyRobot:
         """The prior, with the same parents and joint types as the robot."""
         if self.prior is None:
             return robot
@@ -143,7 +144,11 @@ class Estimator:
         if own == other:
             return self.prior
         first = next((k for k, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), None)
-        where = "" if first is None else f" The first joint that differs is {robot.tree.links[first].name!r}."
+        where = (
+            ""
+            if first is None
+            else f" The first joint that differs is {require_tree('robot', robot).links[first].name!r}."
+        )
         raise ArgumentError(
             f"prior {self.prior.name!r} does not have the structure of {robot.name!r}: {len(other)} moving links, expected "
             f"{len(own)} with the same joint types and parents.{where}"

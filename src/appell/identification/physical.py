@@ -29,8 +29,8 @@ import numpy as np
 
 from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters
+from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
-from appell.robot.robot import Robot
 
 MIN_RADIUS, MIN_MASS_SHARE = 0.02, 1e-3
 """Least radius of gyration [m] of the prior's links, and their least share of the robot's mass."""
@@ -171,14 +171,14 @@ def physical_fit(A: np.ndarray, z: np.ndarray, B: np.ndarray, prior: PriorParame
 
 
 def prior_parameters(
-    robot: Robot, terms: Sequence[RegressorTerm], base: BaseParameters, values: np.ndarray, nominal: np.ndarray
+    robot: AnyRobot, terms: Sequence[RegressorTerm], base: BaseParameters, values: np.ndarray, nominal: np.ndarray
 ) -> PriorParameters:
     """The prior with parameters `nominal`, where an unconstrained fit has the base parameters `values`.
 
     Links get a minimum inertia so that each is consistent. Parameters of terms start at the fitted values, else at the
     nominal ones; positive ones that neither gives start at the smallest positive value of their term.
     """
-    links = len(robot.tree.links)
+    links = len(robot.system.parameter_bodies)
     bodies = nominal[: 10 * links].reshape(-1, 10)
     total = float(np.maximum(bodies[:, 0], 0.0).sum())
     min_mass = MIN_MASS_SHARE * total if total > 0 else 1.0

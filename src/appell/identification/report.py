@@ -15,6 +15,7 @@ from appell.identification.corruption import runs
 from appell.model.joints import KINDS
 from appell.plotting import COLOURS, new_figure, save_figure, tidy
 from appell.report import Picture, Report
+from appell.robot.protocol import AnyRobot
 from appell.table import Table
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def report(fit: Identification, validations: Mapping[str, Validation] | None = N
 
 def link_table(fit: Identification) -> Table:
     """All inertial parameters, one row per link, whether they are physically consistent, and the masses' standard errors."""
-    links = fit.nominal_robot.tree.links
+    links = fit.link_names
     errors = [None] * len(links) if fit.mass_errors is None else [float(x) for x in fit.mass_errors]
     rows = tuple(
-        (link.body, *map(float, values), error, "yes" if ok else "no")
+        (link, *map(float, values), error, "yes" if ok else "no")
         for link, values, error, ok in zip(links, fit.link_parameters, errors, fit.consistent, strict=True)
     )
     note = "At the origin and along the axes of the body [kg, kg m, kg m²]; nearest values where only combinations are known."
@@ -64,7 +65,7 @@ def force_figure(fit: Identification, path: str | PathLike | None = None, shown:
     names = tuple(fit.relative_error.joints)
     figure = new_figure(10.0, 1.0 + 1.6 * len(names))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
-    rotational = [flag for joint in fit.nominal_robot.moving_joints for flag in KINDS[joint.kind].is_rotational(joint)]
+    units = _units(fit.nominal_robot)
     source = fit if shown is None else shown
     error = fit.relative_error if shown is None else shown.filtered
     thin = slice(None, None, max(1, len(source.t) // MAX_POINTS))
@@ -78,7 +79,7 @@ def force_figure(fit: Identification, path: str | PathLike | None = None, shown:
         panel.plot(t, measured[:, k] - predicted[:, k], color=COLOURS[1], linewidth=0.7, label="difference")
         for first, last in runs(fit.holdout_mask) if shown is None else ():
             panel.axvspan(fit.t[first], fit.t[last - 1], color="0.93", zorder=0)
-        panel.set_ylabel(f"{name}\n[{'N m' if rotational[k] else 'N'}]")
+        panel.set_ylabel(f"{name}\n[{units[k]}]")
         panel.set_title(f"{100 * error.joints[name]:.2f} %", loc="right", fontsize=9, pad=2)
         panel.set_xlim(t[0], t[-1])
         tidy(panel)
@@ -91,6 +92,14 @@ def force_figure(fit: Identification, path: str | PathLike | None = None, shown:
     panels[-1].set_xlabel("time [s]")
     save_figure(figure, path)
     return figure
+
+
+def _units(robot: AnyRobot) -> list[str]:
+    """Unit of every actuator force."""
+    if robot is not robot.spanning_tree:
+        return ["N m, N"] * len(robot.actuator_names)
+    joints = robot.spanning_tree.moving_joints
+    return ["N m" if flag else "N" for joint in joints for flag in KINDS[joint.kind].is_rotational(joint)]
 
 
 def residual_figure(fit: Identification) -> Any:
@@ -148,7 +157,7 @@ def condition_figure(fit: Identification) -> Any:
     """Largest relative standard error of the parameters of every joint and its link, and the choice of the cut-off."""
     figure = new_figure(10.0, 3.2)
     conditions, cutoffs = figure.subplots(1, 2)
-    names = fit.nominal_robot.qd_names
+    names = fit.nominal_robot.actuator_names
     conditions.barh(np.arange(len(names))[::-1], fit.condition_by_joint, color=COLOURS[0], height=0.7)
     conditions.set_yticks(np.arange(len(names))[::-1], names, fontsize=8)
     conditions.set_xscale("log")

@@ -31,6 +31,7 @@ from appell.identification.selection import without_lag
 from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint
 from appell.model.pose import triple
+from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
 from appell.robot.robot import Robot
 from appell.table import Table
@@ -158,7 +159,7 @@ class Identification:
         (True, True)
     """
 
-    nominal_robot: Robot
+    nominal_robot: AnyRobot
     terms: tuple[RegressorTerm, ...] = field(repr=False)
     base: BaseParameters = field(repr=False)
     parameters: np.ndarray = field(repr=False)
@@ -196,9 +197,14 @@ class Identification:
         return self.standard_errors / np.maximum(np.abs(self.base_parameters), np.finfo(float).tiny)
 
     @property
+    def link_names(self) -> tuple[str, ...]:
+        """Bodies of the link parameters."""
+        return tuple(name for name, _ in self.nominal_robot.system.parameter_bodies)
+
+    @property
     def link_parameters(self) -> np.ndarray:
         """Inertial parameters of each link, (links, 10)."""
-        return self.parameters[: 10 * len(self.nominal_robot.tree.links)].reshape(-1, 10)
+        return self.parameters[: 10 * len(self.link_names)].reshape(-1, 10)
 
     @property
     def consistent(self) -> np.ndarray:
@@ -210,7 +216,7 @@ class Identification:
         """Which links' masses a physical fit determines, and which are the prior's."""
         if self.mass_errors is None:
             return ()
-        masses, names = self.link_parameters[:, 0], [link.body for link in self.nominal_robot.tree.links]
+        masses, names = self.link_parameters[:, 0], self.link_names
         ratio = self.mass_errors / (2.0 * self.prior_std * masses)  # the mass is e^2θ of the prior's
         unknown = [name for name, each in zip(names, ratio, strict=True) if each > UNDETERMINED]
         if not unknown:
@@ -220,7 +226,13 @@ class Identification:
     @cached_property
     def robot(self) -> Robot:
         """The robot with the identified parameters. Links that are not consistent raise `IdentificationError`."""
-        return identified_robot(self.nominal_robot, self.terms, self.parameters)
+        robot = self.nominal_robot
+        if not isinstance(robot, Robot):
+            raise IdentificationError(
+                f"{robot.name!r} is a {type(robot).__name__}: its links are determined in combinations only. Use `predict`, or "
+                "the base parameters."
+            )
+        return identified_robot(robot, self.terms, self.parameters)
 
     def value(self, name: str) -> tuple[float, float]:
         """Value and standard error of the base parameter of a column, such as `"fv[joint1]"`."""
@@ -242,10 +254,9 @@ class Identification:
 
         It is cleaned and filtered like these; see `Validation` for the two errors.
         """
-        robot = self.nominal_robot
         rows, cleaned = self.observe(recording)
         measured, expected, _ = rows.predict_raw(self.base_parameters)
-        predicted, kept, names = rows.predict(self.base_parameters), rows.trusted, robot.qd_names
+        predicted, kept, names = rows.predict(self.base_parameters), rows.trusted, self.nominal_robot.actuator_names
         return Validation(
             RelativeError.of(names, measured, expected), RelativeError.of(names, rows.forces[kept], predicted[kept]),
             rows.t, rows.forces, predicted, cleaned.findings,
@@ -273,7 +284,7 @@ class Identification:
         this library's attribute.
         """
         text = self.robot.to_urdf()
-        names = self.base.names[10 * len(self.nominal_robot.tree.links) :]
+        names = self.base.names[10 * len(self.link_names) :]
         values = dict(zip(names, self.parameters[-len(names) :] if names else (), strict=True))
         kept = {name: value for name, value in values.items() if name.partition("[")[0] not in ("fv", "fc")}
         lines = [f"  {name} = {value:.9g}" for name, value in kept.items()]
