@@ -11,6 +11,7 @@ import numpy as np
 from appell.loading.catalogue.random import random_chain
 from appell.loading.catalogue.shafei_tree import shafei_tree, start
 from appell.model.body import Body
+from appell.model.point import Point
 from appell.robot.robot import Robot
 from appell.simulation.contact.pairs import ContactOptions, ContactPoints
 from appell.simulation.contact.surfaces import Circle
@@ -106,7 +107,7 @@ def table_2() -> Table:
     robot = shafei_tree()
     links = [body for body in robot.bodies if body.mass]
     (mass,), (entries,) = {body.mass for body in links}, {body.inertia for body in links}
-    p, _ = ContactPoints(robot, ("O1", "O2")).positions_and_velocities(*(np.array([x]) for x in start()))
+    p, _ = ContactPoints(robot, (Point("O1"), Point("O2"))).positions_and_velocities(*(np.array([x]) for x in start()))
     length = float(np.linalg.norm(p[0, 1] - p[0, 0]))
     rod = mass * length**2 / 12
     own = (entries[0], entries[3] - rod, entries[5] - rod)
@@ -152,7 +153,7 @@ def _wall_note() -> str:
     """How far the points of the first impact are from the centre at the printed time, without any wall."""
     robot, (time, points, *_) = shafei_tree(), TABLE_3[0]
     free = simulate(robot, *start(), time, method=Integration(rtol=1e-12))
-    p, _ = ContactPoints(robot, points).positions_and_velocities(free.q[-1:], free.qd[-1:])
+    p, _ = ContactPoints(robot, [Point(name) for name in points]).positions_and_velocities(free.q[-1:], free.qd[-1:])
     reach = np.linalg.norm(p[0], axis=-1)
     return (
         f"The paper does not state its wall. A circle of {WALL.radius:g} m about the origin is inferred: in free motion "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.loading.catalogue.shafei_tree import PARENTS, TIPS
+from appell.model.point import Point
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.robot import Robot
 from appell.simulation.contact.pairs import ContactPoints
@@ -22,7 +23,7 @@ STROBE = 0.02
 
 def figures(robot: Robot, motion: Trajectory, radius: float) -> tuple[Figure, ...]:
     """The figures of a motion of the tree inside a circle."""
-    p, v = ContactPoints(robot, NAMES).positions_and_velocities(motion.q, motion.qd)
+    p, v = ContactPoints(robot, [Point(name) for name in NAMES]).positions_and_velocities(motion.q, motion.qd)
     curves = (
         ("figure14_positions_X1", p[..., 0], "position along X1 [m]"),
         ("figure15_velocities_X1", v[..., 0], "velocity along X1 [m/s]"),
@@ -53,7 +54,7 @@ def draw_configurations(robot: Robot, motion: Trajectory, radius: float, path: P
     hits = [(impact.time, impact.points) for impact in motion.impacts]
     moments = [(motion.t[0], ()), *hits, (0.5 * (hits[-1][0] + motion.t[-1]), ()), (motion.t[-1], ())]
     figure = new_figure(11.0, 6.0)
-    points = ContactPoints(robot, NAMES)
+    points = ContactPoints(robot, [Point(name) for name in NAMES])
     for panel, (t, struck) in zip(figure.subplots(2, 4).ravel(), moments, strict=True):
         panel.add_patch(_circle(radius))
         for k in range(STROBES if t > 0.0 else 0, 0, -1):

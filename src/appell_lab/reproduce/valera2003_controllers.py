@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def plants() -> dict[str, Robot]:
 def controllers(target: JointReference) -> dict[str, Controller]:
     """The rows of table 4, and the tracking law as it is printed."""
     robot = section_4.line().motion.robot
-    gains = {"kp": section_4.KP, "kd": section_4.KD, "period": section_4.PERIOD}
+    gains: dict[str, Any] = {"kp": section_4.KP, "kd": section_4.KD, "period": section_4.PERIOD}
     return {
         "point to point": PointToPoint(robot, target(DURATION).q, **gains),
         "tracking, as printed": ComputedTorque(robot, WithoutVelocity(target), **gains),
