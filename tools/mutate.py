@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -150,12 +150,12 @@ def all_mutants(only: str = "") -> list[Mutant]:
     return [mutant for path in chosen for mutant in mutants_of(path, (SOURCE / path).read_bytes())]
 
 
-def verdict(mutant: Mutant, copy: Path, python: str, limit: float) -> tuple[str, float]:
+def verdict(mutant: Mutant, tests: Sequence[str], copy: Path, limit: float) -> tuple[str, float]:
     """Run the tests on a copy of the sources with the change; the copy is restored."""
     file, begun = copy / mutant.path, time.monotonic()
     original = file.read_bytes()
     file.write_bytes(mutant.applied(original))
-    command = [python, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *(tests_of(mutant.path) or ())]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
@@ -174,6 +174,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="number of mutants (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the choice (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time (default: %(default)s)")
+    parser.add_argument("--tests", nargs="+", help="tests in place of those of the package")
     parser.add_argument("--only", default="", help="part of the path of files to change")
     parser.add_argument(
         "--limit", type=float, default=600.0, help="seconds for the tests of a mutant (default: %(default)s)"
@@ -199,7 +200,8 @@ def main() -> int:
                 return
             copy = copies.get()
             try:
-                outcome, seconds = verdict(mutant, copy, sys.executable, arguments.limit)
+                tests = arguments.tests or tests_of(mutant.path) or ()
+                outcome, seconds = verdict(mutant, tests, copy, arguments.limit)
             finally:
                 copies.put(copy)
             results.append({**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1)})

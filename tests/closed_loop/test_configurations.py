@@ -249,6 +249,20 @@ def test_newton_steps_are_limited():
     assert 0.0 < np.abs(moved - q).max() <= 0.5 + 1e-12
 
 
+def test_iterations_are_the_newton_steps(monkeypatch):
+    steps = []
+    newton_step = position_closure._newton_step
+
+    def counted(*arguments):
+        steps.append(arguments)
+        return newton_step(*arguments)
+
+    monkeypatch.setattr(position_closure, "_newton_step", counted)
+    found = parallelogram().solve_loop_closure([0.7, -0.9, 0.8])
+    assert found.status == "closed"
+    assert found.iterations == len(steps) >= 2
+
+
 def loop_with_mimic(multiplier: float):
     """Five bars in a plane: the joint in the middle of one arm turns by a multiple of its shoulder."""
     bar = {"mass": 1.0, "com": (0.5, 0.0, 0.0), "inertia": (0.01, 0.1, 0.1)}
