@@ -64,6 +64,7 @@ _HOME = {
     "SimulationWarning": "errors",
     "Robot": "robot.robot",
     "RobotBuilder": "robot.builder",
+    "Actuator": "model.actuator",
     "Pose": "model.pose",
     "Point": "model.point",
     "load": "loading.load",

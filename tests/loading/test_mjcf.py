@@ -407,3 +407,21 @@ def test_flexible_bodies_and_fluids_are_left_out_with_a_warning():
         appell.load(
             "<mujoco><option density='1.2'/><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
         )
+
+
+def test_information_lists_actuators_and_postures(tmp_path, capsys, actuated):
+    from appell.cli import main
+
+    (tmp_path / "robot.xml").write_text(
+        ACTUATED.replace("stiffness='1'", "").replace("<motor name='pull' tendon='rope'/>", "")
+    )
+    assert main(["info", str(tmp_path / "robot.xml")]) == 0
+    shown = capsys.readouterr().out
+    assert "0.5 lead, -2 slide" in shown
+    assert "thrust at b_site" in shown
+    assert "home" in shown
+    assert main(["simulate", str(tmp_path / "robot.xml"), "--q0", "home", "--tau", "m=0.1", "--duration", "0.01", "--csv",
+                 str(tmp_path / "m.csv")]) == 0  # fmt: skip
+    header, first = (tmp_path / "m.csv").read_text().splitlines()[:2]
+    row = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (float(row["q.lead"]), float(row["q.slide"]), float(row["tau.lead"])) == (0.1, 0.5, 1.5)

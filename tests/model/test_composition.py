@@ -172,3 +172,12 @@ def test_errors_name_what_is_wrong():
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+def test_a_payload_of_a_closed_loop_is_that_of_its_tree():
+    robot = appell.load("four_bar")
+    loaded, q = robot.with_payload(2.0, (0.1, 0.0, 0.0), at="coupler_link"), robot.reference_configuration
+    G = robot.joint_velocity_jacobian(q)
+    J = robot.spanning_tree.jacobian(q, "coupler_link", "LOCAL")
+    v = J[:3] + np.cross(J[3:].T, [0.1, 0.0, 0.0]).T
+    assert_close(loaded.mass_matrix(q) - robot.mass_matrix(q), 2.0 * (v @ G).T @ (v @ G), tolerance=1e-10)

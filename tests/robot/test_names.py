@@ -71,3 +71,13 @@ def test_robots_of_files_take_arrays(tmp_path):
     with pytest.raises(appell.ArgumentError, match="q is a dictionary; robots of files take arrays"):
         appell.load_compiled(tmp_path / "arm.appell").gravity({"joint1": 0.5})
     assert np.isfinite(appell.load_compiled(tmp_path / "arm.appell").gravity([0.5, 0.0])).all()
+
+
+def test_trajectories_and_pictures_take_names(tmp_path):
+    robot = appell.load("puma560")
+    line = appell.trajectories.joint_line(robot, Q, {"joint1": 1.0}, duration=1.0)
+    assert line(0.0).q.tolist() == [0, 0.5, 0, 0, -0.3, 0]
+    assert line(1.0).q.tolist() == [1, 0.5, 0, 0, -0.3, 0]
+    pytest.importorskip("matplotlib")
+    named, plain = (appell.draw(robot, q=q).axes[0].get_xlim() for q in (Q, robot.configuration(Q)))
+    assert named == plain

@@ -28,7 +28,13 @@ def run(arguments: argparse.Namespace) -> None:
         return
     robot = load_robot(arguments)
     tree = robot.spanning_tree
-    tables = (body_table(tree), joint_table(tree, robot.first_coordinates), *loop_tables(robot), count_table(robot))
+    tables = (
+        body_table(tree),
+        joint_table(tree, robot.first_coordinates),
+        *loop_tables(robot),
+        *actuator_tables(tree),
+        count_table(robot),
+    )
     mass = sum(body.mass for body in tree.bodies)
     head = (
         f"{robot.name}: {len(tree.bodies)} bodies, {len(tree.joints)} joints, nq = {robot.nq}, nv = {robot.nv}, "
@@ -60,6 +66,22 @@ def loop_tables(robot: Any) -> tuple[Table, ...]:
     rows = [("independent velocities", ", ".join(robot.qd_names)), ("actuators", ", ".join(robot.actuator_names))]
     rows += [(f"loop closure {c.name}", f"{c.kind}: {c.body1}, {c.body2}") for c in robot.closures]
     return (Table("Closed loops", ("", "names"), tuple(rows)),)
+
+
+def actuator_tables(robot: Robot) -> tuple[Table, ...]:
+    """Actuators and named postures of the description, where it has them."""
+    tables = []
+    if robot.actuators:
+        rows = []
+        for each in robot.actuators:
+            joints = ", ".join(f"{gear:.4g} {joint}" for joint, gear in zip(each.joints, each.gears, strict=True))
+            rows.append((each.name, each.kind, joints or f"thrust at {each.frame}", finite(each.largest_force())))
+        columns = ("actuator", "kind", "gear and joint", "largest force [N m, N]")
+        tables.append(Table("Actuators", columns, tuple(rows)))
+    if robot.named_postures:
+        rows = [(name, " ".join(f"{x:.4g}" for x in q)) for name, q in robot.postures.items()]
+        tables.append(Table("Postures", ("posture", "q [rad, m]"), tuple(rows)))
+    return tuple(tables)
 
 
 def body_table(robot: Robot) -> Table:

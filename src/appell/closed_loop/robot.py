@@ -104,6 +104,25 @@ class ClosedLoopRobot(AnyRobot):
         """The same robot under another gravity vector [m/s²]."""
         return replace(self, spanning_tree=self.spanning_tree.with_gravity(gravity))
 
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Sequence = (0.0, 0.0, 0.0),
+        *,
+        at: str,
+        name: str = "payload",
+    ) -> ClosedLoopRobot:
+        """The robot with one more rigid body fixed to one of its bodies, as `Robot.with_payload`.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("four_bar")
+            >>> robot.with_payload(2.0, at="coupler_link").body_names[-1]
+            'payload'
+        """
+        return replace(self, spanning_tree=self.spanning_tree.with_payload(mass, com, inertia, at=at, name=name))
+
     @renamed_arguments(hold="fixed_joints", near="q0")
     def solve_loop_closure(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -36,7 +36,7 @@ MAX_FACES, CELLS = 1500, 120
 def draw(
     robot: Any,
     path: str | PathLike | None = None,
-    q: Sequence[float] | np.ndarray | None = None,
+    q: Sequence[float] | np.ndarray | Mapping[str, float] | None = None,
     *,
     motion: Trajectory | None = None,
     surfaces: Sequence[Surface] = (),
@@ -48,7 +48,7 @@ def draw(
 
     Args:
         path: file to write; its extension selects the format.
-        q: configuration; by default the initial one, or those of `motion`.
+        q: configuration, also by name; by default the initial one, or those of `motion`.
         surfaces, folder: as for `appell.show`.
 
     Returns:
@@ -60,7 +60,8 @@ def draw(
         'x [m]'
     """
     subject = subject_of(robot, None if folder is None else Path(folder))
-    configurations, tip_path = [subject.start if q is None else np.asarray(q, dtype=float)], None
+    given = robot.configuration(q) if isinstance(q, Mapping) else q
+    configurations, tip_path = [subject.start if given is None else np.asarray(given, dtype=float)], None
     timeline: Timeline | None = None
     if motion is not None:
         timeline = Timeline(subject, motion)

@@ -23,6 +23,7 @@ from appell.errors import ArgumentError
 from appell.kinematics.trajectories.curves import Curve, through
 from appell.model.joint import Joint
 from appell.model.joints import KINDS
+from appell.names import as_vector
 from appell.plotting import lines, new_figure, save_figure
 from appell.robot.protocol import delegated
 from appell.robot.robot import Robot
@@ -138,7 +139,8 @@ def joint_line(
     """The straight line between two configurations; all joints start and stop together.
 
     Args:
-        start, end: configurations, (nq,); of robots with a floating base those of the other joints.
+        start, end: configurations, (nq,), also by name; of robots with a floating base those of the other joints. Joints that
+            `end` does not name stay.
         duration: [s]
         velocity, acceleration: maxima of each joint (nv,) or of all; they give the shortest duration. Without a duration
             and a velocity, the velocity limits of the robot's joints are used. [rad/s, m/s, rad/s², m/s²]
@@ -151,7 +153,8 @@ def joint_line(
         >>> move(1.0).q.tolist(), move(2.0).qd.tolist()
         ([0.5, -0.25], [0.0, 0.0])
     """
-    ends = np.stack([require_real_array("start", start), require_real_array("end", end)])
+    first = require_real_array("start", robot.vector("q", start))
+    ends = np.stack([first, require_real_array("end", as_vector("end", end, robot.q_names, first))])
     return joint_via_points(
         robot, ends, duration=duration, velocity=velocity, acceleration=acceleration, profile=profile
     )
