@@ -119,4 +119,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    import random_impacts  # its functions travel by the name of the module, which workers are sent
+
+    random_impacts.main()
