@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import appell
-from appell.simulation.contact.pairs import ContactPoints, default_contact_points
+from appell.simulation.contact.pairs import ContactPoints, contact_points_of
 from appell.sweeps import MonteCarlo
 
 WALL = appell.surfaces.Circle(radius=2.5)
@@ -27,7 +27,7 @@ DURATION = 1.5
 @cache
 def contact_points() -> ContactPoints:
     robot = appell.load("shafei_tree")
-    return ContactPoints(robot, default_contact_points(robot))
+    return ContactPoints(robot, contact_points_of(robot, None))
 
 
 def random_start(rng: np.random.Generator) -> dict[str, np.ndarray]:

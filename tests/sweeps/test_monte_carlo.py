@@ -104,6 +104,9 @@ def test_stores_are_continued_and_not_mixed(tmp_path: Path) -> None:
     first = appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, dims={"tau": ["joint"]})
     before = {file.name: file.read_bytes() for file in path.rglob("c.*")}
     (path / "tau" / "c.2.0").unlink()
+    (path / "message" / "c.2").unlink()
+    assert {k for k, text in MonteCarlo.open(path).failures().items() if text == "not finished"} == {*range(16, 24)}
+    assert np.isfinite(MonteCarlo.open(path).quantiles("tau")).all()
     shares: list[float] = []
     appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, dims={"tau": ["joint"]}, progress=shares.append)
     assert shares == [1.0]

@@ -34,6 +34,8 @@ from appell.sweeps.layout import ArrayLayout
 IDENTITY = "appell"
 """Attribute of the group with all that must be equal for a store to be continued."""
 ROBOT_FILE = "robot.appell"
+UNFINISHED = "not finished"
+"""Text where a chunk is missing; numbers are NaN there."""
 
 
 class FlushedStore(LocalStore):
@@ -175,7 +177,7 @@ def _fill(
         text = layout.dtype == "str"
         group.create_array(
             name, shape=(count, *layout.shape), chunks=(chunk, *layout.shape), dtype=str if text else layout.dtype,
-            fill_value="" if text else np.nan if np.dtype(layout.dtype).kind == "f" else 0,
+            fill_value=UNFINISHED if text else np.nan if np.dtype(layout.dtype).kind == "f" else 0,
             compressors="auto" if compress else None, dimension_names=(dimension, *layout.dims),
             chunk_key_encoding={"name": "default", "separator": "."}, attributes=dict(layout.attributes),
         )  # fmt: skip

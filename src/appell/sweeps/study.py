@@ -44,7 +44,7 @@ class MonteCarlo:
 
     @classmethod
     def open(cls, store: str | PathLike) -> MonteCarlo:
-        """The study of a store; what is not finished is NaN."""
+        """The study of a store; runs that are not finished are among its failures."""
         try:
             from appell.sweeps.store import IDENTITY, open_store
         except ImportError:
