@@ -3,9 +3,9 @@
    Kernels, points, surfaces and joint limits are those of a `stepper`. Friction of a slipping contact acts against its slip,
    continued smoothly beyond a reversal, so that the equations of a mode are smooth wherever an integrator evaluates them.
 
-   Where friction would turn the slip v within a time T = |v| / (mu f_n g) below LOOK_AHEAD (g the Delassus entry across the
+   Where friction would turn the slip v within a time T = |v| / (mu f_n g) below look_ahead (g the Delassus entry across the
    slip), the equations are stiff: slip follows the direction in which the acceleration across it vanishes. There friction acts
-   against the slip that is LOOK_AHEAD - T later: at the angle x to the slip with |v| sin x = (LOOK_AHEAD - T) a_x cos x, a_x the
+   against the slip that is look_ahead - T later: at the angle x to the slip with |v| sin x = (look_ahead - T) a_x cos x, a_x the
    acceleration across it. Slip along a line, with a_x = 0, is not affected. */
 #include "motion.h"
 
@@ -15,9 +15,8 @@
 
 #include "mode.h"
 
-#define LOOK_AHEAD 1e-4 /* s */
 #define ANGLE_TOL 1e-12
-enum { MOST_TURNS = 40 };
+enum { MOST_TURNS = 96, FULL_TURNS = 16 }; /* after each FULL_TURNS changes are halved */
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -74,6 +73,8 @@ static void turn_friction(motion *m, const double *v)
     const stepper *s = m->s;
     const int nv = s->nv;
     double *row = m->z + nv; /* work */
+    int pushes = 1; /* whether all slipping contacts do so with friction against the slip */
+    for (int k = 0; k < m->contacts; k++) pushes &= m->states[k] != MODE_SLIP || m->f[s->block[k].first + 2] >= 0.0;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
         double largest = 0.0;
         for (int k = 0; k < m->contacts; k++) {
@@ -93,14 +94,14 @@ static void turn_friction(motion *m, const double *v)
             const double a = dot(row, m->qdd, nv) + across[0] * m->bias[first] + across[1] * m->bias[first + 1];
             mode_forward(s->L, nv, row);
             const double push = mu * normal * dot(row, row, nv);
-            if (!turn) m->ahead[k] = LOOK_AHEAD - (push > 0.0 ? speed / push : INFINITY);
+            if (!turn) m->ahead[k] = m->look_ahead - (push > 0.0 ? speed / push : INFINITY);
             const double time = m->ahead[k];
             if (!(time > 0.0)) continue;
             double *d = m->d + 2 * k;
             const double x = atan2(-(d[0] * across[0] + d[1] * across[1]), -(d[0] * e[0] + d[1] * e[1]));
             const double value = speed * sin(x) - time * a * cos(x);
             const double slope = (speed + time * fmax(push, 0.0)) * cos(x) + fabs(time * a * sin(x));
-            double change = slope > 0.0 ? -value / slope : 0.0;
+            double change = slope > 0.0 ? -value / slope / (1 << (turn / FULL_TURNS)) : 0.0;
             if (fabs(x + change) > 1.5) change = copysign(1.5, x + change) - x;
             d[0] = -(cos(x + change) * e[0] + sin(x + change) * across[0]);
             d[1] = -(cos(x + change) * e[1] + sin(x + change) * across[1]);
@@ -108,6 +109,9 @@ static void turn_friction(motion *m, const double *v)
         }
         if (largest == 0.0) return;
         accelerate(m);
+        int pulls = 0;
+        for (int k = 0; k < m->contacts; k++) pulls |= m->states[k] == MODE_SLIP && m->f[s->block[k].first + 2] < 0.0;
+        if (pulls && pushes) break;
         if (largest < ANGLE_TOL) return;
     }
     for (int k = 0; k < m->contacts; k++) /* no solution: against the slip */
@@ -115,37 +119,64 @@ static void turn_friction(motion *m, const double *v)
     accelerate(m);
 }
 
-int motion_evaluate(motion *m, const double *q, const double *v, const double *tau)
+/* M and its factor L, gaps, and rows of contacts and sticking joints; 0 where something is not finite, -1 without memory. */
+static int prepare(motion *m, const double *q, const double *v)
 {
     stepper *s = m->s;
     const int nv = s->nv;
-    const void *in[2] = {q, v};
-    if (s->mass.call(in, s->M, s->mass.work) || s->bias.call(in, s->b, s->bias.work)) return 0;
+    const void *in[1] = {q};
+    if (s->mass.call(in, s->M, s->mass.work)) return 0;
     s->actives = m->contacts, s->rows = s->blocks = 0;
     memcpy(s->active, m->index, (size_t)m->contacts * sizeof *s->active);
     if (m->contacts && !stepper_gaps(s, q, v, s->gap_next)) return 0;
     if (!(m->bias = stepper_rows(s, s->gap_next)) || !make_room(m)) return -1;
-    for (int k = 0; k < m->contacts; k++) {
-        m->states[k] = MODE_STICK;
-        m->d[2 * k] = m->d[2 * k + 1] = 0.0;
-        if (s->block[k].size < 3 || m->state[k] != MODE_SLIP) continue;
-        m->states[k] = MODE_SLIP;
-        friction_direction(m, k, v);
-    }
     for (int k = 0; k < m->joints; k++) {
         double *row = s->J + (size_t)s->rows * nv;
         memset(row, 0, (size_t)nv * sizeof *row);
         row[m->joint[k]] = 1.0, m->bias[s->rows] = 0.0;
-        m->states[s->blocks] = MODE_STICK;
         s->block[s->blocks++] = (contact_block){s->rows++, 1, 1, INFINITY};
     }
-    for (int k = 0; k < nv; k++) m->z[k] = tau[k] - s->b[k] - s->damping[k] * v[k] + m->friction[k];
+    for (int k = 0; k < s->blocks; k++) {
+        const int slips = k < m->contacts && s->block[k].size == 3 && m->state[k] == MODE_SLIP;
+        m->states[k] = slips ? MODE_SLIP : MODE_STICK;
+        m->d[2 * k] = m->d[2 * k + 1] = 0.0;
+    }
     memcpy(s->L, s->M, (size_t)nv * nv * sizeof *s->L);
-    if (!mode_factor(s->L, nv)) return 0;
+    return mode_factor(s->L, nv);
+}
+
+int motion_evaluate(motion *m, const double *q, const double *v, const double *tau)
+{
+    stepper *s = m->s;
+    const int nv = s->nv, status = prepare(m, q, v);
+    const void *in[2] = {q, v};
+    if (status < 1) return status;
+    if (s->bias.call(in, s->b, s->bias.work)) return 0;
+    for (int k = 0; k < m->contacts; k++)
+        if (m->states[k] == MODE_SLIP) friction_direction(m, k, v);
+    for (int k = 0; k < nv; k++) m->z[k] = tau[k] - s->b[k] - s->damping[k] * v[k] + m->friction[k];
     mode_forward(s->L, nv, m->z);
     accelerate(m);
     turn_friction(m, v);
     for (int k = 0; k < m->joints; k++) m->qdd[m->joint[k]] = 0.0;
+    return 1;
+}
+
+int motion_project(motion *m, const double *q, double *v, double *gap)
+{
+    stepper *s = m->s;
+    const int nv = s->nv, status = prepare(m, q, v);
+    if (status < 1) return status;
+    *gap = 0.0;
+    for (int k = 0; k < m->contacts; k++) *gap = fmax(*gap, fabs(s->gap_next[m->index[k]].gap));
+    memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias);
+    for (int i = 0; i < nv; i++) { /* L^-1 M v = L^T v */
+        m->z[i] = 0.0;
+        for (int k = i; k < nv; k++) m->z[i] += s->L[(size_t)k * nv + i] * v[k];
+    }
+    accelerate(m);
+    for (int k = 0; k < m->joints; k++) m->qdd[m->joint[k]] = 0.0;
+    memcpy(v, m->qdd, (size_t)nv * sizeof *v);
     return 1;
 }
 

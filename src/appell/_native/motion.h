@@ -10,6 +10,7 @@ typedef struct {
     double *reference;     /* directions of slip at the start of a step, world axes (contacts, 3) */
     double *slack;         /* speeds up to which they are kept, and that slip may reach against them [m/s] (contacts) */
     int *joint;            /* indices of sticking joints */
+    double look_ahead;     /* time within which slip is not turned [s] */
     double *friction;      /* generalized forces of friction in slipping joints (nv) */
     /* results of motion_evaluate */
     double *qdd, *f, *bias; /* accelerations, forces and dJ/dt v by rows */
@@ -19,6 +20,9 @@ typedef struct {
 
 /* Accelerations and forces at a state (q, v) under generalized forces tau; 0 where something is not finite, -1 without memory. */
 int motion_evaluate(motion *m, const double *q, const double *v, const double *tau);
+
+/* v without the velocities that the rows of the mode do not allow, and the largest gap of its contacts. */
+int motion_project(motion *m, const double *q, double *v, double *gap);
 
 /* Rates of (q, v, work of actuators, passive forces and contact) at y; the works where `works` is set. */
 int motion_rate(motion *m, const double *y, const double *tau, int works, double *rate);

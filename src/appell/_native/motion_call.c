@@ -72,11 +72,11 @@ static int inside(const int *numbers, int count, int size)
     return 1;
 }
 
-/* Motion(stepper, index, states, slack, reference, joints, friction, works) */
+/* Motion(stepper, index, states, slack, reference, joints, friction, works, look_ahead) */
 static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)keywords;
-    if (!takes(arguments, 8)) return NULL;
+    if (!takes(arguments, 9)) return NULL;
     PyObject *const *given = &PyTuple_GET_ITEM(arguments, 0);
     if (!PyObject_TypeCheck(given[0], &appell_stepper_type)) return PyErr_Format(PyExc_TypeError, "a motion needs a Stepper");
     stepper *s = appell_stepper_of(given[0]);
@@ -98,9 +98,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     release(view, 6);
     self->stepper = Py_NewRef(given[0]);
     self->works = PyObject_IsTrue(given[7]);
+    m->look_ahead = PyFloat_AsDouble(given[8]);
     if (!m->index || !m->state || !m->reference || !m->joint || !m->friction || !m->slack || !m->qdd || !m->z || !m->ahead) {
         Py_DECREF(self);
         return PyErr_NoMemory();
+    }
+    if (PyErr_Occurred()) {
+        Py_DECREF(self);
+        return NULL;
     }
     if (!fits || !inside(m->index, m->contacts, s->contacts) || !inside(m->joint, m->joints, s->nv)) {
         Py_DECREF(self);
@@ -217,6 +222,19 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
     return status_of(status);
 }
 
+/* project(q, v) -> largest gap, NaN where it is not finite; v is written */
+static PyObject *motion_project_call(Motion *self, PyObject *arguments)
+{
+    Py_buffer view[2];
+    const Py_ssize_t sizes[2] = {self->m.s->nq, self->m.s->nv};
+    if (!takes(arguments, 2) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 1, view)) return NULL;
+    double gap = NAN;
+    const int status = motion_project(&self->m, view[0].buf, view[1].buf, &gap);
+    release(view, 2);
+    if (PyErr_Occurred()) return NULL;
+    return status < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(status ? gap : NAN);
+}
+
 /* gaps(stepper, q, qd, out): gaps and their rates (N, contacts, 2) at states (N, nq), (N, nv) -> whether they are finite */
 static PyObject *motion_gaps(PyObject *type, PyObject *arguments)
 {
@@ -301,6 +319,7 @@ static PyMethodDef methods[] = {
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
     {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y): take the directions of slip as those that it may not turn against."},
     {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f): accelerations and contact forces in world axes."},
+    {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest gap: remove what the mode does not allow from v."},
     {"gaps", METHOD(motion_gaps), METH_VARARGS | METH_STATIC, "gaps(stepper, q, qd, out): gaps and their rates."},
     {"contacts", METHOD(motion_contacts), METH_VARARGS | METH_STATIC,
         "contacts(stepper, q, qd, gap, normal, velocity, J, bias, curvature): all contacts at one state."},

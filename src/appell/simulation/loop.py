@@ -176,7 +176,7 @@ class SimulationLoop:
                     self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
                 step = IntegratorStep(solver, y)
                 cut_off = self._step_size if step.end == end else None
-                self._step_size = max(step.end - step.start, cut_off or 0.0)
+                self._step_size = max(getattr(solver, "h", step.end - step.start), cut_off or 0.0)
                 event = phase.first_event(step)
                 if event is not None and isinstance(solver, FixedStepSolver):
                     step, event = _step_to_event(solver, phase, step, event)

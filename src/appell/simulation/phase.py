@@ -154,8 +154,9 @@ class IntegratorStep:
 
     def checks(self) -> list[float]:
         """Times between which forces and slip are checked; only the ends of a short step."""
-        count = CHECKS_PER_STEP if self.end - self.start > SHORT_STEP else 1
-        return np.linspace(self.start, self.end, count + 1).tolist()
+        if self.end - self.start <= SHORT_STEP:
+            return [self.start, self.end]
+        return np.linspace(self.start, self.end, CHECKS_PER_STEP + 1).tolist()
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class Phase:
         """Whether the phase continues after a change of the actuators' forces."""
         return False
 
-    def _margin(self, t: float, y: np.ndarray) -> float:
+    def margin(self, t: float, y: np.ndarray) -> float:
         """How far forces are from leaving their bounds."""
         q, qd = self.plant.split(y)
         rows, _, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
@@ -230,7 +231,7 @@ class Phase:
         """The first time at which forces leave their bounds."""
 
         def margin(t: float) -> float:
-            return self._margin(t, step.state(t))
+            return self.margin(t, step.state(t))
 
         def ended(t: float) -> bool:
             return margin(t) < 0.0 and not self._still_holds(t, *self.plant.split(step.state(t)))

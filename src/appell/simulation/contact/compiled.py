@@ -23,12 +23,16 @@ from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
 
+LOOK_AHEAD = 1e-4
+"""Friction that would turn slip within a shorter time acts against the slip so much later (`motion.c`). [s]"""
+
 
 @dataclass(frozen=True)
 class CompiledPairs(ContactPairs):
     """Pairs of points and surfaces, and stops of joints, in compiled code."""
 
     stepper: Stepper
+    look_ahead: float  # time within which friction does not turn slip. [s]
 
     def __len__(self) -> int:
         return self.stepper.all_contacts
@@ -61,13 +65,23 @@ class CompiledPairs(ContactPairs):
             joints.sticking_indices.astype(np.int32),
             -friction * joints.slip_direction,
             works,
+            self.look_ahead,
         )
 
 
 def contact_pairs(
-    model: SimulationModel, q: np.ndarray, surfaces: tuple[Surface, ...], options: ContactOptions, stops: bool
+    model: SimulationModel,
+    q: np.ndarray,
+    surfaces: tuple[Surface, ...],
+    options: ContactOptions,
+    stops: bool,
+    dt: float,
 ) -> ContactPairs:
-    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q."""
+    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q.
+
+    Args:
+        dt: step of a method of fixed step, 0 otherwise.
+    """
     robot = model.contact_tree
     if robot is None:
         raise ArgumentError(f"{model.name!r} has closed loops: contact is supported for trees only.")
@@ -81,4 +95,4 @@ def contact_pairs(
         if stops:
             raise
         return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
-    return CompiledPairs(names, surfaces, tuple(e), stepper)
+    return CompiledPairs(names, surfaces, tuple(e), stepper, max(LOOK_AHEAD, dt))

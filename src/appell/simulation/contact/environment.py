@@ -14,6 +14,8 @@ At an instant at which points touch surfaces:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from appell.errors import SimulationError
@@ -34,10 +36,16 @@ MIN_SEPARATION = 1e-11
 ARRIVAL_TIME = 10.0
 """Points within the simultaneity gap take part in an impact if they would arrive within so many seconds per metre of it. [s/m]"""
 MAX_IMPACTS_PER_INSTANT = 200
+MAX_STOPS_PER_INSTANT = 5
+"""Number of impulses at one instant that stop slip without forces."""
 MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
 """Points that an event leaves less deep behind a surface are moved to it. [m]"""
+MAX_FORCE_TOL = 1e-2
+"""Largest part of the largest force by which forces may leave their bounds, where the mode stays the same."""
+SOLVED, STOPPED_SLIP = 1e-8, 1e-9
+"""Relative residual up to which Coulomb's law has forces, and slip [m/s] that an impulse stops where it has none."""
 JAM_APPROACH = 1e-9
 """Approach velocity of an impact that stops slip without one, as part of the slip."""
 
@@ -53,10 +61,12 @@ class ContactEnvironment(Environment):
         super().__init__(plant)
         self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
+        self._last: ContactPhase | None = None
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         impacts: list[Impact] = []
+        stops = 0
         for count in range(MAX_IMPACTS_PER_INSTANT):
             contacts = self.pairs.state(q, qd)
             self._require_no_penetration(t, q, qd, contacts)
@@ -66,7 +76,8 @@ class ContactEnvironment(Environment):
             involved = self._involved(contacts)
             if not involved.any():
                 phase, jams = self._phase(t, q, qd, contacts)
-                if len(jams):
+                if len(jams) and stops < MAX_STOPS_PER_INSTANT:
+                    stops += 1
                     hit = contacts.select(self._at_rest(contacts))
                     result = self._stop_slip(q, qd, hit)
                     impacts.append(self._record(t, q, qd, hit, result))
@@ -74,7 +85,7 @@ class ContactEnvironment(Environment):
                     continue
                 q, qd = phase.project_to_constraints(q, qd)
                 if not self._involved(self.pairs.state(q, qd)).any():
-                    return InstantResult(q, qd, phase, tuple(impacts))
+                    return InstantResult(q, qd, self._with_tolerance(phase), tuple(impacts))
                 continue
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
@@ -87,6 +98,18 @@ class ContactEnvironment(Environment):
             "Give the robot more room between the surfaces.",
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
+
+    def _with_tolerance(self, phase: ContactPhase) -> ContactPhase:
+        """The phase, with a wider tolerance of its forces where an event has not changed anything."""
+        last = self._last
+        if (
+            last is not None
+            and last.mode.same_states(phase.mode)
+            and (last.joints.sticking == phase.joints.sticking).all()
+        ):
+            phase = replace(phase, force_tol=min(10.0 * last.force_tol, MAX_FORCE_TOL))
+        self._last = phase
+        return phase
 
     # --- impacts ------------------------------------------------------------------------------------------------------
 
@@ -185,8 +208,16 @@ class ContactEnvironment(Environment):
                     MIN_SEPARATION, closed.gap_rate, _gap_acceleration(closed, phase.derivative(t, q, qd).qdd)
                 )
             if not unresolved.any():
-                self.residual = max(self.residual, found.residual)
-                return phase, kept.index[found.jams]
+                jams = found.jams
+                if (
+                    found.residual > SOLVED
+                    and phase.has_rows
+                    and phase.margin(t, self.plant.join(q, qd, np.zeros(3))) < 0.0
+                ):
+                    jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
+                if not jams.any():
+                    self.residual = max(self.residual, found.residual)
+                return phase, kept.index[jams]
             resting |= unresolved
 
 

@@ -281,7 +281,7 @@ def next_mode(
     w = (c + G @ force)[: 3 * m].reshape(-1, 3)
     tol = max(ACCELERATION_TOL * scale, 10.0 * solution.residual)
     closed = w[:, 2] <= tol
-    jams = slips & (np.sum(w[:, :2] * along, axis=-1) < 0.5 * np.sum(along * along, axis=-1))
+    jams = slips & (np.sum(w[:, :2] * along, axis=-1) < 0.99 * np.sum(along * along, axis=-1))
     size = np.linalg.norm(w[:, :2], axis=-1)
     at_rest = ~slips
     sticking = (mu > 0.0) & at_rest & (size <= tol)

@@ -37,6 +37,7 @@ class ContactPhase(Phase):
 
     pairs: ContactPairs
     mode: ContactMode
+    force_tol: float = FORCE_TOL  # part of the largest force by which forces may leave their bounds
 
     @property
     def contacts(self) -> tuple[tuple[str, int], ...]:
@@ -101,9 +102,9 @@ class ContactPhase(Phase):
         near[self.mode.index] = False
         return near if near.any() else None
 
-    def _margin(self, t: float, y: np.ndarray) -> float:
+    def margin(self, t: float, y: np.ndarray) -> float:
         if self.motion is None:
-            return super()._margin(t, y)
+            return super().margin(t, y)
         return self.motion.margins(
             np.ascontiguousarray(y), self.plant.generalized_tau(t, *self.plant.split(y)), FORCE_TOL
         )[0]
@@ -148,7 +149,7 @@ class ContactPhase(Phase):
         return self.mode
 
     def continues(self, t: float, y: np.ndarray) -> bool:
-        return not self.has_rows or self._margin(t, y) >= 0.0
+        return not self.has_rows or self.margin(t, y) >= 0.0
 
     def _still_holds(self, t: float, q: np.ndarray, qd: np.ndarray) -> bool:
         joints, held = self.joints, self.joints.sticking_indices
@@ -171,6 +172,10 @@ class ContactPhase(Phase):
         q, qd = super().project_to_constraints(q, qd)
         if not len(self.mode.index):
             return q, qd
+        if self.motion is not None:
+            projected = np.array(qd)
+            if self.motion.project(np.ascontiguousarray(q), projected) <= PROJECTION_TOL:
+                return q, projected
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
         rows, M = self.rows(q, qd).without_friction(), self.plant.model.mass_matrix(q)
         return q, rows.accelerations(M, M @ qd, np.zeros_like(rows.bias))[0]
