@@ -14,6 +14,7 @@ from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, IdentificationError, IdentificationWarning
 from appell.identification import sanity
 from appell.identification.base import base_parameters, base_regressor, nominal_parameters
+from appell.identification.blas import one_blas_thread
 from appell.identification.cleaning import Segment, clean_recording
 from appell.identification.findings import Finding
 from appell.identification.fit import (
@@ -46,6 +47,7 @@ from appell.robot.regressor_terms import RegressorTerm, as_terms
 @grouped_arguments("filtering", Filtering, cutoff="cutoff", decimation="decimation")
 @grouped_arguments("estimator", Estimator, solver="solver", weights="weights", prior="prior", spread="prior_std")
 @grouped_arguments("holdout", Holdout, hold_out="every", block="block")
+@one_blas_thread()
 def identify(
     robot: AnyRobot,
     t: ArrayLike | Recording | Sequence[Recording],
@@ -167,7 +169,7 @@ def identify(
         condition_by_joint=np.array([factor.condition_number for factor in data.factors]), prior_std=estimator.prior_std,
     )  # fmt: skip
     if found:
-        warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=7)  # behind the decorators
+        warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=8)  # behind the decorators
     return result
 
 

@@ -23,7 +23,7 @@ from appell.robot.regressor_terms import RegressorTerm
 
 PIECE_SIZE = 2**20
 """Entries of the regressor that are computed at once, roughly: 8 MB, which stay in the processor's cache."""
-MAX_STORED = 2**22
+MAX_STORED = 2**21
 """Entries of the regressor that are stored for the next pass."""
 
 FOLDS = 5
@@ -35,7 +35,7 @@ MIN_ROWS = 2000
 MIN_TRAVEL = 1e-3
 """A joint that moves less than this is taken as at rest: differences of its coordinate are noise. [rad, m]"""
 
-MAX_RAW = 50_000
+MAX_RAW = 20_000
 """States at which predictions are compared with forces as recorded."""
 
 PAUSE = 1.0
