@@ -114,6 +114,7 @@ def test_thresholds_are_the_largest_residuals_with_a_margin():
     calibrated = FaultDetector.calibrated(observer, q, qd, tau, margin=2.0)
     assert_close(np.array(calibrated.threshold), 2.0 * np.abs(observer.residuals(q, qd, tau)).max(axis=0))
     assert calibrated.detect(observer.residuals(q, qd, tau)) is None
+    assert calibrated.samples == FaultDetector(observer, 1.0).samples == 10
 
 
 def test_what_does_not_fit_is_refused():
