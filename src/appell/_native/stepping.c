@@ -40,7 +40,7 @@
 #define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
 #define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
-enum { MOST_CUTS = 40, MOST_LOCATIONS = 12, MOST_ITERATIONS = 8 };
+enum { MOST_CUTS = 40, MOST_LOCATIONS = 40, MOST_ITERATIONS = 8 };
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------- */
 
@@ -662,6 +662,7 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
         if (!whole && needs_impact(s)) return resolve_impact(s, duration);
         double h = *left;
         if (whole) {
+            if (h > 0.01 * duration) h = 0.01 * duration; /* its displacements are of first order only */
             double fastest = SLOW;
             for (int c = 0; c < s->contacts; c++) fastest = fmax(fastest, fabs(s->gap[c].rate));
             mark_closed(s, 2.0 * h * fastest);
@@ -670,7 +671,7 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
         for (int k = 0; status == STEPPED && !whole && k < MOST_LOCATIONS; k++) {
             const double part = part_to_keep(s);
             if (part == 1.0) break;
-            h *= part;
+            h *= k < 4 ? part : fmin(part, 0.7); /* interpolation may creep towards a curved gap */
             if (h < shortest) h = shortest;
             status = try_step(s, tau, h, 0);
             s->splits++;
