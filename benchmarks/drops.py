@@ -66,7 +66,9 @@ def row(path: Path, options: argparse.Namespace) -> str:
             warnings.simplefilter("ignore")
             robot = appell.load(path, base="floating")
             points = list(contact_points_of(robot, None))
-            robot.simulation_model().mass_matrix(robot.neutral_configuration())
+            floor, contact = appell.surfaces.Plane(friction=FRICTION), appell.ContactOptions(points=points)
+            start = posture(robot, points, 0), np.zeros(robot.nv)
+            appell.simulate(robot, *start, 1e-3, surfaces=floor, contact=contact, method=options.method)  # compiles
     except appell.AppellError as error:
         return f"| {path.stem} | refused: {str(error).splitlines()[0][:80]} |"
     runs, errors = [], []

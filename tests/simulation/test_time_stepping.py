@@ -162,10 +162,10 @@ def test_joint_friction_stops_a_joint_for_good():
     """2 kg at 1 m/s with 4 N of friction stop after 0.5 s and 0.25 m; 3 N do not move them again."""
     motion = appell.simulate(slider(friction=4.0), [0.0], [1.0], 0.8, method="moreau")
     assert motion.q[-1, 0] == pytest.approx(0.25, abs=1e-6)
-    assert motion.qd[-1, 0] == 0.0
+    assert motion.qd[-1, 0] == pytest.approx(0.0, abs=1e-9)  # the solver's tolerance
     assert motion.work.passive[-1] == pytest.approx(-1.0, abs=1e-6)
     held = appell.simulate(slider(friction=4.0), [0.0], [0.0], 0.1, tau=[3.0], method="moreau")
-    assert np.abs(held.q).max() == 0.0
+    assert np.abs(held.q).max() < 1e-9 * 0.1
 
 
 def test_stiff_damping_is_stable():

@@ -35,9 +35,9 @@
 
 enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
 enum { ENTRY, NORMAL, DIRECTION };        /* unknowns: an entry of p; p_n and the turn of p_t of a slipping contact */
-enum { SWEEPS = 4, NEWTON_STEPS = 6, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20 };
+enum { SWEEPS = 6, NEWTON_STEPS = 5, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20 };
 #define ROUNDING 1e-16 /* of p, part of the residual: impulses that hide the velocities are no solution */
-#define REGULARIZATION 1e-9 /* part of the diagonal */
+#define REGULARIZATION 1e-9 /* part of the mean diagonal */
 
 typedef struct {
     int n, blocks;
@@ -384,7 +384,7 @@ PART int newton(Problem *s, int nearest)
         const int last = s->kind[j] == ENTRY ? s->owner[j] : block->first + block->size - 1;
         const double size = s->kind[j] == NORMAL ? diagonal(s, last) : column[j] > 0.0 ? column[j] : s->scale;
         s->origin[j] = nearest && s->kind[j] != DIRECTION ? s->p[last] : 0.0;
-        s->weight[j] = REGULARIZATION * size;
+        s->weight[j] = REGULARIZATION * s->scale; /* the same for all: the norm of p */
         x[j] += s->weight[j] * s->origin[j];
         column[j] += s->weight[j];
         if (s->kind[j] == DIRECTION) { /* of a turn of p_t, which turns the equation as well */
@@ -550,7 +550,7 @@ static void lay_out(Problem *s, void *work)
 }
 
 contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
-    double tolerance, double acceptable, int most, void *work)
+    double tolerance, double acceptable, int most, int share, void *work)
 {
     Problem given = {.n = n, .blocks = blocks, .G = G, .c = c, .block = block, .p = p, .w = w, .tolerance = tolerance}, *s = &given;
     contact_report report = {0};
@@ -582,7 +582,7 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
         if (!done) done = newton_steps(s, CLIPPED_STEPS + (round == 1 ? 3 * blocks : 0), 1, &report, most);
         if (!done) start_from(s, round < 1 ? s->best : s->rho > 0.0 ? s->z : s->best);
     }
-    if (done && report.iterations) share_loads(s, &report);
+    if (done && (share || report.iterations)) share_loads(s, &report);
     start_from(s, s->best);
     report.residual = residual_of(s);
     report.converged = report.residual <= (acceptable > tolerance ? acceptable : tolerance);

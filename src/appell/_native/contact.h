@@ -20,7 +20,7 @@ typedef struct {
 size_t contact_work(int n);
 
 /* Solve w = G p + c, G (n, n) symmetric, from the given p; p and w are written. Where Newton's method does not reach the tolerance,
-   a residual up to `acceptable` will do. */
+   a residual up to `acceptable` will do. `share`: redundant contacts share their load also where the given p is a solution. */
 contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
-    double tolerance, double acceptable, int most, void *work);
+    double tolerance, double acceptable, int most, int share, void *work);
 #endif

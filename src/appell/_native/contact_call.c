@@ -54,7 +54,7 @@ PyObject *appell_solve_contacts(PyObject *module, PyObject *arguments)
     if (read_blocks(block, count, view[2].buf, view[3].buf, n)) {
         contact_report report;
         Py_BEGIN_ALLOW_THREADS
-        report = contact_solve((int)n, view[0].buf, view[1].buf, (int)count, block, view[4].buf, view[5].buf, tolerance, tolerance, most, work);
+        report = contact_solve((int)n, view[0].buf, view[1].buf, (int)count, block, view[4].buf, view[5].buf, tolerance, tolerance, most, 0, work);
         Py_END_ALLOW_THREADS
         result = Py_BuildValue("dii", report.residual, report.iterations, report.newton);
     } else

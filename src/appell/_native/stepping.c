@@ -39,7 +39,10 @@
 #define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
 #define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
 #define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
+#define LEAST 1e-4         /* part of a step that is not divided further to keep contacts from lifting the robot */
+#define ROUNDING 1e-13     /* of the energy, relative */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
+enum { SHARING = 16 }; /* steps after which redundant contacts share their loads anew: solutions start from those before */
 enum { MOST_CUTS = 40, MOST_LOCATIONS = 40, MOST_ITERATIONS = 8 };
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------- */
@@ -409,7 +412,8 @@ static int factor_mass(stepper *s, const double *q, double h)
 static void solve(stepper *s)
 {
     const contact_report report =
-        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->acceptable, s->most, s->solver_work);
+        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->acceptable, s->most, s->steps % SHARING == 0,
+            s->solver_work);
     if (!report.converged) {
         s->failures++;
         if (!(report.residual <= s->worst_residual)) s->worst_residual = report.residual;
@@ -587,14 +591,14 @@ static void mark_closed(stepper *s, double reach)
         if (s->gap[c].gap <= CLOSED + reach) s->active[s->actives++] = c;
 }
 
-/* Scale v_next so that the energy changes by the work of the step; LIFTED where pushing contacts out of their surface would take
-   more energy than there is. */
+/* Scale v_next so that the energy changes by the work of the step; LIFTED where contacts lift the robot by more than its kinetic
+   energy can: they are pushed out of their surface, or would open within the step. */
 static int balance_energy(stepper *s, double work)
 {
     double kinetic, potential;
     if (!find_energy(s, s->q_next, s->v_next, &kinetic, &potential)) return NOT_FINITE_STATE;
     const double excess = kinetic + potential - s->energy - work;
-    if (excess > kinetic && s->pushed) return LIFTED;
+    if (excess > kinetic + ROUNDING * (1.0 + fabs(s->energy)) && !s->lenient) return LIFTED;
     double square = 1.0;
     if (fabs(excess) < MOST_CORRECTION * kinetic) square = 1.0 - excess / kinetic;
     else if (excess > 0.0) square = excess < kinetic ? 1.0 - excess / kinetic : 0.0;
@@ -657,10 +661,13 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
 {
     const double shortest = SMALLEST * duration;
     if (*left == duration) memset(s->force, 0, 3 * (size_t)s->contacts * sizeof *s->force);
+    double longest = INFINITY;
+    s->calm = 0;
     for (int cuts = 0; *left > shortest; cuts++) {
         const int whole = cuts > MOST_CUTS;
         if (!whole && needs_impact(s)) return resolve_impact(s, duration);
-        double h = *left;
+        double h = fmin(*left, longest);
+        s->lenient = h <= LEAST * duration;
         if (whole) {
             if (h > 0.01 * duration) h = 0.01 * duration; /* its displacements are of first order only */
             double fastest = SLOW;
@@ -677,9 +684,13 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             s->splits++;
         }
         if (status == STEPPED) status = accept(s, tau, h, duration);
-        s->calm = status == LIFTED; /* then the step is repeated without the push */
-        if (s->calm) continue;
+        if (status == LIFTED) { /* again without the push, or in shorter steps */
+            if (!s->pushed) longest = 0.25 * h;
+            s->calm = 1;
+            continue;
+        }
         if (status != STEPPED) return status;
+        s->calm = 0, longest = INFINITY;
         *left -= h;
     }
     return STEPPED;

@@ -59,7 +59,7 @@ typedef struct stepper {
     void *solver_work;
     double *impulse; /* warm start, (contacts, 3) */
     double *force;   /* of the last step on points, world axes (contacts, 3) */
-    int pushed, calm; /* whether deep contacts are pushed out in this step; whether they must not */
+    int pushed, calm, lenient; /* whether deep contacts are pushed out in a step; must not be; whether it may gain energy */
     double energy;   /* kinetic plus potential */
     double work[3];  /* of actuators, joints, contact since the start */
     /* the last impact */
