@@ -11,7 +11,7 @@ import appell
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
-FOLDERS = ("benchmarks", "docs", "examples", "src", "tests")
+FOLDERS = ("benchmarks", "docs", "examples", "src", "tests", "tools")
 FILES = [f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
 
 
