@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import appell
+from appell.model.tree import require_tree
 from appell.simulation.contact.pairs import contact_points_of
 
 HEIGHT, FRICTION = 0.3, 0.6
@@ -65,6 +66,7 @@ def row(path: Path, options: argparse.Namespace) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             robot = appell.load(path, base="floating")
+            require_tree("the robot", robot)
             points = list(contact_points_of(robot, None))
             floor, contact = appell.surfaces.Plane(friction=FRICTION), appell.ContactOptions(points=points)
             start = posture(robot, points, 0), np.zeros(robot.nv)
