@@ -65,7 +65,9 @@ def row(path: Path, options: argparse.Namespace) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            robot = appell.load(path, base="floating")
+            robot = appell.load(path)
+            if not any(joint.kind == "floating" for joint in robot.joints):
+                robot = appell.load(path, base="floating")
             require_tree("the robot", robot)
             points = list(contact_points_of(robot, None))
             floor, contact = appell.surfaces.Plane(friction=FRICTION), appell.ContactOptions(points=points)
