@@ -43,7 +43,7 @@ STRIBECK_VELOCITIES = (0.05, 0.15, 0.4)
 DEFAULT_TERMS = (Rotor(), Viscous(), Coulomb(COULOMB_WIDTH), Offset())
 """Regressor terms besides the link inertias, by default."""
 
-MAX_ROWS, MAX_SAMPLES, WINDOWS = 4000, 60_000, 12
+MAX_ROWS, MAX_SAMPLES, WINDOWS = 4000, 120_000, 12
 """States at which choices are compared; samples that are filtered for it, in this many windows."""
 RATIO = 1.5
 """Ratio of successive cut-off frequencies."""
