@@ -111,7 +111,7 @@ def test_damaged_records_are_refused_or_read_up_to_the_damage(tmp_path):
                 Run.load(damaged)
         else:
             run = Run.load(damaged)
-            assert len(run.t) == min(5, (length - header) // 264)
+            assert len(run.t) == min(5, (length - header) // 312)
             assert run.stop.reason == "killed"
     for _ in range(300):
         changed = bytearray(content)

@@ -177,7 +177,8 @@ def test_figure_5_inertia_matrices_of_the_branches() -> None:
     for branch in branches(c.tree):
         real = {member.link.body for member in branch if member.has_mass}
         bodies = tuple(body if body.name in real else Body(body.name) for body in c.robot.bodies)
-        alone = Robot("branch", bodies, c.robot.joints).mass_matrix(c.q, method="composite")
+        own = Robot("branch", bodies, c.robot.joints).parameters
+        alone = c.robot.mass_matrix(c.q, method="composite", parameters=own)
         M = np.zeros_like(alone)
         for (j, _, k, _), value in branch_inertia(branch, [places(c)[member.i] for member in branch]):
             M[column(c, j), column(c, k)] = M[column(c, k), column(c, j)] = value

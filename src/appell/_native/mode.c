@@ -137,7 +137,7 @@ int mode_accelerations(int nv, const double *L, double *z, int rows, const doubl
     double *X = work, *Y = X + (size_t)rows * nv, *G = Y + (size_t)rows * nv, *A = G + (size_t)rows * rows;
     double *x = A + (size_t)rows * rows, *step = x + rows, *wanted = step + rows;
     int *order = (int *)(wanted + rows), *place = order + rows, m = 0;
-    memset(f, 0, (size_t)rows * sizeof *f);
+    for (int k = 0; k < rows; k++) f[k] = 0.0;
     for (int b = 0; b < blocks; b++) {
         const int first = block[b].first, size = block[b].size;
         if (state[b] == MODE_OPEN) continue;
