@@ -198,8 +198,9 @@ def test_an_interrupted_command_ends_at_once_and_goes_on(tmp_path: Path) -> None
         str(path),
     ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "appell", *words], env=environment(), stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "appell", *words], env=environment(), stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background commands ignore it
+    )  # fmt: skip
     wait_until(lambda: len([*path.glob("gravity/c.*")]) > 3)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[1] == "appell: error: interrupted.\n"
