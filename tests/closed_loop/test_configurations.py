@@ -298,3 +298,12 @@ def test_closed_loops_with_mimic_joints(multiplier):
     motion = appell.simulate(robot, q, qd, 0.1, method=appell.Integration(rtol=1e-11))
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-8
     assert robot.closure_error(motion.q).max() < 1e-9
+
+
+def test_a_start_beyond_all_angles_is_not_closed():
+    """Where angles are too large for a slope, the loops stay open instead of an error of linear algebra."""
+    robot = appell.load("four_bar")
+    solution = robot.solve_loop_closure([1e9, 2e9, -3e9])
+    assert not solution.closed
+    with pytest.raises(appell.errors.LoopClosureError, match="loops do not close"):
+        _ = solution.q

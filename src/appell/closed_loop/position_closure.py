@@ -129,6 +129,7 @@ def residuals(robot: ClosedLoopRobot, q: np.ndarray) -> np.ndarray:
 def _newton_step(robot: ClosedLoopRobot, q: np.ndarray, residual: np.ndarray, free: np.ndarray):
     """States after one damped Newton step, and their residuals."""
     K = robot.functions["closure_jacobian", None]((q,), None, None, None, None, False)
+    K = np.where(np.isfinite(K).all(axis=(1, 2), keepdims=True), K, 0.0)  # no step from where there is no slope
     step = np.zeros((len(q), robot.spanning_tree.nv))
     step[:, free] = -(np.linalg.pinv(K[:, :, free], rcond=RCOND) @ residual[:, :, None])[:, :, 0]
     longest = np.abs(step).max(axis=1, keepdims=True)
