@@ -425,3 +425,10 @@ def test_information_lists_actuators_and_postures(tmp_path, capsys, actuated):
     header, first = (tmp_path / "m.csv").read_text().splitlines()[:2]
     row = dict(zip(header.split(","), first.split(","), strict=True))
     assert (float(row["q.lead"]), float(row["q.slide"]), float(row["tau.lead"])) == (0.1, 0.5, 1.5)
+
+
+def test_a_name_that_is_not_utf8_is_quoted(tmp_path):
+    text = b'<mujoco><worldbody><body name="gl\xf8"><geom size="1"/><joint name="j"/></body></worldbody></mujoco>'
+    (tmp_path / "robot.xml").write_bytes(text)
+    with pytest.raises(appell.ModelError, match=r"a name is not UTF-8: b'gl\\xf8'. Save the description as UTF-8"):
+        appell.load(tmp_path / "robot.xml")

@@ -42,8 +42,10 @@ def read(source: Source) -> ParsedRobot:
     """The robot of the compiled model, with its root `world`."""
     notes = ProblemLog(source.label)
     lines = _lines(source)
-    names = MujocoModel(_compile(source), lines)
-    _require_finite(names.model, source)
+    model = _compile(source)
+    _require_utf8(model, source)
+    _require_finite(model, source)
+    names = MujocoModel(model, lines)
     bodies, joints, virtual = [], [], set()
     for i in range(names.model.nbody):
         row, body = _chain(names, i)
@@ -77,6 +79,16 @@ def _compile(source: Source) -> Any:
     except (ValueError, RuntimeError, MemoryError) as error:
         what = f"MuJoCo cannot compile it: {str(error).strip().rstrip('.')}"
         raise xml_error(source.label, 0, what, "Correct the description.") from None
+
+
+def _require_utf8(model: Any, source: Source) -> None:
+    """Raise for names of bytes that are not UTF-8, which MuJoCo reads as they are."""
+    try:
+        model.names.decode("utf-8")
+    except UnicodeDecodeError as error:
+        start = model.names.rfind(b"\0", 0, error.start) + 1
+        shown = model.names[start:].split(b"\0")[0][:80]
+        raise xml_error(source.label, 0, f"a name is not UTF-8: {shown!r}", "Save the description as UTF-8.") from None
 
 
 def _require_finite(model: Any, source: Source) -> None:
