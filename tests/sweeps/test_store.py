@@ -203,7 +203,7 @@ def test_an_interrupted_command_ends_at_once_and_goes_on(tmp_path: Path) -> None
     )  # fmt: skip
     wait_until(lambda: len([*path.glob("gravity/c.*")]) > 3)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20)[1] == "appell: error: interrupted.\n"
+    assert process.communicate(timeout=20)[1].endswith("appell: error: interrupted.\n")
     assert process.returncode == 1
     assert Sweep.open(path).results["gravity"][0, 1] != 0.0
     assert not list(path.rglob("*.partial"))

@@ -15,7 +15,7 @@
 
 #include "mode.h"
 
-#define ANGLE_TOL 1e-10
+#define ANGLE_TOL 1e-12
 enum { MOST_TURNS = 96, FULL_TURNS = 16 }; /* after each FULL_TURNS changes are halved */
 
 static double dot(const double *a, const double *b, int n)
