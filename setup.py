@@ -17,7 +17,7 @@ SOURCES = [
     "stepping",
     "stepping_call",
 ]
-HEADERS = SOURCES[1:]
+HEADERS = [*SOURCES[1:], "for_cpus"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 

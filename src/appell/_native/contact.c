@@ -19,12 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#pragma GCC optimize("O3")
-#define FOR_CPUS __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define FOR_CPUS
-#endif
+#include "for_cpus.h"
+
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
 #define PART static __attribute__((noinline)) FOR_CPUS

@@ -23,12 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#pragma GCC optimize("O3")
-#define FOR_CPUS __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define FOR_CPUS
-#endif
+#include "for_cpus.h"
 
 #define CLOSED 1e-6        /* gap up to which a contact is closed [m, rad] */
 #define DEEP 3e-7          /* depth that a step may reach at a contact that was open [m, rad] */
