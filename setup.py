@@ -16,6 +16,7 @@ SOURCES = [
     "pool",
     "stepping",
     "stepping_call",
+    "uniform",
 ]
 HEADERS = [*SOURCES[1:], "for_cpus"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]

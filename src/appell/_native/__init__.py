@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 try:
-    from appell._native.boundary import Function, Kernel, Motion, Stepper, bind, mode_accelerations, solve_contacts
+    from appell._native.boundary import (
+        Function,
+        Kernel,
+        Motion,
+        Stepper,
+        bind,
+        mode_accelerations,
+        solve_contacts,
+        uniform_columns,
+    )
 except ImportError:
-    Kernel = Function = Motion = Stepper = bind = mode_accelerations = solve_contacts = None
+    Kernel = Function = Motion = Stepper = bind = mode_accelerations = solve_contacts = uniform_columns = None
 
-__all__ = ["Function", "Kernel", "Motion", "Stepper", "bind", "mode_accelerations", "solve_contacts"]
+__all__ = ["Function", "Kernel", "Motion", "Stepper", "bind", "mode_accelerations", "solve_contacts", "uniform_columns"]

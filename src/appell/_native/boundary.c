@@ -21,6 +21,7 @@
 #include "motion_call.h"
 #include "pool.h"
 #include "stepping_call.h"
+#include "uniform.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
@@ -528,6 +529,8 @@ static PyMethodDef methods[] = {
     {"mode_accelerations", appell_mode_accelerations, METH_VARARGS,
         "mode_accelerations(M, F, J, bias, blocks, limits, states, d, qdd, f) -> whether M is positive definite: accelerations "
         "with contacts that stick or slip; qdd and f are written."},
+    {"uniform_columns", appell_uniform_columns, METH_VARARGS,
+        "uniform_columns(seed, first, ranges, out): uniformly distributed numbers by their index; out (size, count) is written."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -54,6 +54,7 @@ def mode_accelerations(
     f: np.ndarray,
     /,
 ) -> bool: ...
+def uniform_columns(seed: int, first: int, ranges: np.ndarray, out: np.ndarray, /) -> None: ...
 
 class Stepper:
     steps: int

@@ -114,12 +114,15 @@ def _state_ranges(
 
 
 def _coordinate_ranges(robot: Robot) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper limit of every coordinate."""
+    """Lower and upper limit of every coordinate; 0 and 1 for quaternions."""
     ends = []
     for joint in robot.moving_joints:
         kind = KINDS[joint.kind]
         rotational = kind.is_rotational(joint)
         for k in range(kind.nq):
+            if kind.quaternion is not None and k >= kind.quaternion:
+                ends.append((0.0, 1.0))
+                continue
             reach = math.pi if rotational[min(k, kind.nv - 1)] else 1.0
             low, high = (joint.limits.lower, joint.limits.upper) if kind.limited else (-math.inf, math.inf)
             ends.append((low if math.isfinite(low) else -reach, high if math.isfinite(high) else reach))

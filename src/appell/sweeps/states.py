@@ -1,7 +1,6 @@
 """States of a sweep: arrays, or a description from which any part is made alone and is the same whatever the parts.
 
-Random states come in blocks of `BLOCK`, each with a generator of its own that is seeded by (seed, number of the block). A
-grid and a Sobol sequence follow from the index of a state.
+Random states, a grid and a Sobol sequence follow from the index of a state.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from appell.deprecation import renamed_attributes, renamed_fields
+from appell.sweeps.uniform import uniform_columns
 
 BLOCK = 8192
-"""States that one generator makes: 0.6 MB of a robot with six joints in float32, which stays in the processor's cache."""
+"""States that are made and evaluated at once: 0.6 MB for six joints in float32, which stays in the processor's cache."""
 SOBOL_BITS = 52
 
 
@@ -114,7 +114,12 @@ class LazyStates(ABC):
 
 @dataclass(frozen=True)
 class RandomStates(LazyStates):
-    """Uniformly distributed states, on 2^32 values: `low` and `high` are of q, qd and qdd_or_tau, one after the other."""
+    """Uniformly distributed states, on 2^32 values.
+
+    Attributes:
+        low, high: of q, qd and qdd_or_tau, one after the other; 0 and 1 for quaternions.
+        quaternions: where they begin in q.
+    """
 
     count: int
     seed: int
@@ -128,22 +133,17 @@ class RandomStates(LazyStates):
         return self.count
 
     def part(self, start: int, stop: int, dtype: str = "float64") -> States:
-        first = start // BLOCK
-        blocks = [self._block(k, dtype) for k in range(first, max(first + 1, -(-stop // BLOCK)))]
-        columns = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-        return self.from_columns(columns[:, start - first * BLOCK : stop - first * BLOCK], dtype)
-
-    def _block(self, k: int, dtype: str) -> np.ndarray:
-        """States of a block, (nq + 2 nv, BLOCK). Two numbers come from one draw of 64 bits, which takes most of the time."""
-        bits = np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(k,)))
-        low, high = np.array(self.low, dtype)[:, None], np.array(self.high, dtype)[:, None]
-        numbers = bits.random_raw(len(low) * BLOCK // 2).view(np.uint32).reshape(len(low), BLOCK)
-        columns = np.multiply(numbers, (high - low) * np.dtype(dtype).type(2.0**-32), dtype=dtype, casting="unsafe")
-        columns += low
+        columns = uniform_columns(self.seed, self.low, self.high, start, stop, dtype)
         for row in self.quaternions:
-            quaternions = np.random.Generator(bits).standard_normal((4, BLOCK))
-            columns[row : row + 4] = quaternions / np.linalg.norm(quaternions, axis=0)
-        return columns
+            columns[row : row + 4] = uniform_quaternions(columns[row : row + 3])
+        return self.from_columns(columns, dtype)
+
+
+def uniform_quaternions(numbers: np.ndarray) -> np.ndarray:
+    """Uniformly distributed rotations (4, N) from numbers (3, N) between 0 and 1 (Shoemake, Graphics Gems III, 1992)."""
+    u, (a, b) = numbers[0], 2 * np.pi * numbers[1:]
+    r, s = np.sqrt(1 - u), np.sqrt(u)
+    return np.stack([r * np.sin(a), r * np.cos(a), s * np.sin(b), s * np.cos(b)])
 
 
 @dataclass(frozen=True)
