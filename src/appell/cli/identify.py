@@ -96,7 +96,7 @@ def _terms(arguments: argparse.Namespace, robot: Robot) -> list[str | RegressorT
     """Terms by name, Coulomb friction with its width, and the coupling of two joints; None for the default ones."""
     from appell.checks import require_choice
     from appell.identification import Coulomb, Coupling
-    from appell.identification.selection import COULOMB_WIDTH
+    from appell.identification.term_selection import COULOMB_WIDTH
 
     if arguments.terms is None and arguments.width is None and not arguments.coupling:
         return None

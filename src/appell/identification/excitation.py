@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from appell.deprecation import grouped_arguments, renamed_arguments, renamed_fields
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters, base_regressor, nominal_parameters
-from appell.identification.selection import DEFAULT_TERMS
+from appell.identification.term_selection import DEFAULT_TERMS
 from appell.robot.regressor_terms import RegressorTerm, as_terms
 from appell.robot.robot import Robot
 from appell.table import Table

@@ -25,6 +25,7 @@ from appell.identification.fit import (
     fit_observations,
     require_excitation,
 )
+from appell.identification.lag import Lag, without_lag
 from appell.identification.observations import (
     Decimation,
     Observations,
@@ -36,7 +37,8 @@ from appell.identification.options import Estimator, Filtering, Holdout, Transmi
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
 from appell.identification.recording import Recording, as_recordings
 from appell.identification.result import Identification, RelativeError
-from appell.identification.selection import DEFAULT_TERMS, Choices, Lag, choose, without_lag
+from appell.identification.selection import Choices, choose
+from appell.identification.term_selection import DEFAULT_TERMS
 from appell.model.tree import require_tree
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, as_terms
@@ -75,7 +77,8 @@ def identify(
         qd, qdd: velocities and accelerations; by default differences of the filtered `q`.
         terms: regressor terms besides the link inertias: names `"rotor"`, `"viscous"`, `"coulomb"`, `"offset"`, or objects
             such as `Coupling(4, 5)`. By default all four, Coulomb friction smoothed over 0.01 rad/s, and another width or more
-            friction terms where these reduce the prediction error in cross-validation.
+            friction terms, and motor shafts that turn with two joints, where these reduce the prediction error in
+            cross-validation.
         transmission: gears and torque constants, if `q` and `tau` were recorded at the motors.
         filtering: low-pass filter, `Filtering(cutoff, decimation)`.
         estimator: least squares, `Estimator(solver, weights, prior, prior_std)`.
@@ -211,7 +214,7 @@ def _check_fit(
         *sanity.check_values(base, values, errors),
     ]
     if choices.products is not None:
-        found += sanity.check_columns(choices.products, base, robot.actuator_names)
+        found += sanity.check_columns(choices.products, robot.actuator_names)
     rng = np.random.default_rng(0)
     q = robot.random_configurations(200, rng)
     speeds, accelerations = (

@@ -18,6 +18,7 @@ from appell.files import write_text
 from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.cleaning import CleanRecording, clean_recording
 from appell.identification.findings import Finding
+from appell.identification.lag import without_lag
 from appell.identification.observations import (
     Decimation,
     Observations,
@@ -27,7 +28,6 @@ from appell.identification.observations import (
 from appell.identification.options import Holdout, Transmission, at_joints
 from appell.identification.physical import is_consistent
 from appell.identification.recording import Recording, as_recordings
-from appell.identification.selection import without_lag
 from appell.model.body import Body, inertia_entries
 from appell.model.joint import Joint
 from appell.model.pose import triple

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from appell.identification.base import BaseParameters
 from appell.identification.cleaning import Segment
+from appell.identification.cross_validation import Products, products, windows
 from appell.identification.findings import Finding
 from appell.identification.fit import Fit, QRFactors, fit_base_parameters, unexcited_parameters
 from appell.identification.observations import filtered_motion, long_enough
 from appell.identification.recording import Recording
-from appell.identification.selection import Products, products, windows
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
 
@@ -59,7 +59,7 @@ def check_signs(data: QRFactors, fit: Fit, base: BaseParameters, names: Sequence
         )  # fmt: skip
 
 
-def check_columns(products: Products, base: BaseParameters, names: Sequence[str]) -> Iterator[Finding]:
+def check_columns(products: Products, names: Sequence[str]) -> Iterator[Finding]:
     """Two forces that fit better when exchanged."""
     count = len(names)
     first = products.h[0][0].shape[1] - count  # forces as recorded
@@ -69,7 +69,7 @@ def check_columns(products: Products, base: BaseParameters, names: Sequence[str]
         order = straight.copy()
         if pair:
             order[pair[0]], order[pair[1]] = straight[pair[1]], straight[pair[0]]
-        return _error_product(products, len(base), order)
+        return _error_product(products, order)
 
     yield from _exchanged(errors, names, "forces")
 
@@ -89,7 +89,7 @@ def check_positions(
         if pair:
             order[pair[0]], order[pair[1]] = pair[1], pair[0]
         motions = [filtered_motion(robot, replace(part, q=part.q[:, order]), cutoff) for part in parts]
-        return _error_product(products(robot, base, terms, (), motions), len(base), range(len(robot.actuator_names)))
+        return _error_product(products(robot, base, terms, (), motions), range(len(robot.actuator_names)))
 
     yield from _exchanged(errors, robot.qd_names, "positions")
 
@@ -107,9 +107,9 @@ def _exchanged(errors: Callable[[tuple[int, int] | None], float], names: Sequenc
         )  # fmt: skip
 
 
-def _error_product(data: Products, parameters: int, rhs: Sequence[int]) -> float:
+def _error_product(data: Products, rhs: Sequence[int]) -> float:
     """Product of the relative errors of the forces, fitted."""
-    rest = data.residuals(np.arange(data.size) < parameters, rhs, cross=False).sum(axis=0)
+    rest = data.residuals(data.base_columns, rhs, cross=False).sum(axis=0)
     power = np.array([sum(fold[j][r] for fold in data.p) for j, r in enumerate(rhs)])
     seen = power > 0
     return float(np.exp(0.5 * np.sum(np.log(np.maximum(rest[seen] / power[seen], 1e-12)))))

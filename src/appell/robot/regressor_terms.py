@@ -163,28 +163,35 @@ class LoadFriction(RegressorTerm):
 
 @dataclass(frozen=True)
 class Coupling(RegressorTerm):
-    """A motor shaft whose velocity is the sum of two joint velocities, as in wrists.
+    """A motor shaft with the velocity w = qd_first + ratio qd_second of two joints, as in wrists.
 
-    The shaft adds to the force of each of the two joints Iam qdd and fvm qd of the *other* joint, and fcm sign(sum of both).
+    Its inertia and friction, with the forces (1, ratio) (Iam dw/dt + fvm w + fcm sign(w)) on the two joints. The parts of Iam and
+    fvm that act on the joint whose own acceleration or velocity they belong to are left to `Rotor` and `Viscous`.
 
     Attributes:
         first, second: indices of the two joints in qd.
         width: as in `Coulomb`.
+        ratio: of the second velocity; -1 for a shaft that turns with the difference.
     """
 
     first: int
     second: int
     width: float = 0.0
+    ratio: float = 1.0
 
     def names(self, robot: AnyRobot) -> tuple[str, ...]:
-        pair = f"{robot.qd_names[self.first]}+{robot.qd_names[self.second]}"
+        sign = "+" if self.ratio > 0 else "-"
+        factor = "" if abs(self.ratio) == 1.0 else f"{abs(self.ratio):g} "
+        pair = f"{robot.qd_names[self.first]}{sign}{factor}{robot.qd_names[self.second]}"
         return (f"Iam[{pair}]", f"fvm[{pair}]", f"fcm[{pair}]")
 
     def columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         columns = np.zeros((*qd.shape, 3))
-        direction = smooth_sign(qd[:, self.first] + qd[:, self.second], self.width)
-        for joint, other in ((self.first, self.second), (self.second, self.first)):
-            columns[:, joint] = np.stack([qdd[:, other], qd[:, other], direction], axis=1)
+        direction = smooth_sign(qd[:, self.first] + self.ratio * qd[:, self.second], self.width)
+        for joint, other, arm in ((self.first, self.second, 1.0), (self.second, self.first, self.ratio)):
+            columns[:, joint] = np.stack(
+                [self.ratio * qdd[:, other], self.ratio * qd[:, other], arm * direction], axis=1
+            )
         return columns
 
 
