@@ -1,172 +1,246 @@
-"""Mutation testing: small defects are put into a copy of the library, one at a time, and the tests of that package must fail.
+"""Mutation testing: small defects are put into a copy of the library, one at a time, and a test must fail.
 
     python tools/mutate.py --count 300 --seed 7 --jobs 2 --report mutants.json
+    python tools/mutate.py --again mutants.json
 
-Mutants are drawn with a seed from all places of the packages in TESTS: comparison, arithmetic and logical operators, numbers,
-signs, and minimum for maximum. Texts, errors and the drawing of figures are left alone. A mutant is killed by a failing test, by
-an error, or by the time limit. Survivors are listed; one may be equivalent to the library, or is a test that
-is missing.
+Mutants (mutants.py) are drawn with a seed from all places of the packages in TESTS. Texts, errors and the drawing of figures are
+left alone. The tests that execute the line run first, the quickest at the beginning, then others of the package
+(covering_tests.py); a limit bounds the seconds of both. Each mutant has a process, forked from one that has imported all but the
+library. A mutant is killed by a failing test, by an error, or by taking several times as long as the library. Survivors are
+listed; one may be equivalent to the library, or is a test that is missing.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import importlib
 import json
 import os
 import random
+import re
+import resource
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import Queue
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src"
+import pytest
+from covering_tests import KEPT, OPTIONS, ROOT, SOURCE, CoveringTests, covering_tests
+from mutants import Mutant, mutants_of
+
+RECORDED = (
+    "simulation",
+    "control",
+    "closed_loop",
+    "identification",
+    "oracles",
+    "papers",
+    "robot",
+    "identities",
+    "rollouts",
+)
+"""Folders of tests that may notice a defect."""
+IMPORTED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.signal", "casadi", "hypothesis", "mujoco", "pinocchio")
 TESTS = {
-    "appell/algorithms/derivatives": ("tests/oracles/test_derivatives.py", "tests/oracles/test_second_derivatives.py"),
-    "appell/algorithms": ("tests/identities", "tests/papers"),
-    "appell/control/hardware": (
-        "tests/control/test_safety.py",
-        "tests/control/test_limits.py",
-        "tests/control/test_processes.py",
-    ),
+    "appell/algorithms": ("tests/identities", "tests/papers", "tests/oracles"),
     "appell/control": ("tests/control",),
     "appell/identification": ("tests/identification",),
-    "appell/simulation/contact": ("tests/simulation/contact",),
-    "appell/simulation": ("tests/simulation", "--ignore=tests/simulation/contact"),
-    "appell/closed_loop/spherical": ("tests/closed_loop/spherical", "tests/papers/test_abedloo2014.py"),
-    "appell/closed_loop": ("tests/closed_loop", "--ignore=tests/closed_loop/spherical"),
+    "appell/simulation": ("tests/simulation",),
+    "appell/closed_loop": ("tests/closed_loop", "tests/papers/test_abedloo2014"),
 }
-"""Tests of each package; the first package that contains a file counts."""
-COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
-ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
-SWAPPED = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
+"""Packages and the beginnings of the names of their own tests."""
 KILLED, SURVIVED, TIMEOUT = "killed", "survived", "timeout"
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A change of one piece of a file, from `start` to `end` in bytes."""
-
-    path: str
-    line: int
-    start: int
-    end: int
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.old!r} -> {self.new!r}"
-
-    def applied(self, content: bytes) -> bytes:
-        """The content of the file with the change."""
-        return content[: self.start] + self.new.encode() + content[self.end :]
+def own_tests(path: str) -> tuple[str, ...]:
+    """Beginnings of the names of the tests of a file's package; none for a file that is not changed."""
+    return next((tests for package, tests in TESTS.items() if path.startswith(package + "/")), ())
 
 
-def mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
-    """All mutants of a file. Texts, annotations and arguments of errors are left alone.
-
-    Example:
-        >>> [(m.old, m.new) for m in mutants_of("x.py", b"def f(x):\\n    return x + 1 if x > 2 else -x\\n")]
-        [('>', '>='), ('2', '3'), ('+', '-'), ('1', '2'), ('-x', 'x')]
-    """
-    tree = ast.parse(content)
-    starts = [0]
-    for line in content.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def place(node: ast.AST) -> tuple[int, int]:
-        begin = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
-        return begin, starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
-
-    def replaced(node: ast.AST, new: str) -> Mutant:
-        start, end = place(node)
-        return Mutant(path, node.lineno, start, end, content[start:end].decode(), new)  # type: ignore[attr-defined]
-
-    def between(left: ast.AST, right: ast.AST, new: str) -> Mutant | None:
-        """The operator between two operands, on one line and without brackets or comments."""
-        start, end = place(left)[1], place(right)[0]
-        gap = content[start:end].decode()
-        operator = gap.strip(" ()\\n")
-        if not operator or any(c in operator for c in "#()\n "):
-            return None
-        begin = start + content[start:end].index(operator.encode())
-        line = content[:begin].count(b"\n") + 1
-        return Mutant(path, line, begin, begin + len(operator.encode()), operator, new)
-
-    found: list[Mutant | None] = []
-    for node in walk(tree):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
-            found.append(between(node.left, node.comparators[0], COMPARISONS[type(node.ops[0])]))
-        elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-            found.append(between(node.left, node.right, ARITHMETIC[type(node.op)]))
-        elif isinstance(node, ast.BoolOp) and len(node.values) == 2:
-            found.append(between(*node.values, "or" if isinstance(node.op, ast.And) else "and"))
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-            found.append(replaced(node, content[slice(*place(node.operand))].decode()))
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            new = str(node.value + 1) if isinstance(node.value, int) else repr(node.value * 1.5 if node.value else 1.0)
-            found.append(replaced(node, new))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            found.append(replaced(node, str(not node.value)))
-        elif isinstance(node, ast.Name) and node.id in SWAPPED and isinstance(node.ctx, ast.Load):
-            found.append(replaced(node, SWAPPED[node.id]))
-    yield from (mutant for mutant in found if mutant is not None)
-
-
-def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes that are computed with: no annotations, raised errors, texts, imports, and no drawing of figures."""
-    for name, value in ast.iter_fields(node):
-        if name not in ("annotation", "returns", "decorator_list", "bases", "type_params"):
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not is_skipped(child):
-                    yield child
-                    yield from walk(child)
-
-
-def is_skipped(node: ast.AST) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        return node.name.lstrip("_").startswith(("plot", "draw"))
-    if isinstance(node, ast.If):
-        return "TYPE_CHECKING" in ast.dump(node.test)
-    return isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert))
-
-
-def tests_of(path: str) -> tuple[str, ...] | None:
-    """Tests that must notice a defect in a file."""
-    return next((tests for package, tests in TESTS.items() if path.startswith(package + "/")), None)
-
-
-def all_mutants(only: str = "") -> list[Mutant]:
-    """Mutants of all files that have tests, or of those whose path contains a text."""
+def changed_files() -> list[str]:
     paths = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py"))]
-    chosen = [path for path in paths if tests_of(path) and only in path and not path.endswith("/report.py")]
-    return [mutant for path in chosen for mutant in mutants_of(path, (SOURCE / path).read_bytes())]
+    return [path for path in paths if own_tests(path) and not path.endswith("/report.py")]
 
 
-def verdict(mutant: Mutant, tests: Sequence[str], copy: Path, limit: float) -> tuple[str, float]:
-    """Run the tests on a copy of the sources with the change; the copy is restored."""
-    file, begun = copy / mutant.path, time.monotonic()
-    original = file.read_bytes()
-    file.write_bytes(mutant.applied(original))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit
-        )
-        outcome = KILLED if done.returncode else SURVIVED
-    except subprocess.TimeoutExpired:
-        outcome = TIMEOUT
-    finally:
-        file.write_bytes(original)
-    return outcome, time.monotonic() - begun
+def executed_places(path: str, line: int) -> Iterator[tuple[str, int]]:
+    """Files and lines that are executed where a line has an effect: the statement, the function of a default argument,
+    or all uses of the name of a constant or of an attribute."""
+    node: ast.AST = ast.parse((SOURCE / path).read_bytes())
+    chain: list[ast.AST] = []
+    while node is not None:
+        chain.append(node)
+        inside = (child for child in ast.walk(node) if child is not node and isinstance(child, ast.stmt))
+        node = next((child for child in inside if child.lineno <= line <= (child.end_lineno or 0)), None)  # type: ignore
+    statement = chain[-1]
+    if any(isinstance(outer, ast.FunctionDef) for outer in chain[:-1]):
+        yield from ((path, k) for k in range(statement.lineno, line + 1))  # type: ignore[attr-defined]
+    elif isinstance(statement, ast.FunctionDef):
+        yield from ((path, k) for k in range(line, statement.end_lineno + 1))  # type: ignore[operator]
+    else:
+        names = {
+            child.id
+            for child in ast.walk(statement)
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+        }
+        pattern = re.compile("|".join(rf"\b{name}\b" for name in names) or "$^")
+        for other in changed_files():
+            content = (SOURCE / other).read_text()
+            yield from ((other, k) for k, text in enumerate(content.splitlines(), 1) if pattern.search(text))
+
+
+def tests_for(mutant: Mutant, covering: CoveringTests, limit: float) -> list[str]:
+    """Tests that execute the changed line, then others of the package, each within a limit of seconds.
+
+    The quickest are chosen; those of one module stay together, because they share fixtures.
+    """
+
+    def quickest(tests: set[str], seconds: float) -> list[str]:
+        chosen: dict[str, list[str]] = {}
+        for test in sorted(tests, key=lambda test: (covering.seconds[test], test)):
+            seconds -= covering.seconds[test]
+            if seconds < 0:
+                break
+            chosen.setdefault(test.split("::")[0], []).append(test)
+        return [test for module in chosen.values() for test in module]
+
+    direct = set(covering.of_line(mutant.path, mutant.line))
+    for place in () if direct else executed_places(mutant.path, mutant.line):
+        direct |= covering.of_line(*place)
+    first = quickest(direct, limit)
+    own = {test for test in covering.seconds if test.startswith(own_tests(mutant.path))}
+    return first + quickest((covering.of_file(mutant.path) | own) - set(first), limit / 3)
+
+
+class Chosen:
+    """Plugin of pytest: the chosen tests alone, in their order; examples that fail are not made smaller."""
+
+    def __init__(self, tests: Sequence[str], killer: Path) -> None:
+        self.tests, self.killer = tests, killer
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        from hypothesis import Phase, settings
+
+        settings.register_profile("mutants", settings(), phases=[Phase.explicit, Phase.generate])
+        settings.load_profile("mutants")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        found = {item.nodeid: item for item in items}
+        items[:] = [found[test] for test in self.tests if test in found]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.killer.write_text(report.nodeid)
+
+
+def run_tests(tests: Sequence[str], copy: Path, seconds: float) -> None:
+    """Run tests on a copy of the sources in this process, which ends with the status of pytest."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.environ["PYTHONPATH"] = str(copy)
+    sys.path.insert(0, str(copy))
+    files = dict.fromkeys(test.split("::")[0] for test in tests)
+    status = 3
+    with contextlib.suppress(BaseException):
+        plugin = Chosen(tests, copy.with_suffix(".killer"))
+        status = pytest.main([*OPTIONS, "-x", "--tb=no", "--assert=plain", *files], plugins=[plugin])
+    os._exit(int(status))
+
+
+@dataclass
+class Trial:
+    """A mutant under test in a process of its own."""
+
+    mutant: Mutant
+    copy: Path
+    tests: list[str]
+    expected: float
+    begun: float
+    process: int = 0
+
+    def start(self, number: int) -> None:
+        file = self.copy / self.mutant.path
+        file.write_bytes(self.mutant.applied((SOURCE / self.mutant.path).read_bytes()))
+        os.utime(file, (number, number))  # no two mutants share a time: compiled files are not mistaken
+        self.copy.with_suffix(".killer").unlink(missing_ok=True)
+        self.process = os.fork()
+        if not self.process:
+            run_tests(self.tests, self.copy, 30.0 + 4.0 * self.expected)
+
+    def outcome(self) -> str | None:
+        """None while the tests run."""
+        process, status = os.waitpid(self.process, os.WNOHANG)
+        late = time.monotonic() - self.begun > 120.0 + 20.0 * self.expected
+        if not process and not late:
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process, signal.SIGKILL)  # and what the tests have left running
+        if not process:
+            os.waitpid(self.process, 0)
+        shutil.copy2(SOURCE / self.mutant.path, self.copy / self.mutant.path)
+        if late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
+            return TIMEOUT
+        return KILLED if status else SURVIVED
+
+    def result(self, outcome: str) -> dict[str, object]:
+        killer = self.copy.with_suffix(".killer")
+        by = killer.read_text() if killer.exists() else ""
+        taken = round(time.monotonic() - self.begun, 1)
+        return {**asdict(self.mutant), "outcome": outcome, "seconds": taken, "tests": len(self.tests), "by": by}
+
+
+def trials(mutants: Sequence[Mutant], covering: CoveringTests, jobs: int, limit: float) -> Iterator[dict[str, object]]:
+    """Results of mutants, as they come."""
+    os.chdir(ROOT)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MPLBACKEND="Agg", APPELL_CACHE_DIR=str(KEPT))
+    for name in IMPORTED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [Path(folder, str(k)) for k in range(jobs)]
+        for copy in copies:
+            shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        waiting, running = list(enumerate(mutants, 1)), []
+        while waiting or running:
+            while waiting and copies:
+                number, mutant = waiting.pop(0)
+                tests = tests_for(mutant, covering, limit)
+                seconds = sum(covering.seconds[test] for test in tests)
+                running.append(Trial(mutant, copies.pop(), tests, seconds, time.monotonic()))
+                running[-1].start(number)
+            time.sleep(0.05)
+            for trial in list(running):
+                if (outcome := trial.outcome()) is not None:
+                    running.remove(trial)
+                    copies.append(trial.copy)
+                    yield trial.result(outcome)
+
+
+def chosen_mutants(arguments: argparse.Namespace) -> list[Mutant]:
+    """A seeded sample of all mutants, or the survivors of an earlier report."""
+    files = [path for path in changed_files() if arguments.only in path]
+    mutants = [mutant for path in files for mutant in mutants_of(path, (SOURCE / path).read_bytes())]
+    earlier = {result_key(result) for file in arguments.without for result in json.loads(file.read_text())}
+    if arguments.again:
+        survived = {result_key(r) for r in json.loads(arguments.again.read_text()) if r["outcome"] == SURVIVED}
+        return [mutant for mutant in mutants if result_key(asdict(mutant)) in survived]
+    fresh = [mutant for mutant in mutants if result_key(asdict(mutant)) not in earlier]
+    print(f"{len(mutants)} mutants in all, {len(fresh)} not in earlier reports, seed {arguments.seed}", flush=True)
+    return random.Random(arguments.seed).sample(fresh, min(arguments.count, len(fresh)))
+
+
+def result_key(result: dict[str, object]) -> tuple[object, ...]:
+    return result["path"], result["start"], result["new"]
 
 
 def main() -> int:
@@ -174,48 +248,28 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="number of mutants (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the choice (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time (default: %(default)s)")
-    parser.add_argument("--tests", nargs="+", help="tests in place of those of the package")
     parser.add_argument("--only", default="", help="part of the path of files to change")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of tests of a line (default: %(default)s)")
     parser.add_argument(
-        "--limit", type=float, default=600.0, help="seconds for the tests of a mutant (default: %(default)s)"
+        "--without", type=Path, nargs="+", default=(), help="earlier reports: their mutants are not drawn"
     )
-    parser.add_argument(
-        "--budget", type=float, default=float("inf"), help="seconds after which no other mutant is begun"
-    )
+    parser.add_argument("--again", type=Path, help="try the survivors of a report again")
     parser.add_argument("--report", type=Path, help="file for the results, JSON")
     parser.add_argument("--least", type=float, default=0.0, help="percentage that must be killed")
     arguments = parser.parse_args()
-    mutants = all_mutants(arguments.only)
-    chosen = random.Random(arguments.seed).sample(mutants, min(arguments.count, len(mutants)))
-    print(f"{len(chosen)} of {len(mutants)} mutants, seed {arguments.seed}", flush=True)
-    end, results = time.monotonic() + arguments.budget, []
-    with tempfile.TemporaryDirectory() as folder:
-        copies: Queue[Path] = Queue()
-        for k in range(arguments.jobs):
-            shutil.copytree(SOURCE, Path(folder, str(k)), ignore=shutil.ignore_patterns("__pycache__"))
-            copies.put(Path(folder, str(k)))
-
-        def judge(mutant: Mutant) -> None:
-            if time.monotonic() > end:
-                return
-            copy = copies.get()
-            try:
-                tests = arguments.tests or tests_of(mutant.path) or ()
-                outcome, seconds = verdict(mutant, tests, copy, arguments.limit)
-            finally:
-                copies.put(copy)
-            results.append({**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1)})
-            print(f"{outcome:8} {seconds:6.1f} s  {mutant}", flush=True)
-            if arguments.report:
-                arguments.report.write_text(json.dumps(results, indent=1) + "\n")
-
-        with ThreadPoolExecutor(arguments.jobs) as pool:
-            list(pool.map(judge, chosen))
+    mutants = chosen_mutants(arguments)
+    covering = covering_tests([f"tests/{name}" for name in RECORDED], arguments.jobs)
+    results = []
+    for result in trials(mutants, covering, arguments.jobs, arguments.limit):
+        results.append(result)
+        print("{outcome:8} {seconds:6.1f} s  {path}:{line}: {old!r} -> {new!r}  {by}".format(**result), flush=True)
+        if arguments.report:
+            arguments.report.write_text(json.dumps(results, indent=1) + "\n")
     survivors = [result for result in results if result["outcome"] == SURVIVED]
     score = 100.0 * (1.0 - len(survivors) / max(len(results), 1))
     print(f"{score:.1f} % of {len(results)} mutants killed; {len(survivors)} survived:")
     for result in survivors:
-        print(f"  {result['path']}:{result['line']}: {result['old']!r} -> {result['new']!r}")
+        print("  {path}:{line}: {old!r} -> {new!r}".format(**result))
     return int(score < arguments.least)
 
 
