@@ -68,7 +68,7 @@ class Stepper:
     def __init__(
         self,
         kernels: tuple[tuple[int, int], ...],
-        sizes: tuple[int, int],
+        sizes: tuple[int, int, int, int],
         joints: np.ndarray,
         entries: np.ndarray,
         units: np.ndarray,

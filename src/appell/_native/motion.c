@@ -124,8 +124,7 @@ static int prepare(motion *m, const double *q, const double *v)
 {
     stepper *s = m->s;
     const int nv = s->nv;
-    const void *in[1] = {q};
-    if (s->mass.call(in, s->M, s->mass.work)) return 0;
+    if (!stepper_mass(s, q)) return 0;
     s->actives = m->contacts, s->rows = s->blocks = 0;
     memcpy(s->active, m->index, (size_t)m->contacts * sizeof *s->active);
     if (m->contacts && !stepper_gaps(s, q, v, s->gap_next)) return 0;
@@ -151,10 +150,10 @@ int motion_evaluate(motion *m, const double *q, const double *v, const double *t
     const int nv = s->nv, status = prepare(m, q, v);
     const void *in[2] = {q, v};
     if (status < 1) return status;
-    if (s->bias.call(in, s->b, s->bias.work)) return 0;
+    if (s->bias.call(in, s->b, s->bias.work) || !(s->forces = stepper_forces(s, q, tau))) return 0;
     for (int k = 0; k < m->contacts; k++)
         if (m->states[k] == MODE_SLIP) friction_direction(m, k, v);
-    for (int k = 0; k < nv; k++) m->z[k] = tau[k] - s->b[k] - s->damping[k] * v[k] + m->friction[k];
+    for (int k = 0; k < nv; k++) m->z[k] = s->forces[k] - s->b[k] - stepper_damping(s, k, v) + m->friction[k];
     mode_forward(s->L, nv, m->z);
     accelerate(m);
     turn_friction(m, v);
@@ -180,7 +179,7 @@ int motion_project(motion *m, const double *q, double *v, double *gap)
     return 1;
 }
 
-/* Rates of the coordinates. */
+/* Rates of the coordinates at the velocities v of all joints. */
 static void coordinate_rates(const stepper *s, const double *q, const double *v, double *rate)
 {
     for (int k = 0; k < s->plain; k++) rate[s->entry[k][0]] = v[s->entry[k][1]];
@@ -214,12 +213,14 @@ int motion_rate(motion *m, const double *y, const double *tau, int works, double
     const double *v = y + s->nq;
     const int status = motion_evaluate(m, y, v, tau);
     if (status < 1) return status;
-    coordinate_rates(s, y, v, rate);
+    const double *all = stepper_velocities(s, y, v);
+    if (!all) return 0;
+    coordinate_rates(s, y, all, rate);
     memcpy(rate + s->nq, m->qdd, (size_t)s->nv * sizeof *rate);
     if (!works) return 1;
     double *power = rate + s->nq + s->nv;
     power[0] = power[1] = power[2] = 0.0;
-    for (int k = 0; k < s->nv; k++) power[0] += tau[k] * v[k], power[1] += (m->friction[k] - s->damping[k] * v[k]) * v[k];
+    for (int k = 0; k < s->nv; k++) power[0] += s->forces[k] * v[k], power[1] += (m->friction[k] - stepper_damping(s, k, v)) * v[k];
     const int rows = s->rows - m->joints;
     for (int i = 0; i < rows; i++) power[2] += m->f[i] * dot(s->J + (size_t)i * s->nv, v, s->nv);
     return 1;

@@ -18,7 +18,7 @@ typedef struct {
     double *d, *work, *z, *ahead;
 } motion;
 
-/* Accelerations and forces at a state (q, v) under generalized forces tau; 0 where something is not finite, -1 without memory. */
+/* Accelerations and forces at a state (q, v) under actuator forces tau; 0 where something is not finite, -1 without memory. */
 int motion_evaluate(motion *m, const double *q, const double *v, const double *tau);
 
 /* v without the velocities that the rows of the mode do not allow, and the largest gap of its contacts. */

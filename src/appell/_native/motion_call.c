@@ -134,7 +134,7 @@ static Py_ssize_t state_size(const Motion *self)
 static PyObject *motion_rate_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[3];
-    const Py_ssize_t sizes[3] = {state_size(self), self->m.s->nv, state_size(self)};
+    const Py_ssize_t sizes[3] = {state_size(self), self->m.s->actuators, state_size(self)};
     if (!takes(arguments, 3) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddd", sizes, 1, view)) return NULL;
     const int status = motion_rate(&self->m, view[0].buf, view[1].buf, self->works, view[2].buf);
     release(view, 3);
@@ -145,7 +145,7 @@ static PyObject *motion_rate_call(Motion *self, PyObject *arguments)
 static PyObject *motion_stages(Motion *self, PyObject *arguments)
 {
     Py_buffer view[4];
-    const Py_ssize_t m = state_size(self), sizes[4] = {m, self->m.s->nv, -1, -1};
+    const Py_ssize_t m = state_size(self), sizes[4] = {m, self->m.s->actuators, -1, -1};
     if (!takes(arguments, 6)) return NULL;
     const double h = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments, 4));
     const long done = PyLong_AsLong(PyTuple_GET_ITEM(arguments, 5));
@@ -175,7 +175,7 @@ static PyObject *motion_stages(Motion *self, PyObject *arguments)
 static PyObject *motion_margins_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[2];
-    const Py_ssize_t sizes[2] = {state_size(self), self->m.s->nv};
+    const Py_ssize_t sizes[2] = {state_size(self), self->m.s->actuators};
     if (!takes(arguments, 3)) return NULL;
     const double tolerance = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments, 2));
     if (PyErr_Occurred() || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 0, view)) return NULL;
@@ -206,7 +206,7 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
     Py_buffer view[4];
     motion *m = &self->m;
     const stepper *s = m->s;
-    const Py_ssize_t sizes[4] = {state_size(self), s->nv, s->nv, 3 * m->contacts};
+    const Py_ssize_t sizes[4] = {state_size(self), s->actuators, s->nv, 3 * m->contacts};
     if (!takes(arguments, 4) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dddd", sizes, 2, view)) return NULL;
     const double *y = view[0].buf;
     const int status = motion_evaluate(m, y, y + s->nq, view[1].buf);

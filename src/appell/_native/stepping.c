@@ -16,7 +16,12 @@
 
    with all closed contacts. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
    whole gap, g/h, and (4) becomes q' = q + h v': this always ends. The configuration space may have floating, spherical and
-   planar joints; "+" is then along their twists. docs/theory/contact.md */
+   planar joints; "+" is then along their twists. docs/theory/contact.md
+
+   Of a robot with closed loops, v are independent velocities. Further kernels give the velocities G(q) v of all joints, the step
+   of the dependent joints that closes the loops to first order, the matrix J_a with tau = J_a^T (forces of the actuators), and, if
+   there is any, the matrix D. "+" is then the step along G v followed by Newton's method on the dependent joints; the motion
+   kernel has a unit twist of every link for every entry of v, and behind them G v, dG/dt v and G by rows for joint limits. */
 #include "stepping.h"
 
 #include <math.h>
@@ -38,6 +43,9 @@
 #define ROUNDING 1e-13     /* of the energy, relative */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
 enum { SHARING = 16 }; /* steps after which redundant contacts share their loads anew: solutions start from those before */
+#define CLOSURE_STEP 1e-14 /* of the joints, at which loops are closed, and which is not an error [rad, m] */
+#define CLOSURE_ERROR 1e-9
+enum { MOST_CLOSURE_STEPS = 12 };
 enum { MOST_CUTS = 40, MOST_LOCATIONS = 40, MOST_ITERATIONS = 8 };
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------- */
@@ -113,8 +121,8 @@ static void move_planar(const double *q, const double *d, double *out)
     out[0] = q[0] + c * x - s * y, out[1] = q[1] + s * x + c * y, out[2] = q[2] + t;
 }
 
-/* out = q + h v along the twists of the joints; out is not q. */
-static void move(const stepper *s, const double *q, const double *v, double h, double *out)
+/* out = q + h v along the twists of all joints; out is not q. */
+static void move_joints(const stepper *s, const double *q, const double *v, double h, double *out)
 {
     for (int k = 0; k < s->plain; k++) out[s->entry[k][0]] = q[s->entry[k][0]] + h * v[s->entry[k][1]];
     for (int k = 0; k < s->quasi; k++) {
@@ -127,6 +135,39 @@ static void move(const stepper *s, const double *q, const double *v, double h, d
     }
 }
 
+/* Close the loops of a configuration near one by Newton's method; 0 where they cannot be closed. */
+static int close_loops(stepper *s, double *q)
+{
+    double before = INFINITY;
+    for (int k = 0; k < MOST_CLOSURE_STEPS; k++) {
+        const void *in[1] = {q};
+        if (s->closure.call(in, s->joint_velocity, s->closure.work)) return 0;
+        double size = 0.0;
+        for (int i = 0; i < s->joints; i++) size = fmax(size, fabs(s->joint_velocity[i]));
+        if (size <= CLOSURE_STEP || !(size < before)) return size <= CLOSURE_ERROR;
+        move_joints(s, q, s->joint_velocity, 1.0, s->q_closed);
+        memcpy(q, s->q_closed, (size_t)s->nq * sizeof *q);
+        before = size;
+    }
+    return before <= CLOSURE_ERROR;
+}
+
+const double *stepper_velocities(stepper *s, const double *q, const double *v)
+{
+    if (!s->velocities.call) return v;
+    const void *in[2] = {q, v};
+    return s->velocities.call(in, s->joint_velocity, s->velocities.work) ? NULL : s->joint_velocity;
+}
+
+/* out = q + h v, with closed loops; out is not q. 0 where something is not finite. */
+static int move(stepper *s, const double *q, const double *v, double h, double *out)
+{
+    const double *all = stepper_velocities(s, q, v);
+    if (!all) return 0;
+    move_joints(s, q, all, h, out);
+    return !s->closure.call || close_loops(s, out);
+}
+
 /* ---- gaps ------------------------------------------------------------------------------------------------------- */
 
 static const double *link_of(const stepper *s, int link)
@@ -137,6 +178,12 @@ static const double *link_of(const stepper *s, int link)
 static const double *unit_of(const stepper *s, int unit)
 {
     return s->out + (size_t)s->links * LINK_NUMBERS + (size_t)unit * UNIT_NUMBERS; /* e, u */
+}
+
+/* Of closed loops: velocities of all joints, their accelerations at constant v, and G by rows. */
+static const double *joints_of(const stepper *s)
+{
+    return unit_of(s, s->units);
 }
 
 /* Gap, normal, rate and curvature acceleration of a position and velocity. */
@@ -201,8 +248,9 @@ static int find_gaps(stepper *s, const double *q, const double *v, stepping_gap 
     stepping_gap *own = gap + (size_t)s->surfaces * s->points;
     for (int k = 0; k < s->limits; k++, own += 2) {
         const stepping_limit *limit = s->limit + k;
-        own[0].gap = q[limit->q] - limit->lower, own[0].rate = v[limit->v];
-        own[1].gap = limit->upper - q[limit->q], own[1].rate = -v[limit->v];
+        const double rate = s->velocities.call ? joints_of(s)[limit->v] : v[limit->v];
+        own[0].gap = q[limit->q] - limit->lower, own[0].rate = rate;
+        own[1].gap = limit->upper - q[limit->q], own[1].rate = -rate;
     }
     return 1;
 }
@@ -226,10 +274,16 @@ static void add_contact(stepper *s, int contact, const stepping_gap *gap, double
     s->row[contact] = s->rows;
     if (is_limit(s, contact)) {
         const int k = contact - s->surfaces * s->points;
+        const int joint = s->limit[k / 2].v;
+        const double sign = k % 2 ? -1.0 : 1.0;
         double *row = s->J + (size_t)s->rows * nv;
         memset(row, 0, (size_t)nv * sizeof *row);
-        row[s->limit[k / 2].v] = k % 2 ? -1.0 : 1.0;
         bias[s->rows] = 0.0;
+        if (s->velocities.call) {
+            const double *rates = joints_of(s) + s->joints, *G = rates + s->joints + (size_t)joint * nv;
+            for (int i = 0; i < nv; i++) row[i] = sign * G[i];
+            bias[s->rows] = sign * rates[joint];
+        } else row[joint] = sign;
         s->block[s->blocks++] = (contact_block){s->rows, 1, 0, 0.0};
         s->rows++;
         return;
@@ -395,12 +449,32 @@ static void apply_impulses(stepper *s, double *v)
     for (int k = 0; k < nv; k++) v[k] += s->rhs[k];
 }
 
-static int factor_mass(stepper *s, const double *q, double h)
+int stepper_mass(stepper *s, const double *q)
 {
     const void *in[1] = {q};
-    if (s->mass.call(in, s->M, s->mass.work)) return 0;
-    memcpy(s->L, s->M, (size_t)s->nv * s->nv * sizeof *s->L);
-    for (int k = 0; k < s->nv; k++) s->L[(size_t)k * s->nv + k] += 0.5 * h * s->damping[k];
+    return !s->mass.call(in, s->M, s->mass.work) && (!s->dampings.call || !s->dampings.call(in, s->D, s->dampings.work));
+}
+
+const double *stepper_forces(stepper *s, const double *q, const double *tau)
+{
+    const void *in[1] = {q};
+    if (!s->actuation.call) return tau;
+    if (s->actuation.call(in, s->Ja, s->actuation.work)) return NULL;
+    memset(s->force_of_tau, 0, (size_t)s->nv * sizeof *s->force_of_tau);
+    for (int i = 0; i < s->actuators; i++)
+        for (int k = 0; k < s->nv; k++) s->force_of_tau[k] += s->Ja[(size_t)i * s->nv + k] * tau[i];
+    return s->force_of_tau;
+}
+
+static int factor_mass(stepper *s, const double *q, double h)
+{
+    const size_t nv = (size_t)s->nv;
+    if (!stepper_mass(s, q)) return 0;
+    memcpy(s->L, s->M, nv * nv * sizeof *s->L);
+    if (s->dampings.call)
+        for (size_t k = 0; k < nv * nv; k++) s->L[k] += 0.5 * h * s->D[k];
+    else
+        for (size_t k = 0; k < nv; k++) s->L[k * nv + k] += 0.5 * h * s->damping[k];
     return cholesky(s->L, s->nv);
 }
 
@@ -512,8 +586,8 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
 {
     const int nv = s->nv;
     s->pushed = 0;
-    move(s, s->q, s->v, 0.5 * h, s->q_mid);
-    if (!factor_mass(s, s->q_mid, h)) return NOT_FINITE_STATE;
+    if (!move(s, s->q, s->v, 0.5 * h, s->q_mid) || !factor_mass(s, s->q_mid, h)) return NOT_FINITE_STATE;
+    if (!(s->forces = stepper_forces(s, s->q_mid, tau))) return NOT_FINITE_STATE;
     for (int k = 0; k < nv; k++) s->v_guess[k] = s->v[k] + 0.5 * h * s->acceleration[k];
     for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
         const void *in[2] = {s->q_mid, s->v_guess};
@@ -532,7 +606,7 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
             s->rows = s->blocks = 0;
             if (!build_rows(s, s->gap_next, h)) return NO_ROOM;
         }
-        for (int k = 0; k < nv; k++) s->v_free[k] = h * (tau[k] - s->b[k] - s->damping[k] * s->v[k]);
+        for (int k = 0; k < nv; k++) s->v_free[k] = h * (s->forces[k] - s->b[k] - stepper_damping(s, k, s->v));
         forward(s->L, nv, s->v_free);
         backward(s->L, nv, s->v_free);
         for (int k = 0; k < nv; k++) s->v_free[k] += s->v[k];
@@ -559,10 +633,10 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
         memcpy(s->v_guess, s->v_mean, (size_t)nv * sizeof *s->v);
         if (!(change > GUESS_TOL * (1.0 + size))) break;
     }
-    if (whole) move(s, s->q, s->v_next, h, s->q_next);
-    else move(s, s->q_mid, s->v_next, 0.5 * h, s->q_next);
     for (int k = 0; k < nv; k++)
         if (!isfinite(s->v_next[k])) return NOT_FINITE_STATE;
+    const int moved = whole ? move(s, s->q, s->v_next, h, s->q_next) : move(s, s->q_mid, s->v_next, 0.5 * h, s->q_next);
+    if (!moved) return NOT_FINITE_STATE;
     return find_gaps(s, s->q_next, s->v_next, s->gap_next) ? STEPPED : NOT_FINITE_STATE;
 }
 
@@ -605,13 +679,13 @@ static int balance_energy(stepper *s, double work)
 }
 
 /* Take over q_next, v_next as the state after a time h of a step of some duration, with work, forces and warm starts. */
-static int accept(stepper *s, const double *tau, double h, double duration)
+static int accept(stepper *s, double h, double duration)
 {
     const int nv = s->nv;
     const double before = s->work[0] + s->work[1] + s->work[2], works[3] = {s->work[0], s->work[1], s->work[2]};
     for (int k = 0; k < nv; k++) {
-        s->work[0] += h * tau[k] * s->v_mean[k];
-        s->work[1] -= h * s->damping[k] * s->v_mean[k] * s->v_mean[k];
+        s->work[0] += h * s->forces[k] * s->v_mean[k];
+        s->work[1] -= h * stepper_damping(s, k, s->v_mean) * s->v_mean[k];
         s->acceleration[k] = (s->v_next[k] - s->v[k]) / h;
     }
     memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
@@ -678,7 +752,7 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             status = try_step(s, tau, h, 0);
             s->splits++;
         }
-        if (status == STEPPED) status = accept(s, tau, h, duration);
+        if (status == STEPPED) status = accept(s, h, duration);
         if (status == LIFTED) { /* again without the push, or in shorter steps */
             if (!s->pushed) longest = 0.25 * h;
             s->calm = 1;
@@ -696,14 +770,16 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
 int stepper_allocate(stepper *s)
 {
     const size_t nq = (size_t)s->nq, nv = (size_t)s->nv, contacts = (size_t)s->contacts, points = (size_t)s->points;
-    const size_t results = (size_t)s->links * LINK_NUMBERS + (size_t)s->units * UNIT_NUMBERS;
+    const size_t joints = s->velocities.call ? (size_t)s->joints : 0, actuators = (size_t)s->actuators;
+    const size_t results = (size_t)s->links * LINK_NUMBERS + (size_t)s->units * UNIT_NUMBERS + joints * (2 + nv);
     const size_t work = nv > 5 * points ? nv : 5 * points;
     struct { double **place; size_t size; } arrays[] = {
         {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
         {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},
         {&s->out, results}, {&s->position, 3 * points}, {&s->velocity, 3 * points}, {&s->impulse, 3 * contacts},
         {&s->force, 3 * contacts}, {&s->v_before, nv}, {&s->impact, 3 * contacts}, {&s->rate_before, contacts},
-        {&s->velocity_before, 3 * points},
+        {&s->velocity_before, 3 * points}, {&s->D, joints ? nv * nv : 0}, {&s->Ja, joints ? actuators * nv : 0},
+        {&s->force_of_tau, joints ? nv : 0}, {&s->joint_velocity, joints}, {&s->q_closed, joints ? nq : 0},
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         if (!(*arrays[k].place = calloc(arrays[k].size + 1, sizeof(double)))) return 0;
@@ -717,7 +793,7 @@ void stepper_free(stepper *s)
     void *arrays[] = {s->q, s->q_mid, s->q_next, s->v, s->v_next, s->v_free, s->v_mean, s->v_guess, s->acceleration, s->M, s->L,
         s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->force, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
         s->active, s->J, s->Y, s->G, s->c, s->block, s->solver_work, s->joint, s->entry, s->unit, s->parent, s->first_unit, s->point,
-        s->surface, s->limit, s->damping, s->friction};
+        s->surface, s->limit, s->damping, s->friction, s->D, s->Ja, s->force_of_tau, s->joint_velocity, s->q_closed};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
 }
 

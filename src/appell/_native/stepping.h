@@ -35,15 +35,19 @@ typedef struct {
 
 typedef struct stepper {
     int nq, nv, links, units, points, surfaces, limits, quasi, plain, contacts; /* contacts: also joint limits, two each */
+    int joints, actuators;      /* velocities of all joints, forces of actuators: both nv without closed loops */
     stepping_function mass, bias, motion, kinetic, potential;
-    int (*joint)[3];  /* quasi-velocity joints: kind, index in q, index in qd */
-    int (*entry)[2];  /* other coordinates: index in q, index in qd */
+    stepping_function velocities, closure, actuation, dampings; /* of closed loops only: see stepping.c */
+    int (*joint)[3];  /* quasi-velocity joints: kind, index in q, index among the velocities of joints */
+    int (*entry)[2];  /* other coordinates: index in q, index among the velocities of joints */
     int (*unit)[2];   /* unit twists: link, index in qd */
     int *parent, *first_unit; /* of links; the units of link i are first_unit[i] to first_unit[i + 1] */
     stepping_point *point;
     stepping_surface *surface;
     stepping_limit *limit;
     double *damping, *friction; /* of the joints, (nv) */
+    double *D, *Ja, *force_of_tau, *joint_velocity, *q_closed; /* work arrays of closed loops */
+    const double *forces; /* generalized ones of the actuators in the last step (nv) */
     double tolerance, acceptable; /* residuals of the contact solver: aimed at, and that will do [m/s] */
     int most;                   /* iterations of the contact solver */
     int (*general)(struct stepper *, int surface); /* gaps of a surface given by a function */
@@ -85,6 +89,24 @@ int stepper_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap
 
 /* Rows of the active contacts at the state of the last `stepper_gaps`: J and blocks; dJ/dt v is returned, NULL without memory. */
 double *stepper_rows(stepper *s, const stepping_gap *gap);
+
+/* M, and of closed loops the matrix of damping, at q; 0 where something is not finite. */
+int stepper_mass(stepper *s, const double *q);
+
+/* Generalized forces (nv) of actuator forces tau at q, NULL where something is not finite. */
+const double *stepper_forces(stepper *s, const double *q, const double *tau);
+
+/* Velocities of all joints, NULL where something is not finite. */
+const double *stepper_velocities(stepper *s, const double *q, const double *v);
+
+/* Entry k of D v with the damping D. */
+static inline double stepper_damping(const stepper *s, int k, const double *v)
+{
+    if (!s->dampings.call) return s->damping[k] * v[k];
+    double sum = 0.0;
+    for (int i = 0; i < s->nv; i++) sum += s->D[(size_t)k * s->nv + i] * v[i];
+    return sum;
+}
 
 /* Two unit vectors normal to a unit vector, as the rows of contacts use them. */
 void stepper_tangents(const double *normal, double *a, double *b);

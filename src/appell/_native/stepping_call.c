@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS = 5, ALIGNMENT = 64, SURFACE_NUMBERS = 17 };
+enum { TREE_KERNELS = 5, LOOP_KERNELS = 8, KERNELS = 9, ALIGNMENT = 64, SURFACE_NUMBERS = 17 };
 
 typedef struct {
     PyObject_HEAD
@@ -79,7 +79,7 @@ static int read_limits(Stepper *self, PyObject *given)
     for (int k = 0; good && k < self->s.limits; k++) {
         const double *row = numbers + 4 * k;
         self->s.limit[k] = (stepping_limit){(int)row[0], (int)row[1], row[2], row[3]};
-        good = row[0] >= 0.0 && row[0] < self->s.nq && row[1] >= 0.0 && row[1] < self->s.nv;
+        good = row[0] >= 0.0 && row[0] < self->s.nq && row[1] >= 0.0 && row[1] < self->s.joints;
     }
     free(numbers);
     if (!good) PyErr_SetString(PyExc_ValueError, "a limit of the stepper is of no coordinate");
@@ -91,12 +91,12 @@ static int consistent(const stepper *s, int damping, int friction)
 {
     int good = damping == s->nv && friction == s->nv;
     for (int k = 0; good && k < s->plain; k++)
-        good = s->entry[k][0] >= 0 && s->entry[k][0] < s->nq && s->entry[k][1] >= 0 && s->entry[k][1] < s->nv;
+        good = s->entry[k][0] >= 0 && s->entry[k][0] < s->nq && s->entry[k][1] >= 0 && s->entry[k][1] < s->joints;
     for (int k = 0; good && k < s->quasi; k++) {
         const int *joint = s->joint[k];
         const int nq = joint[0] == FLOATING ? 7 : joint[0] == SPHERICAL ? 4 : 3, nv = joint[0] == FLOATING ? 6 : 3;
         good = joint[0] >= FLOATING && joint[0] <= PLANAR && joint[1] >= 0 && joint[1] + nq <= s->nq && joint[2] >= 0 &&
-            joint[2] + nv <= s->nv;
+            joint[2] + nv <= s->joints;
     }
     for (int k = 0; good && k < s->links; k++) good = s->parent[k] >= -1 && s->parent[k] < k;
     for (int k = 0; good && k < s->units; k++)
@@ -118,6 +118,19 @@ static int read_kernel(Stepper *self, PyObject *kernels, int k, stepping_functio
     }
     function->work = (void *)(((size_t)self->memory[k] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
     return 1;
+}
+
+/* Five kernels; of closed loops three more, and one of damping. */
+static int read_kernels(Stepper *self, PyObject *kernels)
+{
+    stepper *s = &self->s;
+    stepping_function *all[KERNELS] = {&s->mass, &s->bias, &s->motion, &s->kinetic, &s->potential, &s->velocities, &s->closure,
+        &s->actuation, &s->dampings};
+    const Py_ssize_t count = PyTuple_GET_SIZE(kernels);
+    if (count != TREE_KERNELS && count != LOOP_KERNELS && count != KERNELS) return 0;
+    for (int k = 0; k < count; k++)
+        if (!read_kernel(self, kernels, k, all[k])) return 0;
+    return count > TREE_KERNELS || (s->joints == s->nv && s->actuators == s->nv);
 }
 
 /* Gaps of a surface given by a function of Python, into `rhs`. */
@@ -144,12 +157,10 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *arguments, PyObject *
     if (!self) return NULL;
     stepper *s = &self->s;
     int dampings = 0, frictions = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!(ii)OOOOOOOOOddiOO:Stepper", names, &PyTuple_Type, &kernels, &s->nq,
-            &s->nv, &joints, &entries, &units, &parents, &points, &surfaces, &limits, &damping, &friction, &s->tolerance, &s->acceptable, &s->most,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!(iiii)OOOOOOOOOddiOO:Stepper", names, &PyTuple_Type, &kernels, &s->nq,
+            &s->nv, &s->joints, &s->actuators, &joints, &entries, &units, &parents, &points, &surfaces, &limits, &damping, &friction, &s->tolerance, &s->acceptable, &s->most,
             &general, &keep) ||
-        PyTuple_GET_SIZE(kernels) != KERNELS || !read_kernel(self, kernels, 0, &s->mass) ||
-        !read_kernel(self, kernels, 1, &s->bias) || !read_kernel(self, kernels, 2, &s->motion) ||
-        !read_kernel(self, kernels, 3, &s->kinetic) || !read_kernel(self, kernels, 4, &s->potential) || !(s->joint = copied(joints, 'i', 3, &s->quasi)) ||
+        !read_kernels(self, kernels) || !(s->joint = copied(joints, 'i', 3, &s->quasi)) ||
         !(s->entry = copied(entries, 'i', 2, &s->plain)) || !(s->unit = copied(units, 'i', 2, &s->units)) ||
         !(s->parent = copied(parents, 'i', 1, &s->links)) || !read_points(self, points) || !read_surfaces(self, surfaces) ||
         !read_limits(self, limits) || !(s->damping = copied(damping, 'd', 1, &dampings)) ||
@@ -172,7 +183,7 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *arguments, PyObject *
 no_memory:
     PyErr_NoMemory();
 failed:
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "five kernels are expected");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "kernels and sizes of the stepper do not match each other");
     Py_DECREF(self);
     return NULL;
 }
@@ -248,7 +259,7 @@ static PyObject *stepper_run(Stepper *self, PyObject *arguments)
     int steps;
     if (!PyArg_ParseTuple(arguments, "OdiOOOO:run", given, &dt, &steps, given + 1, given + 2, given + 3, given + 4)) return NULL;
     if (steps < 0 || !(dt > 0.0)) return PyErr_Format(PyExc_ValueError, "steps and dt must be positive");
-    const Py_ssize_t n = steps, sizes[5] = {s->nv, n * s->nq, n * s->nv, n * 3, 5 * (Py_ssize_t)s->surfaces * s->points};
+    const Py_ssize_t n = steps, sizes[5] = {s->actuators, n * s->nq, n * s->nv, n * 3, 5 * (Py_ssize_t)s->surfaces * s->points};
     if (!view_arrays(given, sizes, 5, 1, view)) return NULL;
     int done = 0, status = STEPPED, forces = 0;
     const int room = (int)(view[4].len / (5 * (Py_ssize_t)sizeof(double))) - s->surfaces * s->points;

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from appell.algebra import Scalar, Scalars
-from appell.algorithms.kinematics import world_accelerations, world_motion
+from appell.algorithms.kinematics import WorldMotion, world_accelerations, world_motion
 from appell.algorithms.registry import Quantity
 from appell.algorithms.system import SystemOnTree
 from appell.model.tree import Tree
@@ -28,14 +28,19 @@ def link_motion(system: LinkMotionSystem, q: Scalars, qd: Scalars) -> list[Scala
     """R, p, ω, v, α, a of every link, then e, u of every unit twist."""
     tree = system.tree
     motions = world_motion(tree, q, qd)
-    accelerations = world_accelerations(tree, motions, qd, [0.0] * tree.nv)
-    result: list[Scalar] = []
-    for motion, acceleration in zip(motions, accelerations, strict=True):
-        rows = [entry for row in motion.R.rows for entry in row]
-        result += [*rows, *motion.p, *motion.omega, *motion.v, *acceleration.angular, *acceleration.linear]
+    result = link_numbers(tree, motions, qd, [0.0] * tree.nv)
     for link, motion in zip(tree.links, motions, strict=True):
         for e, u in motion.units(link.kind.motion_subspace()):
             result += [*(e * link.multiplier), *(u * link.multiplier)]
+    return result
+
+
+def link_numbers(tree: Tree, motions: list[WorldMotion], qd: Scalars, qdd: Scalars) -> list[Scalar]:
+    """R, p, ω, v, α, a of every link."""
+    result: list[Scalar] = []
+    for motion, acceleration in zip(motions, world_accelerations(tree, motions, qd, qdd), strict=True):
+        rows = [entry for row in motion.R.rows for entry in row]
+        result += [*rows, *motion.p, *motion.omega, *motion.v, *acceleration.angular, *acceleration.linear]
     return result
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from appell.algebra import Scalar, Scalars
 from appell.algorithms.registry import Quantity
@@ -24,7 +24,7 @@ def bias(system: SprungSystem, q: Scalars, qd: Scalars) -> list[Scalar]:
     return forces
 
 
-def potential_energy(system: SprungSystem, q: Scalars) -> Scalar:
+def potential_energy(system: Any, q: Scalars) -> Scalar:
     """Of gravity and springs.  [J]"""
     energy = find_for(system.tree, "potential_energy")[2](system.tree, q)
     for spring in system.springs:

@@ -10,14 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import qr
 
+from appell.closed_loop.contact import LoopContactSystem
 from appell.closed_loop.position_closure import RCOND, RESIDUAL_TOL
 from appell.closed_loop.singularity import describe_singularity, singularity_at
 from appell.closed_loop.spherical.singularities import require_regular
 from appell.errors import LoopClosureError, ModelError, SimulationError
 from appell.model.joint_friction import JointFriction, joint_friction, spring_forces
-from appell.robot.simulation_model import CompiledFunctions, StateLimits, TreeSimulationModel, native
+from appell.robot.simulation_model import (
+    CompiledFunctions,
+    ContactFunctions,
+    StateLimits,
+    TreeSimulationModel,
+    native,
+    other_functions,
+)
 
 if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
@@ -46,7 +53,7 @@ class LoopSimulationModel(ActuatedFunctions):
     def __init__(self, robot: ClosedLoopRobot) -> None:
         self.robot, self.dynamics = robot, native(robot)
         tree, system = TreeSimulationModel(robot.spanning_tree), robot.system
-        self.coordinates, self.contact_tree = tree.coordinates, None
+        self.coordinates, self.contact_tree = tree.coordinates, robot.spanning_tree
         self.name, self.nq, self.nv, self.joint_names = robot.name, robot.nq, robot.nv, robot.joint_names
         self.q_names, self.qd_names, self.actuator_names = tree.q_names, robot.qd_names, robot.actuator_names
         independent, actuated = list(system.independent), list(system.actuated)
@@ -75,20 +82,41 @@ class LoopSimulationModel(ActuatedFunctions):
         Raises:
             SimulationError: the determinant of the dependent columns has changed its sign since the last step.
         """
-        now = self.dynamics.closure_jacobian(q, check=False)[:, list(self.robot.system.dependent)]
-        before, self._before = self._before, now
-        if before is not None and _determinant_changed_sign(before, now):
+        self._before = self.require_regular(q[None], qd[None], self._before)
+        return max(float(np.abs(self._residual(q)).max()), self.coordinates.quaternion_error(q))
+
+    def require_regular(self, q: np.ndarray, qd: np.ndarray, before: np.ndarray | None = None) -> np.ndarray | None:
+        A = self.dynamics.closure_jacobian(q, check=False)[..., list(self.robot.system.dependent)]
+        if not np.isfinite(A).all():
+            return None
+        path = A if before is None else np.concatenate([before[None], A])
+        products = np.swapaxes(path[:-1], -1, -2) @ path[1:]  # of square A their determinants' product
+        crossed = np.linalg.slogdet(products)[0] < 0.0
+        if crossed.any():
+            k = int(np.argmax(crossed)) + len(A) - len(crossed)
             raise SimulationError(
                 f"the motion of {self.name!r} has passed a singular configuration in one step: with "
                 f"{', '.join(self.qd_names)} held, it could move there. Choose other `independent_velocities`, or a smaller "
-                f"tolerance. q = {np.array2string(q, precision=6)}.",
-                state=np.concatenate([q, qd]), quantity="singular speeds",
+                f"tolerance or step. q = {np.array2string(q[k], precision=6)}.",
+                state=np.concatenate([q[k], qd[k]]), quantity="singular speeds",
             )  # fmt: skip
-        return max(float(np.abs(self._residual(q)).max()), self.coordinates.quaternion_error(q))
+        return A[-1]
 
     def nonfinite_reason(self, q: np.ndarray) -> str:
         found = singularity_at(self.robot.system, q, actuators=False)
         return "" if found is None else describe_singularity(self.robot.system, found)
+
+    def contact_functions(self) -> ContactFunctions:
+        dynamics, loops = self.dynamics.functions, self.robot.system
+        own = other_functions(dynamics, LoopContactSystem(loops, self.springs, tuple(self.damping.tolist())))
+        general = ("mass_matrix", "bias", "kinetic_energy", "potential_energy", "joint_velocities", "actuator_jacobian")
+        evaluators = {**dict.fromkeys(general, dynamics), "link_motion": own, "closure_step": own}
+        if self.springs:
+            evaluators |= {"bias": own, "potential_energy": own}
+        if self.damping.any():
+            evaluators["damping_matrix"] = own
+        links = range(len(loops.tree.links))
+        return ContactFunctions(evaluators, [(i, k) for i in links for k in range(self.nv)], [-1 for _ in links])
 
     def _residual(self, q: np.ndarray) -> np.ndarray:
         return self.dynamics.functions["closure_residual", None]((q,), check=False)
@@ -107,14 +135,6 @@ class LoopSimulationModel(ActuatedFunctions):
                 break
             q = nearer
         return q
-
-
-def _determinant_changed_sign(before: np.ndarray, now: np.ndarray) -> bool:
-    """Whether the determinant of the columns, over the pivot rows before, has changed its sign."""
-    if not (np.isfinite(before).all() and np.isfinite(now).all()):
-        return False
-    rows = qr(before.T, mode="r", pivoting=True)[-1][: before.shape[1]]
-    return np.linalg.slogdet(before[rows])[0] * np.linalg.slogdet(now[rows])[0] < 0.0
 
 
 def _joint_friction(robot: ClosedLoopRobot) -> JointFriction:

@@ -6,6 +6,7 @@ robot, so that it does not depend on the type of robot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -18,6 +19,11 @@ from appell.algorithms.coordinate_rates import (
     quasi_velocity_joints,
     quaternions,
 )
+from appell.algorithms.link_motion import LinkMotionSystem, unit_twists
+from appell.algorithms.springs import SprungSystem
+from appell.algorithms.system import System
+from appell.compiler.evaluate import Evaluator, evaluator_of
+from appell.compiler.options import Options
 from appell.deprecation import renamed_attributes, warn_renamed
 from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction, Spring, joint_friction, spring_energy, spring_forces
@@ -92,6 +98,22 @@ class StateLimits(NamedTuple):
     effort: np.ndarray
 
 
+class ContactFunctions(NamedTuple):
+    """Functions that contact needs in compiled code.
+
+    Attributes:
+        evaluators: of `mass_matrix`, `bias`, `link_motion`, `kinetic_energy` and `potential_energy`, with springs in bias and
+            potential energy; of closed loops also of `joint_velocities`, `closure_step`, `damping_matrix` and
+            `actuator_jacobian`.
+        units: link and index in qd of every unit twist of `link_motion`.
+        parents: link whose unit twists move a link as well, -1 for none, of every link.
+    """
+
+    evaluators: Mapping[str, Evaluator]
+    units: Sequence[tuple[int, int]]
+    parents: Sequence[int]
+
+
 class SimulationModel(Protocol):
     """Equations of motion in one state at a time, q (nq,) and qd (nv,).
 
@@ -111,10 +133,14 @@ class SimulationModel(Protocol):
         coordinate_rates: q̇, (nq,).
         project_to_constraints: the nearest state with unit quaternions and closed loops.
         constraint_error: distance to the constraints; above 1e-10 the state is projected to them. [1, m]
+        require_regular: raise where a path of states q (N, nq), qd (N, nv) passes a singular configuration; returns what the
+            next part of the path needs of its end as `before`.
         nonfinite_reason: why results are not finite in this configuration; empty where the reason is unknown.
         integrate: the configuration after a step (nv,) along the generalized velocities, for `midpoint` and contact.
         mass_matrix: M (nv, nv), for `midpoint`, contact and joint friction.
         coriolis_matrix: a C (nv, nv) with Ṁ = C + C^T, for `midpoint`.
+        contact_functions, random_configuration: what contact needs in compiled code, and a configuration at which points that
+            move differently can be told apart, by a seed; only called where there is a `contact_tree`.
     """
 
     name: str
@@ -135,15 +161,19 @@ class SimulationModel(Protocol):
     def coordinate_rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float: ...
+    def require_regular(self, q: np.ndarray, qd: np.ndarray, before: Any = None) -> Any: ...
     def nonfinite_reason(self, q: np.ndarray) -> str: ...
     def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray: ...
     def mass_matrix(self, q: np.ndarray) -> np.ndarray: ...
     def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray: ...
+    def contact_functions(self) -> ContactFunctions: ...
+    def random_configuration(self, seed: int) -> np.ndarray: ...
 
 
 class CompiledFunctions:
     """The functions that every compiled robot has under the same name."""
 
+    robot: Any
     dynamics: Any
     contact_tree: Robot | None = None
     springs: tuple[Spring, ...] = ()
@@ -153,6 +183,15 @@ class CompiledFunctions:
 
     def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.dynamics.coriolis_matrix(q, qd, check=False)
+
+    def require_regular(self, q: np.ndarray, qd: np.ndarray, before: Any = None) -> Any:
+        return None
+
+    def contact_functions(self) -> ContactFunctions:
+        raise ArgumentError("contact is not supported for this type of robot.")
+
+    def random_configuration(self, seed: int) -> np.ndarray:
+        return self.robot.random_configuration(seed)
 
     def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.dynamics.kinetic_energy(q, qd) + self.dynamics.potential_energy(q) + spring_energy(self.springs, q)
@@ -212,6 +251,20 @@ class TreeSimulationModel(CompiledFunctions):
 
     def nonfinite_reason(self, q: np.ndarray) -> str:
         return ""
+
+    def contact_functions(self) -> ContactFunctions:
+        tree, dynamics = self.robot.tree, self.dynamics.functions
+        sprung = other_functions(dynamics, SprungSystem(tree, self.springs)) if self.springs else dynamics
+        evaluators = {
+            "mass_matrix": dynamics, "bias": sprung, "link_motion": other_functions(dynamics, LinkMotionSystem(tree)),
+            "kinetic_energy": dynamics, "potential_energy": sprung,
+        }  # fmt: skip
+        return ContactFunctions(evaluators, unit_twists(tree), [link.parent for link in tree.links])
+
+
+def other_functions(functions: Evaluator, system: System) -> Evaluator:
+    """Further functions of a robot in compiled code, kept with those it has."""
+    return functions.program(type(system), lambda: evaluator_of(system, Options(threads=1)))
 
 
 def simulation_model_of(robot: Any) -> SimulationModel:

@@ -42,7 +42,7 @@ class PhaseEquations:
         motion = self.phase.motion
         if motion is not None:
             rate = np.empty(len(y))
-            if motion.rate(np.ascontiguousarray(y), self.plant.generalized_tau(t, q, qd), rate):
+            if motion.rate(np.ascontiguousarray(y), self.plant.tau(t, q, qd)[0], rate):
                 return rate
         qdd, power = self.phase.derivative(t, q, qd)
         rates = [self.plant.model.coordinate_rates(q, qd), qdd]
@@ -56,7 +56,7 @@ class PhaseEquations:
             return stages_by_rate(self.rate, t, y, f, h, A, c, done)
         K = np.empty((len(c), len(y)))
         K[:done] = f
-        if not motion.stages(y, self.plant.generalized_tau(t, *self.plant.split(y)), A, K, h, done):
+        if not motion.stages(y, self.plant.tau(t, *self.plant.split(y))[0], A, K, h, done):
             K[done:] = np.nan
         return K
 

@@ -87,10 +87,6 @@ class Plant:
         saturated = (size >= self.effort_limits) & (size > 0.0)
         return np.clip(tau, -self.effort_limits, self.effort_limits), saturated
 
-    def generalized_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Generalized forces of the actuators, (nv,). [N m, N]"""
-        return self.model.actuator_forces(q, self.tau(t, q, qd)[0])
-
     def derivative(self, t: float, q: np.ndarray, qd: np.ndarray, joints: JointFrictionState) -> MotionDerivative:
         """Motion under actuators, damping and friction of the slipping joints, without contact and with no joint held."""
         tau, _ = self.tau(t, q, qd)

@@ -83,6 +83,7 @@ class TimeSteppingRun:
     _held: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)  # samples, tau, saturated of a block
     _forces: list[np.ndarray] = field(default_factory=list)  # rows (sample, contact, x, y, z)
     _count: int = 0
+    _before: Any = None  # the end of the path so far
     _tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _saturated: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
@@ -119,18 +120,20 @@ class TimeSteppingRun:
     def _steps(self, t: float, dt: float, steps: int, max_impacts: int) -> str | None:
         """So many steps from time t; returns the status where the run ends."""
         model, native = self.plant.model, self.stepper.native
-        forces = self.plant.model.actuator_forces(self._blocks[-1][1][-1], self._tau)
         done = 0
         while done < steps:
             n = steps - done
             q, qd, work = np.empty((n, model.nq)), np.empty((n, model.nv)), np.empty((n, 3))
             rows = np.empty((self.stepper.contacts + 16 * n, 5))
-            count, status, left, recorded = native.run(forces, dt, n, q, qd, work, rows)
+            count, status, left, recorded = native.run(self._tau, dt, n, q, qd, work, rows)
             rows = rows[:recorded]
             rows[:, 0] += self._count
             self._forces.append(rows)
             times = t + dt * np.arange(done + 1, done + count + 1)
             done += count
+            self._before = (
+                self.plant.model.require_regular(q[:count], qd[:count], self._before) if count else self._before
+            )
             stopped = self._append(times, q[:count], qd[:count], work[:count]) if count else None
             if stopped:
                 return stopped

@@ -19,7 +19,7 @@ from appell.simulation.contact.pairs import (
     InterpretedPairs,
     contact_candidates,
 )
-from appell.simulation.contact.stepper import Stepper
+from appell.simulation.contact.stepper import NO_CONTACT_TREE, Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
 
@@ -84,7 +84,7 @@ def contact_pairs(
     """
     robot = model.contact_tree
     if robot is None:
-        raise ArgumentError(f"{model.name!r} has closed loops: contact is supported for trees only.")
+        raise ArgumentError(NO_CONTACT_TREE.format(model.name))
     points, e = contact_candidates(model, q, surfaces, options)
     if not points and not stops:
         raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
@@ -92,7 +92,7 @@ def contact_pairs(
     try:
         stepper = Stepper(model, points, surfaces, e, stops)
     except CompileError:
-        if stops:
+        if stops or robot.nv != model.nv:
             raise
         return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
     return CompiledPairs(names, surfaces, tuple(e), stepper, max(LOOK_AHEAD, dt))

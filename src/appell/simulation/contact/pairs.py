@@ -24,6 +24,7 @@ from appell.robot.simulation_model import SimulationModel
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.contact.surfaces.surface import require_restitution
 
+Configurations = tuple[tuple[float, ...], ...]
 NORMAL_STEP = 1e-6
 """Step of the central difference of normals along a motion. [m]"""
 
@@ -170,22 +171,25 @@ def _origin(tree: Tree, motions: list[WorldMotion], frame: Frame) -> tuple[Vec3,
     return link.p + arm, link.v + link.omega.cross(arm)
 
 
-def contact_points_of(robot: Robot, given: Sequence[str | Point] | None) -> tuple[Point, ...]:
-    """Validated contact points, one of each name; the default ones if None."""
+def contact_points_of(
+    robot: Robot, given: Sequence[str | Point] | None, configurations: Configurations | None = None
+) -> tuple[Point, ...]:
+    """Validated contact points, one of each name; the default ones if None, told apart at some configurations."""
     points = [point if isinstance(point, Point) else Point(point) for point in given or ()]
     if given is None:
-        points = robot.contact_points() or [Point(name) for name in default_contact_points(robot)]
+        points = robot.contact_points() or [Point(name) for name in default_contact_points(robot, configurations)]
     for point in points:
         require_choice("body", point.body, robot.body_names)
     return tuple({str(point): point for point in sorted(points, key=lambda point: point.radius)}.values())
 
 
 @lru_cache(maxsize=64)
-def default_contact_points(robot: Robot) -> tuple[str, ...]:
+def default_contact_points(robot: Robot, configurations: Configurations | None = None) -> tuple[str, ...]:
     """Joint origins and tips: the origin of every moving link with mass, and every leaf body.
 
     Points that always coincide count once, under the name of a marker frame (a fixed body without mass) if there is one.
-    Points that never move are left out.
+    Points that never move are left out. Both are decided at two configurations, by default random ones; those of closed loops
+    must be closed.
 
     Example:
         >>> import appell
@@ -198,7 +202,9 @@ def default_contact_points(robot: Robot) -> tuple[str, ...]:
     massive = {link.body for link in robot.tree.links if link.inertia.mass}
     candidates = [name for name in robot.body_names if name in massive or name not in parents]
     tree = robot.tree
-    poses = [world_motion(tree, robot.random_configuration(seed).tolist()) for seed in (1, 2)]
+    if configurations is None:
+        configurations = tuple(tuple(robot.random_configuration(seed).tolist()) for seed in (1, 2))
+    poses = [world_motion(tree, list(q)) for q in configurations]
     positions = {
         name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
     }
@@ -335,7 +341,10 @@ def contact_candidates(
     robot = model.contact_tree
     if robot is None or not surfaces:
         return [], [0.0] * len(surfaces)
-    points = list(contact_points_of(robot, options.points))
+    closed = None
+    if robot.nv != model.nv and options.points is None:
+        closed = tuple(tuple(model.random_configuration(seed).tolist()) for seed in (1, 2))
+    points = list(contact_points_of(robot, options.points, closed))
     poses = {point.body: robot.pose(q, point.body) for point in points}
     positions = np.array([(poses[point.body] @ [*point.offset, 1.0])[:3] for point in points])
     for surface in surfaces:

@@ -70,7 +70,7 @@ class ContactPhase(Phase):
             _, qdd, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
             return qdd, np.einsum("ct,cti->ci", f[: 3 * len(contacts.index)].reshape(-1, 3), contact_frames(contacts))
         qdd, f = np.empty(len(qd)), np.zeros((len(self.mode.index), 3))
-        if not self.motion.forces(self._vector(q, qd), self.plant.generalized_tau(t, q, qd), qdd, f):
+        if not self.motion.forces(self._vector(q, qd), self.plant.tau(t, q, qd)[0], qdd, f):
             qdd[:] = np.nan
         return qdd, f
 
@@ -105,16 +105,14 @@ class ContactPhase(Phase):
     def margin(self, t: float, y: np.ndarray) -> float:
         if self.motion is None:
             return super().margin(t, y)
-        return self.motion.margins(
-            np.ascontiguousarray(y), self.plant.generalized_tau(t, *self.plant.split(y)), FORCE_TOL
-        )[0]
+        return self.motion.margins(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0], FORCE_TOL)[0]
 
     def _least_slip(self, t: float, y: np.ndarray) -> float:
         """The least slip along its direction at the start of the step, of contacts with friction that slip. [m/s]"""
         if self.motion is not None:
-            return self.motion.margins(
-                np.ascontiguousarray(y), self.plant.generalized_tau(t, *self.plant.split(y)), FORCE_TOL
-            )[1]
+            return self.motion.margins(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0], FORCE_TOL)[
+                1
+            ]
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
         slack = np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL)
         along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1) + slack

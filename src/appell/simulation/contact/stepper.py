@@ -11,10 +11,7 @@ from appell import _native
 from appell.algebra import Vec3
 from appell.algorithms.coordinate_rates import quasi_velocity_joints
 from appell.algorithms.function_spec import FunctionSpec
-from appell.algorithms.link_motion import LinkMotionSystem, unit_twists
-from appell.algorithms.springs import SprungSystem
-from appell.compiler.evaluate import Evaluator, evaluator_of
-from appell.compiler.options import Options
+from appell.compiler.evaluate import Evaluator
 from appell.errors import ArgumentError, CompileError
 from appell.model.point import Point
 from appell.model.tree import Tree
@@ -25,6 +22,12 @@ from appell.simulation.contact.surfaces.surface import NATIVE_NUMBERS
 
 TOLERANCE, ACCEPTABLE = 1e-9, 1e-6
 """Residual that the contact solver aims at, and up to which one will do where contacts are too redundant for it. [m/s]"""
+KERNELS = (
+    "mass_matrix", "bias", "link_motion", "kinetic_energy", "potential_energy", "joint_velocities", "closure_step",
+    "actuator_jacobian", "damping_matrix",
+)  # fmt: skip
+"""Functions in compiled code, those of closed loops last, in the order of the compiled stepper."""
+NO_CONTACT_TREE = "contact with surfaces is not supported for {!r}. Simulate `robot.as_closed_loop(q)` in its place."
 JOINTS = {"floating": 0, "spherical": 1, "planar": 2}
 """Numbers of the quasi-velocity joints in compiled code."""
 
@@ -48,30 +51,23 @@ class Stepper:
         stops: bool,
     ) -> None:
         robot = model.contact_tree
-        if robot is None or not hasattr(model, "dynamics") or robot.nv != model.nv:
-            raise ArgumentError(f"method 'moreau' is for trees, and {model.name!r} has closed loops.")
+        if robot is None:
+            raise ArgumentError(NO_CONTACT_TREE.format(model.name))
         if _native.Stepper is None:
             raise CompileError(
-                "method 'moreau' needs the C extension of appell. Install it where a C compiler is found."
+                "method 'moreau', and contact of closed loops, need the C extension of appell. Install it where a C compiler "
+                "is found."
             )
         tree, self.surfaces, self.points = robot.tree, tuple(surfaces), tuple(map(str, points))
-        q, qd = robot.neutral_configuration(), np.zeros(robot.nv)
-        dynamics: Evaluator = model.dynamics.functions  # type: ignore[attr-defined]
-        own = dynamics.program("link motion", lambda: evaluator_of(LinkMotionSystem(tree), Options(threads=1)))
-        springs, sprung = model.joint_friction.springs, dynamics
-        if springs:
-            sprung = dynamics.program("springs", lambda: evaluator_of(SprungSystem(tree, springs), Options(threads=1)))
-        kernels = [
-            _kernel(dynamics, "mass_matrix", q), _kernel(sprung, "bias", q, qd), _kernel(own, "link_motion", q, qd),
-            _kernel(dynamics, "kinetic_energy", q, qd), _kernel(sprung, "potential_energy", q),
-        ]  # fmt: skip
+        functions = model.contact_functions()
+        kernels = [_kernel(functions.evaluators[name], name, model) for name in KERNELS if name in functions.evaluators]
         limits = _stops(tree, model) if stops else []
         numbers = [surface.native_numbers(e) for surface, e in zip(surfaces, restitution, strict=True)]
         self.native = _native.Stepper(
-            tuple((library.one, library.work) for library in kernels), (robot.nq, robot.nv),
+            tuple((library.one, library.work) for library in kernels), (model.nq, model.nv, robot.nv, len(model.actuator_names)),
             _integers([(JOINTS[j.kind], j.idx_q, j.idx_v) for j in quasi_velocity_joints(tree)], 3),
-            _integers(_coordinates(tree), 2), _integers(unit_twists(tree), 2),
-            _integers([[link.parent] for link in tree.links], 1),
+            _integers(_coordinates(tree), 2), _integers(functions.units, 2),
+            _integers(functions.parents, 1),
             _numbers([_point(tree, point) for point in points], 5), _numbers(numbers, NATIVE_NUMBERS),
             _numbers(limits, 4),
             np.array(model.joint_friction.damping), np.array(model.joint_friction.friction),
@@ -96,13 +92,16 @@ class Stepper:
         return out
 
 
-def _kernel(functions: Evaluator, name: str, *inputs: np.ndarray) -> Any:
+def _kernel(functions: Evaluator, name: str, model: SimulationModel) -> Any:
     """The compiled code of a function for one state."""
     spec = FunctionSpec(name)
-    functions.kernel(spec, list(inputs))
+    functions.kernel(spec, [np.zeros(model.nq), np.zeros(model.nv)])
     library = getattr(functions.target, "libraries", {}).get(spec)
     if library is None or not library.one:
-        raise CompileError("method 'moreau' needs compiled code, which APPELL_NATIVE=0 or this machine does not allow.")
+        raise CompileError(
+            "method 'moreau', and contact of closed loops, need compiled code, which APPELL_NATIVE=0 or this machine does not "
+            "allow."
+        )
     return library
 
 
