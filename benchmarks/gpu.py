@@ -171,6 +171,19 @@ class Bench:
                 seconds = self.seconds(lambda: appell.rollout(dyn, q0, 0 * qd0, **options), 3)  # noqa: B023
                 self.add(f"{name} rollout, {integrator}, steps", dtype, "columns", FLEET * steps / seconds)
 
+    def adjoints(self, name: str, count: int, steps: int = 100) -> None:
+        """Gradients of all arguments of rollouts from weights of the last state."""
+        for dtype in ("float32", "float64"):
+            dyn = self.load(name, dtype, "columns")
+            q0, qd0 = self.states(dyn.robot, count, 2, dtype, "columns")
+            for integrator in ("rk4", "semi_implicit_euler"):
+                options = appell.RolloutOptions(integrator, check=False)
+                motion = appell.rollout(dyn, q0, 0 * qd0, steps=steps, dt=1e-4, save_every=steps, options=options)
+                weights = self.cp.ones_like(motion.q)
+                seconds = self.seconds(lambda: motion.vjp(weights))  # noqa: B023 (called at once)
+                work = f"{name} adjoint, {integrator}, {count} robots, steps"
+                self.add(work, dtype, "columns", count * steps / seconds)
+
     def frax(self, name: str, urdf: Path, floating: str | None, count: int) -> None:
         """The fastest GPU peer known to us, on the same robot: batched by vmap, compiled by jit."""
         try:
@@ -284,6 +297,8 @@ def main() -> None:
     bench.small_batches("panda")
     bench.rollouts("panda")
     bench.rollouts("g1", steps=100)
+    for count in (SMALL, FLEET):
+        bench.adjoints("panda", count)
     for count in (LARGE // 64, LARGE // 4):
         bench.frax("puma560", given.robots / "puma560.urdf", None, count)
         bench.frax("panda", given.robots / "panda.urdf", None, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.joint_trees import tree_of
+from helpers.joint_trees import mixed_tree, tree_of
 from helpers.states import random_states
 
 import appell
@@ -80,6 +80,40 @@ def test_errors(tmp_path) -> None:
         appell.vjp(robot, "inverse_dynamics", [[0, 0]] * 3, [1, 0, 0])
     with pytest.raises(appell.AppellError, match="function"):
         appell.vjp(robot, "inverse_dynamic", [[0, 0]] * 3, [1, 0])
-    appell.compile(robot).save(tmp_path / "robot.appell")
-    with pytest.raises(appell.ArgumentError, match="loaded from a file"):
-        appell.vjp(appell.load_compiled(tmp_path / "robot.appell"), "gravity", [[0, 0]], [1, 0])
+    loop = appell.load("four_bar")
+    appell.compile(loop).save(tmp_path / "loop.appell", functions=["gravity"])
+    with pytest.raises(appell.ArgumentError, match="closed loop that was loaded from a file"):
+        appell.vjp(appell.load_compiled(tmp_path / "loop.appell"), "gravity", [loop.reference_configuration], [1.0])
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("parameters", ["baked", "runtime"])
+def test_functions_of_a_file_have_the_derivatives_of_the_robot(tmp_path, layout, parameters):
+    """Floating, planar and spherical joints: directions of q are generalized velocities."""
+    robot = mixed_tree(4, 29)
+    dyn = appell.compile(robot, layout=layout, parameters=parameters)
+    dyn.save(tmp_path / "robot.appell", functions=["inverse_dynamics", "mass_matrix"])
+    loaded = appell.load_compiled(tmp_path / "robot.appell")
+    turned = np.transpose if layout == "columns" else np.asarray
+    q, qd, qdd = (turned(x) for x in random_states(robot, 5))
+    rng = np.random.default_rng(0)
+    for function, inputs in (("inverse_dynamics", [q, qd, qdd]), ("mass_matrix", [q])):
+        tangents = [turned(rng.normal(size=(5, robot.nv))) for _ in inputs]
+        along = appell.jvp(dyn, function, inputs, tangents)
+        assert_close(appell.jvp(loaded, function, inputs, tangents), along, tolerance=1e-13)
+        weights = rng.normal(size=along.shape)
+        expected = appell.vjp(dyn, function, inputs, weights)
+        for found, gradient in zip(appell.vjp(loaded, function, inputs, weights), expected, strict=True):
+            assert_close(found, gradient, tolerance=1e-13)
+
+
+def test_what_a_file_cannot_differentiate_is_named(tmp_path):
+    long = appell.robots.random_chain(60, seed=1)
+    appell.compile(long).save(tmp_path / "long.appell", functions=["inverse_dynamics"])
+    loaded, q = appell.load_compiled(tmp_path / "long.appell"), np.zeros(60)
+    with pytest.raises(appell.AppellError, match="loop over links"):
+        appell.vjp(loaded, "inverse_dynamics", [q, q, q], q)
+    with pytest.raises(appell.AppellError, match="gravity"):
+        appell.vjp(loaded, "inverse_dynamics", [q, q, q], q, gravity=[0.0, 0.0, -1.0])
+    with pytest.raises(appell.AppellError, match="does not hold mass_matrix"):
+        appell.vjp(loaded, "mass_matrix", [q], q)

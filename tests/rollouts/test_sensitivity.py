@@ -150,3 +150,19 @@ def test_derivatives_of_forward_dynamics_by_parameters() -> None:
         for k in (1, 2)
     )  # fmt: skip
     assert_close(found @ along, (4 * near - far) / 3, tolerance=1e-8)
+
+
+def test_rollouts_of_a_file_have_the_derivatives_of_the_robot(tmp_path) -> None:
+    """The rate in the file is differentiated operation by operation, also in inertial parameters."""
+    dyn = appell.compile(appell.load("puma560"), parameters="runtime")
+    dyn.save(tmp_path / "puma.appell", functions=["inverse_dynamics"], rollouts=["pd"])
+    loaded = appell.load_compiled(tmp_path / "puma.appell")
+    rng = np.random.default_rng(1)
+    q0, qd0 = rng.normal(size=(2, 3, 6))
+    given = {"steps": 7, "dt": 1e-3, "law": "pd", "gains": {"kp": 20.0, "kd": 3.0}}
+    own, other = (appell.rollout(each, q0, qd0, {"q": np.ones(6)}, **given) for each in (dyn, loaded))
+    weights = rng.normal(size=own.q.shape)
+    found, expected = other.vjp(weights, weights), own.vjp(weights, weights)
+    assert_close(found.parameters, expected.parameters, tolerance=1e-12)
+    assert_close(found.gains["kp"], expected.gains["kp"], tolerance=1e-12)
+    assert_close(other.jvp(qd0=qd0).q, own.jvp(qd0=qd0).q, tolerance=1e-12)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from appell.algebra import Scalar, Scalars, sqrt
 from appell.model.joints import KINDS
 from appell.model.tree import Tree
@@ -54,6 +56,12 @@ def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Scalars, qd: Scala
         rates += kind.rate(q[i : i + kind.nq], qd[k : k + kind.nv])
         done = k + kind.nv
     return [*rates, *qd[done:]]
+
+
+def tangent_map(joints: Sequence[QuasiVelocityJoint], q: np.ndarray, nv: int) -> np.ndarray:
+    """N(q) of configurations (N, nq), (N, nq, nv)."""
+    columns = [coordinate_rates(joints, [*q.T], [*unit]) for unit in np.eye(nv)]
+    return np.array([np.broadcast_arrays(*column, q[:, 0])[:-1] for column in columns], q.dtype).T
 
 
 def normalize_quaternions(joints: Sequence[QuasiVelocityJoint], q: Scalars) -> list[Scalar]:

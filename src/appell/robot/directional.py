@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, tangent_map
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.arrays import as_batch
+from appell.compiler.archive.store import directional_store
 from appell.compiler.directional import DirectionalSystem
 from appell.compiler.evaluate import Evaluator
+from appell.compiler.lowering import StraightLine
 from appell.compiler.provider import TracedProvider
 from appell.errors import ArgumentError
 from appell.robot.functions import Dynamics
@@ -44,20 +47,24 @@ def jvp(
         >>> bool(abs(rate - robot.jacobian_rate(q, qd, "link2")).max() < 1e-14)
         True
     """
-    evaluator, system = _evaluator(robot, function)
-    _require_count("inputs", inputs, system.inputs)
-    _require_count("tangents", tangents, system.inputs)
-    columns = evaluator.options.layout == "columns"
-    named = [(f"tangent of {name}", system.tangent_size(name)) for name in system.inputs]
+    own = _directional(robot, function, gravity, external_forces)
+    _require_count("inputs", inputs, own.inputs)
+    _require_count("tangents", tangents, own.inputs)
+    columns, dtype = own.evaluator.options.layout == "columns", own.evaluator.options.dtype
+    named = [(f"tangent of {name}", size) for name, size in own.inputs.items()]
     given = [np.zeros(size) if one is None else one for one, (_, size) in zip(tangents, named, strict=True)]
     if columns:
         given = [np.expand_dims(x, -1) if one is None else x for one, x in zip(tangents, given, strict=True)]
-    rows, lead = as_batch(named, given, evaluator.options.dtype, check, columns)
-    directions = np.concatenate(rows, axis=1).reshape(*lead, -1)
+    if own.joints:
+        (q, dq, *rest), lead = as_batch([("q", own.nq), *named], [inputs[0], *given], dtype, check, columns)
+        rates = coordinate_rates(own.joints, [*q.T], [*dq.T])
+        rows = [np.stack(np.broadcast_arrays(*rates), axis=1), *rest]
+    else:
+        rows, lead = as_batch(named, given, dtype, check, columns)
+    directions = np.concatenate([*rows, np.zeros((len(rows[0]), own.parameters), dtype)], axis=1).reshape(*lead, -1)
     directions = np.moveaxis(directions, -1, 0) if columns else directions
-    result = evaluator["jvp", None]((*inputs, directions), gravity, external_forces, parameters, None, check)
-    shape = system.base.signature(system.spec).shape
-    return result.reshape((*shape, *result.shape[1:]) if columns else (*result.shape[:-1], *shape))
+    result = own("jvp", inputs, directions, gravity, external_forces, parameters, check)
+    return result.reshape((*own.shape, *result.shape[1:]) if columns else (*result.shape[:-1], *own.shape))
 
 
 def vjp(
@@ -84,34 +91,108 @@ def vjp(
         >>> bool(abs(force - robot.gravity([0.3, 0.2])).max() < 1e-14)
         True
     """
-    evaluator, system = _evaluator(robot, function)
-    _require_count("inputs", inputs, system.inputs)
-    shape, columns = system.base.signature(system.spec).shape, evaluator.options.layout == "columns"
+    own = _directional(robot, function, gravity, external_forces)
+    _require_count("inputs", inputs, own.inputs)
+    shape, columns = own.shape, own.evaluator.options.layout == "columns"
     weights = np.asarray(cotangents)
     place = slice(0, len(shape)) if columns else slice(weights.ndim - len(shape), weights.ndim)
     if weights.ndim < len(shape) or weights.shape[place] != shape:
-        raise ArgumentError(
-            f"cotangents have shape {weights.shape}, expected that of {system.spec.function}: (..., {shape})."
-        )
+        raise ArgumentError(f"cotangents have shape {weights.shape}, expected that of {function}: (..., {shape}).")
     lead = weights.shape[len(shape) :] if columns else weights.shape[: weights.ndim - len(shape)]
     weights = weights.reshape((-1, *lead) if columns else (*lead, -1))
-    result = evaluator["vjp", None]((*inputs, weights), gravity, external_forces, parameters, None, check)
-    sizes = np.cumsum([0, *(system.tangent_size(name) for name in system.inputs)])
+    result = own("vjp", inputs, weights, gravity, external_forces, parameters, check)
+    result = np.moveaxis(result, 0, -1) if columns else result
+    if own.joints:
+        q = np.moveaxis(np.asarray(inputs[0]), 0, -1) if columns else np.asarray(inputs[0])
+        q = np.broadcast_to(q, (*result.shape[:-1], own.nq)).reshape(-1, own.nq).astype(result.dtype, copy=False)
+        N = tangent_map(own.joints, q, own.inputs["q"]).reshape(*result.shape[:-1], own.nq, -1)
+        by_q = np.einsum("...ij,...i->...j", N, result[..., : own.nq])
+        result = np.concatenate([by_q, result[..., own.nq :]], axis=-1)
+    result = np.moveaxis(result, -1, 0) if columns else result
+    sizes = np.cumsum([0, *own.inputs.values()])
     return tuple(result[a:b] if columns else result[..., a:b] for a, b in pairwise(sizes))
 
 
-def _evaluator(robot: Dynamics, function: str | FunctionSpec) -> tuple[Evaluator, DirectionalSystem]:
-    spec, own = as_function_spec(function), robot.functions
-    if not isinstance(own.provider, TracedProvider):
+@dataclass(frozen=True)
+class DirectionalFunction:
+    """The derivatives of one function along directions.
+
+    Attributes:
+        inputs: entries of a direction of each input, by name.
+        shape: of the function's result.
+        nq, joints: coordinates, and the joints whose q̇ = N(q) qd is not part of the kernels.
+        parameters: inertial parameters that are an input of the kernels.
+    """
+
+    evaluator: Evaluator
+    inputs: Mapping[str, int]
+    shape: tuple[int, ...]
+    nq: int = 0
+    joints: tuple[QuasiVelocityJoint, ...] = ()
+    parameters: int = 0
+
+    def __call__(
+        self,
+        name: str,
+        inputs: Sequence[Any],
+        weights: np.ndarray,
+        gravity: Any,
+        forces: Any,
+        parameters: Any,
+        check: bool,
+    ) -> np.ndarray:
+        """`jvp` or `vjp`."""
+        if self.parameters:
+            own = self.evaluator.parameters if parameters is None else parameters
+            inputs, parameters = (*inputs, own), None
+        return self.evaluator[name, None]((*inputs, weights), gravity, forces, parameters, None, check)
+
+
+def _directional(robot: Dynamics, function: str | FunctionSpec, *options: Any) -> DirectionalFunction:
+    spec, functions = as_function_spec(function), robot.functions
+    if not isinstance(functions.provider, TracedProvider):
+        return _of_file(robot, spec, options)
+    system = DirectionalSystem(functions.provider.system, spec)
+    shape = system.base.signature(spec).shape
+    plain = replace(functions.options, parameters="baked")
+    evaluator = functions.program(("directional", spec), lambda: Evaluator(TracedProvider(system), plain))
+    return DirectionalFunction(evaluator, {name: system.tangent_size(name) for name in system.inputs}, shape)
+
+
+def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> DirectionalFunction:
+    """A function of a file, differentiated operation by operation."""
+    store, runtime = robot.functions.provider, robot.options.parameters == "runtime"
+    if any(options):
         raise ArgumentError(
-            "a robot that was loaded from a file cannot be differentiated. Use the robot it was made of."
+            "functions of a file have no derivatives with `gravity` or `external_forces`. Use the robot it was made of."
         )
-    system = DirectionalSystem(own.provider.system, spec)
-    system.base.signature(spec)
-    options = replace(own.options, parameters="baked")
-    return own.program(("directional", spec), lambda: Evaluator(TracedProvider(system), options)), system
+    if robot.robot.kind:
+        raise ArgumentError(
+            "a closed loop that was loaded from a file cannot be differentiated. Use the robot it was made of."
+        )
+    stored = store[replace(spec, parameter_input=runtime and spec.frame is None)]
+    form, sizes = stored.form, dict(stored.signature.inputs)
+    if not isinstance(form, StraightLine):
+        raise ArgumentError(
+            f"{spec.function} of this long robot is a loop over links in its file, which cannot be differentiated. Use the robot "
+            "it was made of."
+        )
+    plain = replace(robot.functions.options, parameters="baked")
+
+    def build() -> Evaluator:
+        directional = replace(
+            directional_store(stored.key, sizes, form.listed, store.path), parameters=store.parameters
+        )
+        return Evaluator(directional, plain)
+
+    evaluator = robot.functions.program(("directional", spec), build)
+    joints = robot.quasi_velocity_joints if "q" in sizes else ()
+    inputs = {name: robot.robot.nv if name == "q" else size for name, size in sizes.items() if name != "parameters"}
+    return DirectionalFunction(
+        evaluator, inputs, stored.signature.shape, robot.robot.nq, joints, sizes.get("parameters", 0)
+    )
 
 
-def _require_count(name: str, values: Sequence[Any], expected: Sequence[str]) -> None:
+def _require_count(name: str, values: Sequence[Any], expected: Collection[str]) -> None:
     if len(values) != len(expected):
         raise ArgumentError(f"{name} has {len(values)} entries, expected {len(expected)}: {', '.join(expected)}.")

@@ -11,10 +11,10 @@ from appell.deprecation import grouped_arguments, renamed_arguments
 from appell.errors import ArgumentError, SimulationError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts import cuda, native
+from appell.rollouts.adjoint import RolloutGradient as RolloutGradient
 from appell.rollouts.plan import RolloutOptions as RolloutOptions
 from appell.rollouts.plan import RolloutPlan, RolloutSteps, empty_states, make_plan, split_states
 from appell.rollouts.result import Rollout
-from appell.rollouts.sensitivity import RolloutGradient as RolloutGradient
 
 
 @renamed_arguments(hold="control_every", every="save_every")

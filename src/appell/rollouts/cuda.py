@@ -21,7 +21,7 @@ from appell.compiler.targets.cuda.arrays import (
     translate_gpu_errors,
 )
 from appell.compiler.targets.cuda.kernel import module
-from appell.compiler.targets.cuda.source import BLOCK, launch_bounds, state_text
+from appell.compiler.targets.cuda.source import BLOCK, common_text, launch_bounds, state_text
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS, Integrator
 from appell.rollouts.plan import RolloutPlan, empty_states, join_columns, signal_rows, split_states, state_rows
@@ -94,7 +94,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
         signals = join_columns(cp, [signal_rows(cp, x, plan) for x in plan.signals.values()], 3, dtype)
         constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)
         arrays = *(state_rows(cp, x, plan) for x in plan.start), signals, constants, seen
-        arguments = [x for array in arrays for x in (array, *_strides(array))]
+        arguments = [x for array in arrays for x in strided(array)]
         counts = plan.steps, plan.save_every, plan.control_every or plan.steps
         arguments += [np.int64(count), *map(np.int32, counts)]
         if count:
@@ -104,10 +104,10 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
         return (kind.leave(q), kind.leave(qd)) if kind else (q.get(), qd.get())
 
 
-def _strides(array: Any) -> list[np.int64]:
-    """The numbers between neighbours along each axis of an array; 0 along an axis of one."""
+def strided(array: Any) -> tuple[Any, ...]:
+    """An array with the numbers between neighbours along each axis, 0 along an axis of one, for a kernel."""
     sizes = zip(array.shape, array.strides, strict=True)
-    return [np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes]
+    return array, *(np.int64(0 if size == 1 else stride // array.dtype.itemsize) for size, stride in sizes)
 
 
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
@@ -115,8 +115,9 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     _, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
     form, state = StraightLine(listed(), 1 << 30), plan.nq + plan.nv + plan.memory
     places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
-    begin = state_text(form, dyn.options.dtype, f"rollout, {rule.name}") + (TIDY if places else "")
-    return begin + TEMPLATE.format(
+    dtype = dyn.options.dtype
+    texts = [common_text([form], dtype, f"rollout, {rule.name}"), state_text(form, dtype), TIDY if places else ""]
+    return "\n".join(texts) + TEMPLATE.format(
         nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, constants=plan.constant_count,
         block=BLOCK, bounds=launch_bounds(form), integrator=rule.text,
         scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",

@@ -129,6 +129,26 @@ class RolloutPlan:
         )
 
 
+class RolloutWeights(NamedTuple):
+    """Gradients in the first state (N, state), the signals (N, K, n) and the constants (N, m) of every robot."""
+
+    state: Any
+    signals: Any
+    constants: Any
+
+
+def arguments(plan: RolloutPlan) -> dict[str, Any]:
+    """Arguments of the rollout that can be changed, by name."""
+    parameters = {} if plan.parameters is None else {"parameters": plan.parameters}
+    return {"q0": plan.start[0], "qd0": plan.start[1], **plan.signals, **plan.gains, **parameters}
+
+
+def as_host(array: Any) -> np.ndarray:
+    """An array of NumPy, CuPy, PyTorch or JAX in the memory of the CPU."""
+    array = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
+    return np.asarray(array)
+
+
 def make_plan(
     dyn: CompiledRobot,
     start: tuple[Any, Any],

@@ -9,9 +9,10 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
+from appell.rollouts.adjoint import RolloutGradient, rollout_vjp
 from appell.rollouts.plan import RolloutPlan
 from appell.rollouts.plot import RolloutStates
-from appell.rollouts.sensitivity import RolloutGradient, rollout_jvp, rollout_vjp
+from appell.rollouts.sensitivity import rollout_jvp
 
 
 class Rollout(RolloutStates):
@@ -64,15 +65,16 @@ class Rollout(RolloutStates):
     def vjp(self, q: Any = None, qd: Any = None) -> RolloutGradient:
         """Gradient of a weighted sum of the states in all arguments of the rollout (adjoint).
 
-        With the gradient of a loss in the states as weights, this is the gradient of the loss. About 2 √T states of T steps
-        are in memory; the others are computed again.
+        With the gradient of a loss in the states as weights, this is the gradient of the loss. On the CPU about 2 √T states of
+        T steps are in memory, and the others are computed again. On a GPU all steps run inside one kernel, forward and back, with
+        all states in memory, for as many robots at a time as fit.
 
         Args:
             q, qd: weights of the saved states, of the shapes of `q` and `qd`; zero where they are not given.
 
         Returns:
             Gradients in arrays of the shapes of the arguments, but with nv entries for q0: named tuple (q0, qd0, controls, gains,
-            parameters). NumPy arrays.
+            parameters). NumPy arrays, or arrays of the library whose arrays on a GPU were given.
 
         Example:
             >>> import appell, numpy as np

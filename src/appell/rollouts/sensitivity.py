@@ -12,73 +12,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import coordinate_rates, quaternions
-from appell.algorithms.function_spec import FunctionSpec
+from appell.algorithms.coordinate_rates import quaternions, tangent_map
 from appell.checks import require_choice, require_real_array
-from appell.compiler.directional import DirectionalSystem
+from appell.compiler.archive.store import directional_store
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.provider import TracedProvider
-from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.plan import RolloutPlan, signal_rows, split_states, state_rows
-from appell.rollouts.rate_system import RateSystem
-
-
-class RolloutGradient(NamedTuple):
-    """Gradient of a weighted sum of the states of a rollout, in arrays of the shapes of its arguments.
-
-    Attributes:
-        q0, qd0: in the initial state; that in q0 is in the tangent space, with nv entries.
-        controls, gains: in each signal of the control law and each gain, by name.
-        parameters: in the inertial parameters; None where these were not given.
-    """
-
-    q0: np.ndarray
-    qd0: np.ndarray
-    controls: Mapping[str, np.ndarray]
-    gains: Mapping[str, np.ndarray]
-    parameters: np.ndarray | None
+from appell.rollouts.plan import RolloutPlan, RolloutWeights, arguments, as_host, signal_rows, split_states, state_rows
 
 
 class RolloutDerivatives:
     """Steps of one rollout and their derivatives, over rows of states (N, n)."""
 
     def __init__(self, dyn: CompiledRobot, plan: RolloutPlan) -> None:
-        provider = dyn.functions.provider
-        if not isinstance(provider, TracedProvider):
-            raise ArgumentError("a rollout of a robot of a file has no derivatives. Use the robot it was made of.")
         self.plan, self.dtype = plan, np.dtype(dyn.options.dtype)
         self.count = math.prod(plan.batch_shape)
         self.tableau = INTEGRATORS[plan.integrator].tableau
         self.quaternions = [slice(first, first + 4) for _, first in quaternions(plan.quasi_velocity_joints)]
-        friction = dyn.friction if plan.passive_forces else None
-        tree: Any = provider.system.recursion
-        system = RateSystem(tree, plan.law, plan.runtime_parameters, self.tableau.new_speeds, friction)
-        options = replace(dyn.options, layout="rows", parameters="baked")
-        key = ("sensitivity", plan.law.name, friction is None, system.runtime, system.new_speeds)
-
-        def build() -> tuple[Evaluator, Evaluator]:
-            directional = DirectionalSystem(system, FunctionSpec("rate"))
-            return Evaluator(TracedProvider(system), options), Evaluator(TracedProvider(directional), options)
-
-        self.rates, self.directional = dyn.functions.program(key, build)
-        self.sizes, self.inputs = system.sizes, system.find("rate")[0].inputs
-        self.state = self.sizes["state"]
+        self.state = plan.nq + plan.nv + plan.memory
         self.signals = np.concatenate([self.rows(signal_rows, x) for x in plan.signals.values()], axis=-1)
-        constants = {"gains": plan.gains.values(), "parameters": [] if plan.parameters is None else [plan.parameters]}
-        self.constants = [
-            np.concatenate([self.rows(state_rows, x) for x in constants[name]], axis=-1)
-            for name in self.inputs
-            if name in constants
-        ]
+        constants = [self.rows(state_rows, x) for x in plan.constants]
+        self.constants = [np.concatenate(constants, axis=-1)] if constants else []
+        self.functions = rate_derivatives(dyn, plan)
 
     def rows(self, as_rows: Callable[..., Any], array: Any) -> np.ndarray:
-        rows = as_rows(np, as_host(array), self.plan).astype(self.dtype, copy=False)
+        rows = as_rows(np, array, self.plan).astype(self.dtype, copy=False)
         return np.broadcast_to(rows, (self.count, *rows.shape[1:]))
 
     def start(self) -> np.ndarray:
@@ -90,7 +52,7 @@ class RolloutDerivatives:
         return [self.signals[:, k // (self.plan.control_every or self.plan.steps)], *self.constants]
 
     def rate(self, x: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
-        return self.rates["rate", None]((x, *values), None, None, None, None, False)
+        return self.functions["value", None]((x, *values), None, None, None, None, False)
 
     def stages(self, x: np.ndarray, values: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """X_i and y(X_i)."""
@@ -124,7 +86,7 @@ class RolloutDerivatives:
         moved = dx
         for i, point in enumerate(points):
             direction = np.concatenate([moved, given], axis=-1)
-            changes.append(self.directional["jvp", None]((point, *values, direction), None, None, None, None, False))
+            changes.append(self.functions["jvp", None]((point, *values, direction), None, None, None, None, False))
             if i < len(self.tableau.ahead):
                 moved = dx + self.plan.dt * self.tableau.ahead[i] * changes[-1][:, : self.state]
         end, change = self.sum(x, rates), self.sum(dx, changes)
@@ -148,7 +110,7 @@ class RolloutDerivatives:
         for i in reversed(range(len(points))):
             b = self.tableau.weights[i]
             of_rate = np.concatenate([dt * b * weights + carried, *(b * x for x in extra)], axis=-1)
-            back = self.directional["vjp", None]((points[i], *values, of_rate), None, None, None, None, False)
+            back = self.functions["vjp", None]((points[i], *values, of_rate), None, None, None, None, False)
             total, others = total + back[:, : self.state], others + back[:, self.state :]
             carried = dt * self.tableau.ahead[i - 1] * back[:, : self.state] if i else 0.0
         return total, np.asarray(others)
@@ -170,10 +132,21 @@ class RolloutDerivatives:
             yield first, states
 
 
-def tangent_map(plan: RolloutPlan, q: np.ndarray) -> np.ndarray:
-    """N(q) with q̇ = N(q) qd, (N, nq, nv)."""
-    columns = [coordinate_rates(plan.quasi_velocity_joints, [*q.T], [*unit]) for unit in np.eye(plan.nv)]
-    return np.array([np.broadcast_arrays(*column, q[:, 0])[:-1] for column in columns]).T
+def rate_derivatives(dyn: CompiledRobot, plan: RolloutPlan) -> Evaluator:
+    """The rate of the state, as a function of state, signals and constants, with its derivatives along directions."""
+    key, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
+    new_speeds = INTEGRATORS[plan.integrator].tableau.new_speeds
+
+    def build() -> Evaluator:
+        operations, state = listed(), plan.nq + plan.nv + plan.memory
+        rate = replace(operations, outputs=operations.outputs[: state + (plan.nq if new_speeds else 0)])
+        inputs = {"state": state, "signals": plan.signal_count}
+        if plan.constants:
+            inputs["constants"] = operations.size_in - sum(inputs.values())
+        options = replace(dyn.options, target="cpu", layout="rows", parameters="baked")
+        return Evaluator(directional_store(key, inputs, rate, "rollout"), options)
+
+    return dyn.functions.program(("sensitivity", key, new_speeds), build)
 
 
 def across(unit: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -183,6 +156,7 @@ def across(unit: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Changes of the saved q and qd, of their shapes, from changes of arguments, of theirs."""
+    plan = plan.with_arrays(lambda name, value: as_host(value))
     derivatives, given = RolloutDerivatives(dyn, plan), arguments(plan)
     for name in tangents:
         require_choice("argument of the rollout", name, given)
@@ -198,7 +172,8 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
     constants = [name for name in given if name not in ("q0", "qd0", *plan.signals)]
     signals, fixed = rows(signal_rows, *plan.signals), [rows(state_rows, name) for name in constants]
     x, out = derivatives.start(), np.empty((derivatives.count, plan.saved, plan.nq + plan.nv), derivatives.dtype)
-    by_q0 = np.einsum("nij,nj->ni", tangent_map(plan, x[:, : plan.nq]), rows(state_rows, "q0")).astype(x.dtype)
+    N = tangent_map(plan.quasi_velocity_joints, x[:, : plan.nq], plan.nv)
+    by_q0 = np.einsum("nij,nj->ni", N, rows(state_rows, "q0"))
     dx = np.concatenate([by_q0, rows(state_rows, "qd0"), np.zeros((len(x), plan.memory), x.dtype)], axis=-1)
     for k in range(plan.saved * plan.save_every):
         moved = np.concatenate([signals[:, k // (plan.control_every or plan.steps)], *fixed], axis=-1)
@@ -210,11 +185,10 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
     return split_states(out, plan)
 
 
-def rollout_vjp(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGradient:
-    """Gradient of the sum of all saved states times their weights q and qd."""
-    derivatives, given = RolloutDerivatives(dyn, plan), arguments(plan)
-    weights = np.concatenate([saved_rows(plan, "q", q, plan.nq), saved_rows(plan, "qd", qd, plan.nv)], axis=-1)
-    count, n, per_step = derivatives.count, plan.nq + plan.nv, derivatives.sizes["signals"]
+def backward(dyn: CompiledRobot, plan: RolloutPlan, weights: np.ndarray) -> RolloutWeights:
+    """Gradients from the weights of saved states, (N, T, nq + nv)."""
+    derivatives = RolloutDerivatives(dyn, plan)
+    count, n, per_step = derivatives.count, plan.nq + plan.nv, plan.signal_count
     total = np.zeros((count, derivatives.state), derivatives.dtype)
     signals = np.zeros(derivatives.signals.shape, derivatives.dtype)
     constants = np.zeros((count, sum(array.shape[-1] for array in derivatives.constants)), derivatives.dtype)
@@ -225,56 +199,4 @@ def rollout_vjp(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> Rollo
             total, others = derivatives.against_step(states[k - first], k, total)
             signals[:, k // (plan.control_every or plan.steps)] += others[:, :per_step]
             constants += others[:, per_step:]
-    by_signal = np.split(signals if plan.control_every else signals[:, 0], len(plan.signals), axis=-1)
-    size = plan.joints.size(plan.law)
-    *by_gain, by_parameters = np.split(constants, [size * (k + 1) for k in range(len(plan.gains))], axis=-1)
-
-    def like(name: str, gradient: np.ndarray) -> np.ndarray:
-        """Summed over robots that share an argument, in its shape."""
-        gradient = gradient.reshape(*plan.batch_shape, *gradient.shape[1:])
-        if plan.columns:
-            own = range(len(plan.batch_shape), gradient.ndim)
-            gradient = np.moveaxis(gradient, tuple(reversed(own)), tuple(range(len(own))))
-        return summed_to(gradient, np.shape(given[name]), len(plan.batch_shape), plan.columns)
-
-    by_q0 = np.einsum("nij,ni->nj", tangent_map(plan, derivatives.start()[:, : plan.nq]), total[:, : plan.nq])
-    return RolloutGradient(
-        like("q0", by_q0.astype(derivatives.dtype)),
-        like("qd0", total[:, plan.nq : n]),
-        {name: like(name, part) for name, part in zip(plan.signals, by_signal, strict=True)},
-        {name: like(name, part) for name, part in zip(plan.gains, by_gain, strict=True)},
-        like("parameters", by_parameters) if plan.runtime_parameters else None,
-    )
-
-
-def arguments(plan: RolloutPlan) -> dict[str, np.ndarray]:
-    """Arguments of the rollout that can be changed, by name."""
-    parameters = {} if plan.parameters is None else {"parameters": plan.parameters}
-    given = {"q0": plan.start[0], "qd0": plan.start[1], **plan.signals, **plan.gains, **parameters}
-    return {name: as_host(value) for name, value in given.items()}
-
-
-def saved_rows(plan: RolloutPlan, name: str, weights: Any, size: int) -> np.ndarray:
-    """Weights of saved states as (N, T, n); zeros for None."""
-    shape = (size, plan.saved, *plan.batch_shape) if plan.columns else (*plan.batch_shape, plan.saved, size)
-    array = require_real_array(
-        f"the weights of {name}", np.zeros(shape) if weights is None else as_host(weights), shape
-    )
-    array = np.moveaxis(array, (0, 1), (-1, -2)) if plan.columns else array
-    return array.reshape(-1, plan.saved, size)
-
-
-def summed_to(array: np.ndarray, shape: tuple[int, ...], batch: int, columns: bool) -> np.ndarray:
-    """The array summed over batch dimensions that an argument of this shape does not have or has once."""
-    own = array.ndim - batch
-    first = own if columns else 0
-    missing = array.ndim - len(shape)
-    array = array.sum(axis=tuple(range(first, first + missing))) if missing else array
-    single = tuple(k for k in range(len(shape)) if shape[k] == 1 and array.shape[k] != 1)
-    return array.sum(axis=single, keepdims=True) if single else array
-
-
-def as_host(array: Any) -> np.ndarray:
-    """An array of NumPy, CuPy, PyTorch or JAX in the memory of the CPU."""
-    array = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
-    return np.asarray(array)
+    return RolloutWeights(total, signals, constants)

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from appell.algorithms.function_spec import FunctionSpec, Signature, describe
+from appell.compiler.differentiate import forward, reverse
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import InterpretedKernel
-from appell.compiler.lowering import LoweredFunction
+from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
@@ -127,3 +128,28 @@ class FunctionStore:
             )
         key, listed = self.rates[law.name, passive]
         return key, lambda: listed
+
+
+def directional_store(
+    key: str, inputs: Mapping[str, int], listed: OperationList, path: str | PathLike
+) -> FunctionStore:
+    """A function, `value`, and its derivatives along directions of all its inputs: `jvp`, J δ, and `vjp`, J^T λ.
+
+    Args:
+        key: a digest of the operations.
+        inputs: entries of each input by name, which may be parts of those that are listed.
+        path: of the file where the function is from, for messages.
+    """
+    sizes, entries = tuple(inputs.values()), len(listed.outputs)
+    listed = replace(listed, sizes=sizes)
+    kinds = {"value": (listed, {}, entries)}
+    kinds["jvp"] = forward(listed), {"tangent": listed.size_in}, entries
+    kinds["vjp"] = reverse(listed), {"cotangent": entries}, listed.size_in
+    functions = [
+        StoredFunction(
+            FunctionSpec(name), "", Signature((*inputs.items(), *more.items()), (size,)), StraightLine(operations), {},
+            digest(key, sizes, entries, name),
+        )
+        for name, (operations, more, size) in kinds.items()
+    ]  # fmt: skip
+    return FunctionStore(path, tuple(functions), (), (), False, {}, False)

@@ -210,6 +210,57 @@ def test_rollouts_of_joints_that_turn_freely_agree_with_the_cpu(folder, dtype, i
     assert worst(cp.asnumpy(result.qd), expected.qd) < TOLERANCE[dtype]
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize("law", ["torque", "integral_tracking"])
+def test_gradients_of_rollouts_agree_with_the_cpu(pair, law, integrator, monkeypatch):
+    """Controls of every robot that change, gains shared by all, also in pieces that fit the memory, and from the host."""
+    gpu, cpu = pair()
+    start, rng = state(70), np.random.default_rng(3)
+    options = {"law": law, "steps": 20, "dt": 1e-3, "options": appell.RolloutOptions(integrator), "save_every": 6}
+    options |= {"control_every": 5, "gains": dict.fromkeys(LAWS[law].gains, 20.0) or None}
+    controls = {LAWS[law].signals[-1]: rng.normal(size=(70, 4, 6))}
+    expected = appell.rollout(cpu, start["q"], start["qd"], controls, **options)
+    weights = rng.normal(size=expected.q.shape)
+    gradient = expected.vjp(weights, 2 * weights)
+    on_device = {name: cp.asarray(x) for name, x in controls.items()}
+    motion = appell.rollout(gpu, cp.asarray(start["q"]), cp.asarray(start["qd"]), on_device, **options)
+    for part in (1.0, 3e5 / cp.cuda.Device().mem_info[0]):
+        monkeypatch.setattr("appell.rollouts.cuda_adjoint.POINTS", part)
+        found = motion.vjp(cp.asarray(weights), cp.asarray(2 * weights))
+        assert worst(cp.asnumpy(found.q0), gradient.q0) < 1e-11
+        assert worst(cp.asnumpy(found.qd0), gradient.qd0) < 1e-11
+        for name, array in gradient.controls.items():
+            assert worst(cp.asnumpy(found.controls[name]), array) < 1e-11
+        for name, array in gradient.gains.items():
+            assert worst(cp.asnumpy(found.gains[name]), array) < 1e-11
+    host = appell.rollout(gpu, start["q"], start["qd"], controls, **options).vjp(weights, 2 * weights)
+    assert isinstance(host.q0, np.ndarray) and worst(host.q0, gradient.q0) < 1e-11
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_gradients_of_joints_that_turn_freely_agree_with_the_cpu(folder, layout):
+    gpu = appell.load_compiled(folder / "free.appell", target="cuda", layout=layout)
+    cpu = appell.load_compiled(folder / "free.appell", layout=layout)
+    q0, qd0, _ = free_state(gpu, 70)
+    given = [np.ascontiguousarray(x.T) for x in (q0, 0.3 * qd0)] if layout == "columns" else [q0, 0.3 * qd0]
+    expected = appell.rollout(cpu, *given, steps=12, dt=1e-3)
+    weights = np.random.default_rng(2).normal(size=expected.q.shape)
+    gradient = expected.vjp(weights)
+    found = appell.rollout(gpu, *map(cp.asarray, given), steps=12, dt=1e-3).vjp(cp.asarray(weights))
+    assert worst(cp.asnumpy(found.q0), gradient.q0) < 1e-11
+    assert worst(cp.asnumpy(found.controls["tau"]), gradient.controls["tau"]) < 1e-11
+
+
+def test_gradients_reach_run_time_parameters(pair):
+    gpu, cpu = pair(name="puma560-runtime")
+    q0, qd0, _ = state(30).values()
+    parameters = cpu.parameters * np.linspace(0.5, 1.5, 30)[:, None]
+    expected = appell.rollout(cpu, q0, qd0, parameters=parameters, steps=10, dt=1e-3)
+    found = appell.rollout(gpu, *map(cp.asarray, (q0, qd0)), parameters=cp.asarray(parameters), steps=10, dt=1e-3)
+    ones = np.ones(expected.q.shape)
+    assert worst(cp.asnumpy(found.vjp(cp.asarray(ones)).parameters), expected.vjp(ones).parameters) < 1e-11
+
+
 @pytest.mark.parametrize("on_host", [True, False])
 def test_quaternions_of_other_than_unit_length_are_refused(pair, on_host):
     gpu, cpu = pair(name="free")

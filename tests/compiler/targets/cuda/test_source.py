@@ -15,12 +15,15 @@ from helpers.joint_trees import mixed_tree
 from helpers.states import random_states
 
 import appell
+from appell.algorithms.coordinate_rates import tangent_map
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS
 from appell.compiler.lowering import lower_function
 from appell.compiler.targets.cuda.kernel import CudaKernel
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
+from appell.rollouts.cuda_adjoint import BLOCK as ADJOINT_BLOCK
+from appell.rollouts.cuda_adjoint import source as adjoint_source
 from appell.rollouts.integrators import INTEGRATORS
 from appell.rollouts.plan import RolloutOptions, RolloutSteps, make_plan
 
@@ -117,6 +120,43 @@ def test_a_thread_rolls_out_what_the_cpu_rolls_out(tmp_path, law, integrator):
     )  # fmt: skip
     assert_close(out[..., : robot.nq], expected.q, tolerance=1e-12)
     assert_close(out[..., robot.nq :], expected.qd, tolerance=1e-12)
+
+
+@needs_cpp
+@pytest.mark.parametrize("integrator", list(INTEGRATORS))
+@pytest.mark.parametrize("law", ["torque", "integral_tracking"])
+def test_the_adjoint_of_a_thread_is_that_of_the_cpu(tmp_path, law, integrator):
+    """Quaternions, a law with a memory, controls that change, and steps after the last saved state."""
+    robot = mixed_tree(4, 29) if law == "torque" else ROBOTS["puma560"]
+    dyn = appell.compile(robot)
+    q0, qd0, tau = random_states(robot, 5)
+    gains = {} if law == "torque" else {"kp": 50.0, "kd": 8.0, "ki": 20.0}
+    rng = np.random.default_rng(0)
+    controls = {"tau" if law == "torque" else "qdd": tau[:, None] * rng.uniform(0.5, 1.5, (5, 4, 1))}
+    given = {"law": law, "gains": gains, "control_every": 2, "save_every": 3, "options": RolloutOptions(integrator)}
+    motion = appell.rollout(dyn, q0, qd0, controls, steps=8, dt=1e-2, **given)
+    schedule = RolloutSteps(8, 1e-2, control_every=2, save_every=3)
+    plan = make_plan(dyn, (q0, qd0), controls, law, gains, schedule, None, RolloutOptions(integrator))
+    signals = np.concatenate([np.broadcast_to(x, (5, 4, robot.nv)) for x in plan.signals.values()], axis=-1)
+    constants = np.concatenate([np.zeros(0), *plan.gains.values()])[None]
+    weights, state = rng.normal(size=(5, 2, robot.nq + robot.nv)), robot.nq + robot.nv + plan.memory
+    points = np.full((6 * INTEGRATORS[integrator].stages + 1) * state * 5, np.nan)
+    found = np.full((state, 5), np.nan), np.zeros((4, signals.shape[-1], 5)), np.full((constants.size, 5), np.nan)
+    arrays = [part for array in (q0, qd0, signals, constants, weights) for part in (pointer(array), *strides(array))]
+    whole = [ctypes.c_longlong(5), *map(ctypes.c_int, (6, 3, 2)), ctypes.c_double(1e-2)]
+    code = library(adjoint_source(dyn, plan), tmp_path)
+    launch(code, "appell_adjoint", ADJOINT_BLOCK, 5, [*arrays, pointer(points), *map(pointer, found), *whole])
+    expected = motion.vjp(weights[..., : robot.nq], weights[..., robot.nq :])
+    by_q0 = np.einsum("nij,in->nj", tangent_map(plan.quasi_velocity_joints, q0, robot.nv), found[0][: robot.nq])
+    assert_close(by_q0, expected.q0, tolerance=1e-12)
+    assert_close(found[0][robot.nq : robot.nq + robot.nv].T, expected.qd0, tolerance=1e-12)
+    for k, name in enumerate(plan.signals):
+        part = found[1][:, k * robot.nv : (k + 1) * robot.nv].transpose(2, 0, 1)
+        shared = expected.controls[name].ndim == 2
+        assert_close(part.sum(axis=0) if shared else part, expected.controls[name], tolerance=1e-12)
+    for k, name in enumerate(plan.gains):
+        part = found[2][k * robot.nv : (k + 1) * robot.nv]
+        assert_close(part.sum(axis=1), expected.gains[name], tolerance=1e-12)
 
 
 @needs_cpp

@@ -12,6 +12,8 @@ rows through shared memory, so that neighbouring threads read and write neighbou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM
@@ -52,7 +54,7 @@ def cuda_dialect(dtype: str) -> Dialect:
 
 def kernel_source(form: LoweredFunction, dtype: str, title: str) -> str:
     """CUDA source of one function."""
-    text = [state_text(form, dtype, title), batch_text(form)]
+    text = [common_text([form], dtype, title), state_text(form, dtype), batch_text(form)]
     if has_rows(form, dtype):
         text.append(rows_text(form))
     return "\n".join(text)
@@ -73,32 +75,38 @@ def launch_bounds(form: LoweredFunction) -> str:
     return f"__launch_bounds__({BLOCK}{', 1' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
 
 
-def state_text(form: LoweredFunction, dtype: str, title: str) -> str:
-    """Types, sine and cosine, and `thread_state`, which computes one state."""
-    dialect = cuda_dialect(dtype)
-    angles = max(form.angle_count, 1)
-    data = form.data(dialect).replace("static const", "static __constant__ const")
-    functions = form.functions(dialect, "thread")
-    if form.cost > APART:
-        functions = functions.replace("static void thread_part", "static __device__ __noinline__ void thread_part")
-    functions = functions.replace("static void", "static __device__ __forceinline__ void")
+def common_text(forms: Iterable[LoweredFunction], dtype: str, title: str) -> str:
+    """Types, and sine and cosine, which the texts of states need."""
     return f"""\
 /* {title} */
 #define restrict __restrict__
 typedef {PRECISIONS[dtype].real} real;
 typedef long long place;
 
-{SIGN_OF if "sign" in form.functions_used else ""}
-{sincos_text(dtype)}
+{SIGN_OF if any("sign" in form.functions_used for form in forms) else ""}
+{sincos_text(dtype)}"""
+
+
+def state_text(form: LoweredFunction, dtype: str, prefix: str = "thread") -> str:
+    """`<prefix>_state`, which computes one state."""
+    dialect = cuda_dialect(dtype)
+    angles = max(form.angle_count, 1)
+    data = form.data(dialect).replace("static const", "static __constant__ const")
+    functions = form.functions(dialect, prefix)
+    if form.cost > APART:
+        part = f"void {prefix}_part"
+        functions = functions.replace(f"static {part}", f"static __device__ __noinline__ {part}")
+    functions = functions.replace("static void", "static __device__ __forceinline__ void")
+    return f"""\
 {data}
 {functions}
-static __device__ __forceinline__ void thread_state(const real *restrict x, real *restrict y)
+static __device__ __forceinline__ void {prefix}_state(const real *restrict x, real *restrict y)
 {{
     real a[{angles}], s[{angles}], c[{angles}], w[{max(form.shared, 1)}];
-    thread_angles(x, a);
+    {prefix}_angles(x, a);
     {_unroll(form.angle_count)}
     for (int k = 0; k < {form.angle_count}; k++) sincos_one(a[k], s[k], c[k]);
-    thread_body(x, s, c, w, y);
+    {prefix}_body(x, s, c, w, y);
 }}
 """
 
