@@ -18,7 +18,7 @@ import numpy as np
 
 import appell
 from appell.simulation.contact.pairs import ContactPoints, contact_points_of
-from appell.sweeps import MonteCarlo
+from appell.sweeps import Execution, MonteCarlo
 
 WALL = appell.surfaces.Circle(radius=2.5)
 DURATION = 1.5
@@ -63,13 +63,13 @@ def study(
     """Many runs over worker processes; without workers in this one."""
     robot, run = appell.load("shafei_tree"), partial(run_one, restitution=restitution)
     if not workers:
-        return appell.monte_carlo(robot, random_start, run, runs, store, progress=progress)
+        return appell.monte_carlo(robot, random_start, run, runs, store, execution=Execution(progress=progress))
     from distributed import Client, LocalCluster
 
     options = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         client.upload_file(__file__)
-        return appell.monte_carlo(robot, random_start, run, runs, store, client, progress=progress)
+        return appell.monte_carlo(robot, random_start, run, runs, store, client, execution=Execution(progress=progress))
 
 
 def summary(found: MonteCarlo) -> str:

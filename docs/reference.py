@@ -26,10 +26,11 @@ GROUPS = {
 RESULTS = (
     "robot.compiled.CompiledRobot", "closed_loop.robot.ClosedLoopRobot", "compiler.count.Counts",
     "symbolic.tree_equations.Equations", "symbolic.closed_loops.ClosedLoopEquations",
-    "sweeps.Sweep", "sweeps.MonteCarlo", "rollouts.Rollout", "simulation.records.Impact",
+    "sweeps.Sweep", "sweeps.MonteCarlo", "sweeps.Execution", "sweeps.Storage", "sweeps.Labels",
+    "rollouts.Rollout", "simulation.records.Impact",
     "simulation.records.ContactInterval", "identification.result.Identification", "identification.base.BaseParameters",
 )  # fmt: skip
-"""Classes of results, documented beside the functions that return them."""
+"""Classes of results and options, documented beside the functions that return or take them."""
 
 HEAD = """# {title}
 

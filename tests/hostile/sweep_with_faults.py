@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 import appell
-from appell.sweeps import random_states
+from appell.sweeps import Execution, random_states
 from appell.sweeps import store as _store  # noqa: F401  loads Zarr before processes are forked
 
 DISK = ctypes.CDLL(None)
@@ -38,7 +38,7 @@ def sweep_once(store: Path, kind: int, nth: int) -> tuple[int, int]:
     try:
         robot = appell.load("planar2r")
         DISK.faulty_disk(kind, nth)
-        appell.sweep(robot, ["gravity", "mass_matrix"], random_states(robot, 50), store, chunk=10, threads=2)
+        appell.sweep(robot, ["gravity", "mass_matrix"], random_states(robot, 50), store, execution=Execution(10, 2))
         outcome = DONE
     except (appell.AppellError, OSError):
         outcome = FAILED

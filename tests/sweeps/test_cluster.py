@@ -15,7 +15,7 @@ import pytest
 from helpers.dask_cluster import Cluster, environment, running_cluster, wait_until
 
 import appell
-from appell.sweeps import States, random_states
+from appell.sweeps import Execution, States, random_states
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("zarr")
@@ -111,7 +111,7 @@ def require_equal_studies(folder: Path, client) -> None:
         return {"q": path.q}
 
     dyn = appell.compile(appell.load("planar2r"), parameters="runtime")
-    options = {"batch": True, "chunk": 16, "seed": 3, "rollouts": ["torque"]}
+    options = {"batch": True, "seed": 3, "execution": Execution(16)}
     spread = appell.monte_carlo(dyn, draw, fall, 100, folder / "spread.zarr", client, **options)
     here = appell.monte_carlo(dyn, draw, fall, 100, **options)
     assert np.array_equal(spread.results["q"][:], here.results["q"], equal_nan=True)
@@ -139,17 +139,17 @@ def test_a_client_its_errors_and_encryption(tmp_path: Path) -> None:
         distributed.Client(cluster.address, security=security, timeout="30s") as client,
     ):
         for name, states in (("arrays", arrays), ("dask", lazy), ("random", random_states(robot, 1000))):
-            made = appell.sweep(robot, ["gravity"], states, tmp_path / f"{name}.zarr", client, chunk=130)
+            made = appell.sweep(robot, ["gravity"], states, tmp_path / f"{name}.zarr", client, execution=Execution(130))
             expected = appell.sweep(robot, ["gravity"], states).results["gravity"]
             assert (made.results["gravity"][:] == expected).all()
             assert made.work.kernels > 0.0
         require_equal_studies(tmp_path, client)
         arrays.q[700, 1] = float("inf")
         with pytest.raises(appell.ArgumentError, match=r"in states 650 to 779: q\[\(50, 1\)\] is inf"):
-            appell.sweep(robot, ["gravity"], arrays, tmp_path / "bad.zarr", client, chunk=130)
+            appell.sweep(robot, ["gravity"], arrays, tmp_path / "bad.zarr", client, execution=Execution(130))
         store = tmp_path / "elsewhere.zarr"
-        appell.sweep(robot, ["gravity"], random_states(robot, 1000), store, chunk=100)
+        appell.sweep(robot, ["gravity"], random_states(robot, 1000), store, execution=Execution(100))
         (store / "robot.appell").unlink()
         (store / "gravity" / "c.3.0").unlink()
         with pytest.raises(appell.AppellError, match="this worker does not see"):
-            appell.sweep(robot, ["gravity"], random_states(robot, 1000), store, client, chunk=100)
+            appell.sweep(robot, ["gravity"], random_states(robot, 1000), store, client, execution=Execution(100))

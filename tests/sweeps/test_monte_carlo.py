@@ -13,7 +13,7 @@ from helpers.closeness import assert_close
 import appell
 from appell.cli import main
 from appell.errors import SimulationError
-from appell.sweeps import MonteCarlo, Sweep
+from appell.sweeps import Execution, Labels, MonteCarlo, Sweep
 from appell.sweeps.runs import code_digest
 
 RUNS = 50
@@ -54,7 +54,7 @@ def test_run_k_is_the_same_whatever_the_chunks(tmp_path: Path, stored: bool, bat
     for chunk, threads in ((3, 1), (16, 4), (RUNS, 1)):
         store = tmp_path / f"{chunk}.zarr" if stored else None
         studies.append(
-            appell.monte_carlo(robot, draw, run, RUNS, store, seed=7, batch=batch, chunk=chunk, threads=threads)
+            appell.monte_carlo(robot, draw, run, RUNS, store, seed=7, batch=batch, execution=Execution(chunk, threads))
         )
     for other in studies[1:]:
         for name, values in studies[0].arrays.items():
@@ -72,7 +72,7 @@ def test_run_k_is_the_same_whatever_the_chunks(tmp_path: Path, stored: bool, bat
 
 
 def test_statistics_are_those_of_all_runs(tmp_path: Path, monkeypatch) -> None:
-    study = appell.monte_carlo(arm(), draw, fall, 400, seed=1, chunk=60)
+    study = appell.monte_carlo(arm(), draw, fall, 400, seed=1, execution=Execution(60))
     good = np.asarray(study.arrays["message"]) == ""
     tau = study.results["tau"][good]
     levels = (0.1, 0.5, 0.75)
@@ -100,15 +100,16 @@ def test_results_that_are_not_finite_are_failures() -> None:
 
 def test_stores_are_continued_and_not_mixed(tmp_path: Path) -> None:
     xarray = pytest.importorskip("xarray")
-    path = tmp_path / "s.zarr"
-    first = appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, dims={"tau": ["joint"]})
+    path, labels = tmp_path / "s.zarr", Labels(dims={"tau": ["joint"]})
+    first = appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, labels=labels)
     before = {file.name: file.read_bytes() for file in path.rglob("c.*")}
     (path / "tau" / "c.2.0").unlink()
     (path / "message" / "c.2").unlink()
     assert {k for k, text in MonteCarlo.open(path).failures().items() if text == "not finished"} == {*range(16, 24)}
     assert np.isfinite(MonteCarlo.open(path).quantiles("tau")).all()
     shares: list[float] = []
-    appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, dims={"tau": ["joint"]}, progress=shares.append)
+    execution = Execution(progress=shares.append)
+    appell.monte_carlo(arm(), draw, fall, RUNS, path, seed=7, labels=labels, execution=execution)
     assert shares == [1.0]
     assert {file.name: file.read_bytes() for file in path.rglob("c.*")} == before
     opened = MonteCarlo.open(path)
@@ -120,13 +121,12 @@ def test_stores_are_continued_and_not_mixed(tmp_path: Path) -> None:
     with pytest.raises(appell.ArgumentError, match="store of a Monte Carlo study"):
         Sweep.open(path)
     changes = {
-        "seed": {"seed": 8}, "count": {"n": RUNS + 1}, "chunk": {"chunk": 5}, "run": {"run": partial(fall, mass=1.0)},
+        "seed": {"seed": 8}, "count": {"n": RUNS + 1}, "chunk": {"execution": Execution(5)},
+        "run": {"run": lambda robot, q0, mass: fall(robot, q0, mass)},
         "robot_digest": {"robot": arm().with_gravity((0, 0, -1.6))}, "draw": {"draw": lambda rng: draw(rng)},
     }  # fmt: skip
     for field, change in changes.items():
         arguments = {"robot": arm(), "draw": draw, "run": fall, "n": RUNS, "seed": 7} | change
-        if field == "run":
-            arguments["run"] = lambda robot, q0, mass: fall(robot, q0, mass)
         with pytest.raises(appell.ArgumentError, match=f"was made with {field} = "):
             appell.monte_carlo(store=path, **arguments)
 
@@ -150,12 +150,12 @@ def test_a_function_is_its_text_and_what_it_encloses() -> None:
 )
 def test_runs_that_make_no_sense(run, message: str) -> None:
     with pytest.raises((appell.ArgumentError, ValueError), match=message):
-        appell.monte_carlo(arm(), draw, run, RUNS, seed=7, chunk=1)
+        appell.monte_carlo(arm(), draw, run, RUNS, seed=7, execution=Execution(1))
 
 
 def test_dims_that_do_not_fit() -> None:
     with pytest.raises(appell.ArgumentError, match=r"dims of tau are \('a', 'b'\), expected 1 names"):
-        appell.monte_carlo(arm(), draw, fall, RUNS, seed=7, dims={"tau": ["a", "b"]})
+        appell.monte_carlo(arm(), draw, fall, RUNS, seed=7, labels=Labels({"tau": ["a", "b"]}))
 
 
 def test_defects_of_a_run_are_no_data() -> None:

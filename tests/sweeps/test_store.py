@@ -17,7 +17,7 @@ from helpers.dask_cluster import environment, wait_until
 
 import appell
 from appell.errors import SweepError
-from appell.sweeps import States, Sweep, grid_states, random_states, sobol_states
+from appell.sweeps import Execution, States, Storage, Sweep, grid_states, random_states, sobol_states
 
 zarr = pytest.importorskip("zarr")
 from appell.sweeps import executors, store  # noqa: E402
@@ -30,9 +30,10 @@ def robot() -> appell.Robot:
     return appell.load("planar2r")
 
 
-def make(path: Path, functions=("gravity", "mass_matrix@composite"), states=None, chunk=CHUNK, **options) -> Sweep:
+def make(path: Path, functions=("gravity", "mass_matrix@composite"), states=None, threads=None, **options) -> Sweep:
     states = random_states(robot(), COUNT, seed=2) if states is None else states
-    return appell.sweep(robot(), functions, states, store=path, chunk=chunk, **options)
+    options = {"execution": Execution(CHUNK, threads), **options}
+    return appell.sweep(robot(), functions, states, store=path, **options)
 
 
 def chunk_files(path: Path) -> dict[str, bytes]:
@@ -70,7 +71,11 @@ def test_threads_do_not_change_a_byte(tmp_path: Path) -> None:
 
 def test_xarray_has_names_units_and_attributes(tmp_path: Path) -> None:
     xarray = pytest.importorskip("xarray")
-    sweep = make(tmp_path / "s.zarr", ["gravity", "mass_matrix", "pose:link2"], attributes={"command": "a command"})
+    sweep = make(
+        tmp_path / "s.zarr",
+        ["gravity", "mass_matrix", "pose:link2"],
+        storage=Storage(attributes={"command": "a command"}),
+    )
     data = sweep.to_xarray()
     assert data["gravity"].dims == ("state", "joint")
     assert data["mass_matrix"].dims == ("state", "joint", "joint_2")
@@ -99,7 +104,7 @@ def test_what_is_finished_is_not_evaluated_again(tmp_path: Path, monkeypatch) ->
     (path / "gravity" / "c.1.0").unlink()
     times = {file: file.stat().st_mtime_ns for file in path.rglob("c.*")}
     shares: list[float] = []
-    make(path, progress=shares.append)
+    make(path, execution=Execution(CHUNK, progress=shares.append))
     assert chunk_files(path) == before
     assert shares == [1.0]
     changed = {file.name for file, time in times.items() if file.stat().st_mtime_ns != time}
@@ -113,16 +118,16 @@ CHANGES = {
     "states.seed": lambda: {"states": random_states(robot(), COUNT, seed=3)},
     "states.kind": lambda: {"states": sobol_states(robot(), COUNT, seed=2)},
     "states.count": lambda: {"states": random_states(robot(), COUNT + 1, seed=2)},
-    "chunk": lambda: {"chunk": 100},
+    "chunk": lambda: {"execution": Execution(100)},
     "dtype": lambda: {"dtype": "float32"},
-    "compress": lambda: {"compress": True},
+    "compress": lambda: {"storage": Storage(compress=True)},
 }
 
 
 @pytest.mark.parametrize("field", CHANGES)
 def test_another_sweep_is_not_mixed_in(tmp_path: Path, field: str) -> None:
     path, arguments = tmp_path / "s.zarr", {"robot": robot(), "functions": ["gravity", "mass_matrix@composite"]}
-    arguments |= {"states": random_states(robot(), COUNT, seed=2), "chunk": CHUNK}
+    arguments |= {"states": random_states(robot(), COUNT, seed=2), "execution": Execution(CHUNK)}
     appell.sweep(store=path, **arguments)
     before = chunk_files(path)
     with pytest.raises(appell.ArgumentError, match=rf"was made with {field} = "):
@@ -243,7 +248,7 @@ evaluate_chunk(*pickle.load(open(sys.argv[1], "rb")))
 
 
 def test_compressed_results_are_the_same(tmp_path: Path) -> None:
-    plain, packed = make(tmp_path / "a.zarr"), make(tmp_path / "b.zarr", compress=True)
+    plain, packed = make(tmp_path / "a.zarr"), make(tmp_path / "b.zarr", storage=Storage(compress=True))
     assert_close(packed.results["gravity"][:], plain.results["gravity"][:], tolerance=0.0)
 
 

@@ -13,14 +13,17 @@ from helpers.random_trees import general_tree
 import appell
 from appell.algorithms.registry import QUANTITIES
 from appell.cli import main
-from appell.sweeps import States, grid_states, random_states, read_states
+from appell.sweeps import Execution, States, grid_states, random_states, read_states
 
 
 def test_results_are_those_of_the_library_in_any_batch() -> None:
     robot = appell.load("puma560")
     states = random_states(robot, 1000, seed=3)
     found = appell.sweep(
-        robot, ["inverse_dynamics", "forward_dynamics", "pose:link6", "kinetic_energy"], states, chunk=300
+        robot,
+        ["inverse_dynamics", "forward_dynamics", "pose:link6", "kinetic_energy"],
+        states,
+        execution=Execution(300),
     )
     assert_close(found.results["inverse_dynamics"], robot.inverse_dynamics(states.q, states.qd, states.qdd_or_tau))
     assert_close(

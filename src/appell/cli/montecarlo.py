@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     import appell
+    from appell.sweeps import Execution, Labels
 
     robot = load_robot(arguments)
     reach = np.where([joint.kind == "prismatic" for joint in robot.moving_joints], 0.1, 1.0)
@@ -52,13 +53,15 @@ def run(arguments: argparse.Namespace) -> None:
     t = np.linspace(0.0, arguments.duration, count + 1)
     follow = partial(track, reference=tuple(reference(t)), period=t[1], gains=(arguments.kp, arguments.kd))
     draw = partial(draw_scales, links=(len(robot.parameters) - robot.rotors) // 10, spread=arguments.mass_spread)
+    labels = Labels(
+        dims={"error": ["time"], "torque": ["time"]},
+        units={"error": "rad, m", "torque": "N m, N", "worst_error": "rad, m"},
+        attributes={"command": " ".join(["appell", *sys.argv[1:]])},
+    )
     with dask_client(arguments) as client, show_share(arguments.runs, "runs") as progress:
         study = appell.monte_carlo(
             appell.compile(robot, parameters="runtime", threads=1), draw, follow, arguments.runs, arguments.store, client,
-            seed=arguments.seed, batch=True, chunk=arguments.chunk, threads=arguments.threads, rollouts=["torque"],
-            dims={"error": ["time"], "torque": ["time"]}, progress=progress,
-            units={"error": "rad, m", "torque": "N m, N", "worst_error": "rad, m"},
-            attributes={"command": " ".join(["appell", *sys.argv[1:]])},
+            seed=arguments.seed, batch=True, execution=Execution(arguments.chunk, arguments.threads, progress), labels=labels,
         )  # fmt: skip
     written = write_files(arguments, plot=lambda path: study.plot(path, t=t[1:]))
     table = study.table()

@@ -46,15 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from appell.sweeps import sweep
+    from appell.sweeps import Execution, Storage, sweep
 
     robot = load_robot(arguments)
     states = _states(robot, arguments)
     with dask_client(arguments) as client, show_share(len(states), "states") as progress:
         result = sweep(
             robot, function_names(arguments), states, arguments.store, client, dtype=arguments.dtype,
-            target=arguments.target, threads=arguments.threads, chunk=arguments.chunk, compress=arguments.compress,
-            attributes={"command": " ".join(["appell", *sys.argv[1:]])}, progress=progress,
+            target=arguments.target, execution=Execution(arguments.chunk, arguments.threads, progress),
+            storage=Storage(arguments.compress, {"command": " ".join(["appell", *sys.argv[1:]])}),
         )  # fmt: skip
     written = write_files(arguments, out=result.save, plot=result.plot)
     table = result.table()

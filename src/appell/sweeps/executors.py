@@ -11,9 +11,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from typing import Any
 from urllib.parse import urlsplit
 
-from appell.checks import require_integer
 from appell.errors import AppellError, ArgumentError, SweepError
 from appell.sweeps.layout import ChunkSeconds
+from appell.sweeps.options import Execution
 
 TASKS_PER_THREAD = 3
 """Tasks that are submitted for each thread: one runs, the others wait at the worker."""
@@ -98,15 +98,14 @@ class ProgressCounter:
 
 
 def run_chunks(
-    store: Any, function: Callable[..., Any], task: Callable[[int], tuple], client: Any, threads: int | None,
-    progress: Callable[[float], None] | None,
-) -> ProgressCounter:  # fmt: skip
+    store: Any, function: Callable[..., Any], task: Callable[[int], tuple], client: Any, execution: Execution
+) -> ProgressCounter:
     """Run the function for every chunk of a store that is not finished; `task` makes its arguments."""
     finished = store.finished()
     first = sum(stop - start for start, stop in map(store.bounds, finished))
-    done = ProgressCounter(store.count, progress, first)
+    done = ProgressCounter(store.count, execution.progress, first)
     try:
-        with task_runner(client, threads) as runner:
+        with task_runner(client, execution.threads) as runner:
             runner.run(function, (task(k) for k in range(store.chunks) if k not in finished), done)
     except AppellError:
         raise
@@ -124,7 +123,7 @@ def run_chunks(
 def thread_count(threads: int | None) -> int:
     """The given number of threads, or one for every core that the process may use."""
     if threads is not None:
-        return require_integer("threads", threads, 1)
+        return threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -15,6 +15,7 @@ from appell.errors import ArgumentError
 from appell.sweeps.evaluate import library_version
 from appell.sweeps.executors import ProgressCounter, missing_extra, run_chunks, task_runner
 from appell.sweeps.layout import ArrayLayout, ChunkSeconds
+from appell.sweeps.options import Execution, Labels
 from appell.sweeps.runs import MESSAGE, RunJob, code_digest, evaluate_runs, pickled, robot_digest, run_chunk
 from appell.sweeps.study import MonteCarlo
 from appell.version import __version__
@@ -35,13 +36,8 @@ def monte_carlo(
     *,
     seed: int = 0,
     batch: bool = False,
-    chunk: int | None = None,
-    threads: int | None = None,
-    rollouts: Sequence[str] = (),
-    dims: Mapping[str, Sequence[str]] | None = None,
-    units: Mapping[str, str] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-    progress: Callable[[float], None] | None = None,
+    execution: Execution = Execution(),
+    labels: Labels = Labels(),
 ) -> MonteCarlo:
     """Run n simulations with random draws, `run(robot, **draw(rng))`.
 
@@ -51,17 +47,18 @@ def monte_carlo(
     ended.
 
     Args:
-        robot: passed to `run`. With a client, `appell.compile(robot)` travels as its saved file; others are pickled. Where
-            `run` calls functions of the robot, compile it for equal bits in all runs: first calls are else interpreted.
+        robot: passed to `run`. Where `run` calls functions of the robot, compile it for equal bits in all runs: first calls
+            are else interpreted. With a store `appell.compile(robot)` travels as its saved file, with the functions that
+            `save` keeps by default and rollouts under given torques; others are pickled. For more functions, frames and
+            control laws save it yourself and pass `appell.load_compiled(file)`.
         draw: a function of a `numpy.random.Generator` that returns numbers and arrays by name, of the same shapes in all runs.
         run: a function of the robot and what is drawn, by name, that returns numbers and arrays by name.
         n: number of runs.
-        store, client, threads, progress: as of `appell.sweep`. Simulations in Python hold its lock: use worker processes.
+        store, client: as of `appell.sweep`. Simulations in Python hold its lock: use worker processes.
+        seed: of all runs.
         batch: whether `run` takes and returns arrays (runs, ...), as `appell.rollout` does.
-        chunk: runs per task; 256 in batches, else 8 by default.
-        rollouts: control laws that the file of a compiled robot keeps.
-        dims, units: names of the dimensions, and units, of draws and results by name.
-        attributes: more attributes of the store.
+        execution: `Execution(chunk, threads, progress)` of `appell.sweeps`.
+        labels: `Labels(dims, units, attributes)` of `appell.sweeps`.
 
     Example:
         >>> import appell
@@ -76,22 +73,22 @@ def monte_carlo(
         ((100,), 0)
     """
     require_integer("n", n, 1)
-    chunk = min(n, require_integer("chunk", chunk, 1) if chunk is not None else BATCH if batch else SINGLE)
+    chunk = min(n, execution.chunk or (BATCH if batch else SINGLE))
     job = RunJob(robot, draw, run, require_integer("seed", seed), batch, {}, library_version())
     job, drawn = _with_shapes(job, n)
     layouts = {MESSAGE: ArrayLayout((), "str", ())}
     for name, shape in job.shapes.items():
-        names = tuple((dims or {}).get(name, (f"{name}_{i + 1}" for i in range(len(shape)))))
+        names = tuple(labels.dims.get(name, (f"{name}_{i + 1}" for i in range(len(shape)))))
         if len(names) != len(shape):
             raise ArgumentError(f"dims of {name} are {names}, expected {len(shape)} names for its shape {shape}.")
-        layouts[name] = ArrayLayout(shape, "float64", names, {"units": (units or {}).get(name, "SI")})
+        layouts[name] = ArrayLayout(shape, "float64", names, {"units": labels.units.get(name, "SI")})
     title = getattr(robot, "name", None) or getattr(getattr(robot, "robot", None), "name", type(robot).__name__)
     about = {"robot": title, "version": f"appell {__version__}", "seed": seed, "drawn": drawn}
-    about |= {"units": dict(units or {}), **(attributes or {})}
+    about |= {"units": dict(labels.units), **labels.attributes}
     if client is not None and store is None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='study.zarr'.")
-    plan = StudyPlan(job, n, chunk, layouts, about, threads, progress)
-    return _into_memory(plan) if store is None else _into_store(plan, store, client, tuple(rollouts))
+    plan = StudyPlan(job, n, chunk, layouts, about, execution)
+    return _into_memory(plan) if store is None else _into_store(plan, store, client)
 
 
 @dataclass(frozen=True)
@@ -103,8 +100,7 @@ class StudyPlan:
     chunk: int
     layouts: Mapping[str, ArrayLayout]
     attributes: Mapping[str, Any]
-    threads: int | None
-    progress: Callable[[float], None] | None
+    execution: Execution
 
     def study(self, arrays: Mapping[str, Any], done: ProgressCounter, store: str | None = None) -> MonteCarlo:
         """The finished study."""
@@ -142,23 +138,23 @@ def _into_memory(plan: StudyPlan) -> MonteCarlo:
             arrays[name][start:stop] = values
         return stop - start, ChunkSeconds(kernels=time.perf_counter() - begin)
 
-    done = ProgressCounter(n, plan.progress)
-    with task_runner(None, plan.threads) as runner:
+    done = ProgressCounter(n, plan.execution.progress)
+    with task_runner(None, plan.execution.threads) as runner:
         runner.run(part, ((a, min(a + chunk, n)) for a in range(0, n, chunk)), done)
     return plan.study(arrays, done)
 
 
-def _into_store(plan: StudyPlan, store: str | PathLike, client: Any, rollouts: tuple[str, ...]) -> MonteCarlo:
+def _into_store(plan: StudyPlan, store: str | PathLike, client: Any) -> MonteCarlo:
     try:
         from appell.sweeps.store import create_store
     except ImportError:
         raise missing_extra() from None
-    job, content = plan.job, pickled(plan.job, rollouts)
+    job, content = plan.job, pickled(plan.job)
     identity = {
         "version": job.version, "robot": plan.attributes["robot"], "draw": code_digest(job.draw),
         "run": code_digest(job.run), "seed": job.seed, "count": plan.n, "chunk": plan.chunk, "batch": job.batch,
         "shapes": job.shapes, "drawn": plan.attributes["drawn"], "robot_digest": robot_digest(job.robot),
     }  # fmt: skip
     made = create_store(store, identity, plan.layouts, "run", plan.attributes, {}, compress=False)
-    done = run_chunks(made, run_chunk, lambda k: (made, content, k), client, plan.threads, plan.progress)
+    done = run_chunks(made, run_chunk, lambda k: (made, content, k), client, plan.execution)
     return plan.study(made.arrays(), done, made.path)

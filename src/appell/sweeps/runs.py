@@ -34,7 +34,7 @@ class RunJob:
     """What is run: `run(robot, **draw(rng))`, for single runs or for batches of them.
 
     Attributes:
-        robot: any robot, or the bytes of a saved compiled one.
+        robot: any robot, or `SavedRobot` on its way to a worker.
         shapes: of the draws and results of one run; empty where they are not known yet.
     """
 
@@ -121,19 +121,37 @@ def run_chunk(store: Any, content: bytes, k: int) -> tuple[int, ChunkSeconds]:
     return stop - start, ChunkSeconds(0.0, made - begin, time.perf_counter() - made)
 
 
+@dataclass(frozen=True)
+class SavedRobot:
+    """A compiled robot as its file, and where it runs."""
+
+    content: bytes
+    target: str
+
+    @classmethod
+    def of(cls, robot: CompiledRobot) -> SavedRobot:
+        """The file with the functions of `save` and, for trees, rollouts under given torques."""
+        laws = ("torque",) if robot.robot.system.recursion is not None else ()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "robot.appell")
+            robot.save(file, rollouts=laws)
+            return cls(file.read_bytes(), robot.options.target)
+
+    def load(self) -> CompiledRobot:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "robot.appell")
+            write_bytes(file, self.content)
+            return load_compiled(file, target=self.target, threads=1)
+
+
 @lru_cache(maxsize=4)
 def _unpickled(content: bytes) -> RunJob:
     """The job that a client has sent; a compiled robot is loaded once per process."""
     job: RunJob = pickle.loads(content)
-    if not isinstance(job.robot, bytes):
-        return job
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "robot.appell")
-        write_bytes(file, job.robot)
-        return replace(job, robot=load_compiled(file, threads=1))
+    return replace(job, robot=job.robot.load()) if isinstance(job.robot, SavedRobot) else job
 
 
-def pickled(job: RunJob, rollouts: tuple[str, ...]) -> bytes:
+def pickled(job: RunJob) -> bytes:
     """A job for other processes: a compiled robot as its file, functions of the caller by their code."""
     from appell.sweeps.executors import missing_extra
 
@@ -143,10 +161,7 @@ def pickled(job: RunJob, rollouts: tuple[str, ...]) -> bytes:
         raise missing_extra() from None
     robot = job.robot
     if isinstance(robot, CompiledRobot) and robot.store is None:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "robot.appell")
-            robot.save(file, rollouts=rollouts)
-            robot = file.read_bytes()
+        robot = SavedRobot.of(robot)
     return cloudpickle.dumps(replace(job, robot=robot))
 
 

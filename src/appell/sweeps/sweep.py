@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,9 +15,8 @@ import numpy as np
 
 from appell.algorithms.registry import QUANTITIES
 from appell.algorithms.result_text import result_text
-from appell.checks import require_choice, require_integer
+from appell.checks import require_choice
 from appell.compiler.options import CHOICES
-from appell.deprecation import renamed_arguments
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
 from appell.robot.compiled import CompiledRobot
@@ -35,6 +34,7 @@ from appell.sweeps.evaluate import (
 from appell.sweeps.executors import ProgressCounter, missing_extra, run_chunks, task_runner, thread_count
 from appell.sweeps.layout import ArrayLayout, default_chunk
 from appell.sweeps.make_states import NO_TREE, as_states
+from appell.sweeps.options import Execution, Storage
 from appell.sweeps.result import Sweep
 from appell.sweeps.states import BLOCK, RandomStates, SobolStates, StateSource
 from appell.version import __version__
@@ -45,7 +45,6 @@ DIMENSIONS = {"v": "joint", "p": "parameter", 3: "axis", 4: "row", 6: "component
 """Names of dimensions by their size in `Quantity.shape`."""
 
 
-@renamed_arguments(batch="chunk")
 def sweep(
     robot: Robot,
     functions: Sequence[str],
@@ -55,11 +54,8 @@ def sweep(
     *,
     dtype: str = "float64",
     target: str = "cpu",
-    threads: int | None = None,
-    chunk: int | None = None,
-    compress: bool = False,
-    attributes: Mapping[str, str] | None = None,
-    progress: Callable[[float], None] | None = None,
+    execution: Execution = Execution(),
+    storage: Storage = Storage(),
 ) -> Sweep:
     """Evaluate functions of a robot at many states.
 
@@ -75,12 +71,10 @@ def sweep(
         store: folder of the Zarr group, on a file system that all workers share; None for results in memory.
         client: a `distributed.Client` or the address of a Dask scheduler, local or `tls://`; None for threads of this
             process.
+        dtype: `"float64"` or `"float32"`, of states and results.
         target: `"cpu"` or `"cuda"`, of the workers.
-        threads: of this process, if there is no client; one per core by default.
-        chunk: states per task; by default 4 to 32 MB of the largest result, the more the more states there are.
-        compress: compress the store (Zstandard); smooth results shrink, random ones hardly.
-        attributes: more attributes of the store, such as the command.
-        progress: called with the completed share, from 0 to 1.
+        execution: `Execution(chunk, threads, progress)` of `appell.sweeps`.
+        storage: `Storage(compress, attributes)` of `appell.sweeps`.
 
     Example:
         >>> import appell
@@ -98,18 +92,16 @@ def sweep(
     local = "cpu" if store is not None else target  # the workers have the GPUs
     compiled = compile_robot(robot, dtype=dtype, target=local, threads=1)
     layouts = result_layouts(compiled, functions)
-    if chunk is not None:
-        require_integer("chunk", chunk, 1)
     about = {"robot": robot.name, "version": f"appell {__version__}", "joint_names": list(robot.qd_names)}
     about["coordinate_names"] = list(robot.q_names)
     if isinstance(source, (RandomStates, SobolStates)):
         about["seed"] = source.seed
-    plan = SweepPlan(compiled, source, layouts, {**about, **(attributes or {})}, threads, progress)
+    plan = SweepPlan(compiled, source, layouts, {**about, **storage.attributes}, execution)
     if store is not None:
-        return into_store(plan, store, client, target, chunk, compress)
+        return into_store(plan, store, client, target, storage.compress)
     if client is not None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='sweep.zarr'.")
-    return into_memory(plan, chunk)
+    return into_memory(plan)
 
 
 @dataclass(frozen=True)
@@ -120,8 +112,7 @@ class SweepPlan:
     source: StateSource
     layouts: Mapping[str, ArrayLayout]
     attributes: Mapping[str, Any]
-    threads: int | None
-    progress: Callable[[float], None] | None
+    execution: Execution
 
 
 def result_layouts(compiled: CompiledRobot, functions: Sequence[str]) -> dict[str, ArrayLayout]:
@@ -145,9 +136,9 @@ def result_layouts(compiled: CompiledRobot, functions: Sequence[str]) -> dict[st
     return layouts
 
 
-def into_memory(plan: SweepPlan, chunk: int | None) -> Sweep:
+def into_memory(plan: SweepPlan) -> Sweep:
     """A sweep with NumPy arrays as results."""
-    source, count, options = plan.source, len(plan.source), plan.compiled.options
+    source, count, options, execution = plan.source, len(plan.source), plan.compiled.options, plan.execution
     size = count * sum(layout.entry_bytes for layout in plan.layouts.values())
     if size > MOST_IN_MEMORY:
         raise ArgumentError(
@@ -157,15 +148,15 @@ def into_memory(plan: SweepPlan, chunk: int | None) -> Sweep:
     calls = {name: function_of_states(plan.compiled, name) for name in plan.layouts}
     for call in calls.values():
         call(source.part(0, 1, options.dtype))  # compiles
-    chunk = chunk or BLOCK * max(1, min(8, count // BLOCK // (4 * thread_count(plan.threads))))
+    chunk = execution.chunk or BLOCK * max(1, min(8, count // BLOCK // (4 * thread_count(execution.threads))))
     results = {name: np.empty((count, *layout.shape), options.dtype) for name, layout in plan.layouts.items()}
 
     def evaluate_part(start: int, stop: int) -> tuple[int, ChunkSeconds]:
         parts = {name: values[start:stop] for name, values in results.items()}
         return stop - start, evaluate(calls, source, start, stop, parts, options.dtype, options.target)
 
-    done = ProgressCounter(count, plan.progress)
-    with task_runner(None, plan.threads) as runner:
+    done = ProgressCounter(count, execution.progress)
+    with task_runner(None, execution.threads) as runner:
         runner.run(evaluate_part, ((a, min(a + chunk, count)) for a in range(0, count, chunk)), done)
     dims = {name: layout.dims for name, layout in plan.layouts.items()}
     seconds = time.perf_counter() - done.started
@@ -174,9 +165,7 @@ def into_memory(plan: SweepPlan, chunk: int | None) -> Sweep:
     )
 
 
-def into_store(
-    plan: SweepPlan, path: str | PathLike, client: Any, target: str, chunk: int | None, compress: bool
-) -> Sweep:
+def into_store(plan: SweepPlan, path: str | PathLike, client: Any, target: str, compress: bool) -> Sweep:
     """A sweep into a Zarr group; chunks that are finished already are not evaluated again."""
     try:
         from appell.sweeps.store import ROBOT_FILE, create_store
@@ -185,7 +174,8 @@ def into_store(
     source, options = plan.source, plan.compiled.options
     robot = saved_robot(plan.compiled, plan.layouts)
     robot_digest, version = hashlib.sha256(robot).hexdigest(), library_version()
-    chunk = min(chunk or default_chunk(plan.layouts.values(), source.carried_bytes, len(source), BLOCK), len(source))
+    chunk = plan.execution.chunk or default_chunk(plan.layouts.values(), source.carried_bytes, len(source), BLOCK)
+    chunk = min(chunk, len(source))
     identity = {
         "version": version, "robot": plan.attributes["robot"], "functions": [*plan.layouts], "states": source.describe(),
         "count": len(source), "chunk": chunk, "dtype": options.dtype, "target": target, "compress": compress,
@@ -195,7 +185,7 @@ def into_store(
     made = create_store(path, identity, arrays, "state", plan.attributes, {ROBOT_FILE: robot}, compress)
     job = SweepJob(made, robot_digest, tuple(plan.layouts), options.dtype, target, version)
     done = run_chunks(
-        made, evaluate_chunk, lambda k: (job, k, *source.carried(*made.bounds(k))), client, plan.threads, plan.progress
+        made, evaluate_chunk, lambda k: (job, k, *source.carried(*made.bounds(k))), client, plan.execution
     )
     results = {name: made.arrays()[stored_name(name)] for name in plan.layouts}
     seconds = time.perf_counter() - done.started
