@@ -9,10 +9,11 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
-from appell.identification import selection
+from appell.identification import cross_validation, cutoff, lag
 from appell.identification.base import base_parameters
 from appell.identification.cleaning import Segment
-from appell.identification.selection import Products
+from appell.identification.cross_validation import Products
+from appell.identification.term_selection import TermComparison, friction_terms, width_terms
 from appell.robot.regressor_terms import AsymmetricViscous, Coulomb, LoadFriction, Offset, Stribeck, Viscous
 
 
@@ -42,7 +43,7 @@ def as_products(rows):
     G = tuple(tuple(K[f, j].T @ K[f, j] for j in (0, 1)) for f in folds)
     h = tuple(tuple(K[f, j].T @ tau[f] for j in (0, 1)) for f in folds)
     p = tuple(tuple((tau[f] ** 2).sum(axis=0) for _ in (0, 1)) for f in folds)
-    return Products(own, G, h, p, (40,) * len(K), 5)
+    return Products(own, G, h, p, (40,) * len(K), (3, 5))
 
 
 def least_squares(rows, folds, active, weights):
@@ -103,20 +104,22 @@ def test_the_smallest_column(rows):
     _, K, _ = rows
     data = as_products(rows)
     size = [np.sqrt((K[:, 0, :, k] ** 2).mean()) for k in range(3)]
-    assert data.smallest_column(0, 1) == pytest.approx(size[0])
-    assert data.smallest_column(3, 1) == pytest.approx(size[2])
-    assert data.smallest_column(3, 2) == pytest.approx(min(size[2], np.sqrt((K[:, 1, :, 2] ** 2).mean())))
+    assert data.smallest_column(np.array([0])) == pytest.approx(size[0])
+    assert data.smallest_column(np.array([3])) == pytest.approx(size[2])
+    assert data.smallest_column(data.term_columns(0)) == pytest.approx(
+        min(size[2], np.sqrt((K[:, 1, :, 2] ** 2).mean()))
+    )
     shared = np.sqrt(((K[:, 0, :, 1] ** 2).sum() + (K[:, 1, :, 0] ** 2).sum()) / 240)
-    assert data.smallest_column(1, 1) == pytest.approx(shared)
+    assert data.smallest_column(np.array([1])) == pytest.approx(shared)
 
 
 def test_normal_equations_of_columns_of_any_size():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(30, 3)) * [1.0, 1e-6, 1e6]
     x = np.array([1.0, -2e6, 3e-6])
-    assert_close(selection._solution(A.T @ A, A.T @ A @ x) / x, np.ones(3), tolerance=1e-8)
+    assert_close(cross_validation._solution(A.T @ A, A.T @ A @ x) / x, np.ones(3), tolerance=1e-8)
     M = np.diag([1.0, 0.0])
-    assert_close(selection._solution(M, np.array([2.0, 0.0])), np.array([2.0, 0.0]), tolerance=1e-10)
+    assert_close(cross_validation._solution(M, np.array([2.0, 0.0])), np.array([2.0, 0.0]), tolerance=1e-10)
 
 
 # --- windows, frequencies and shifts ------------------------------------------------------------------------------------------
@@ -124,9 +127,9 @@ def test_normal_equations_of_columns_of_any_size():
 
 def test_windows_of_long_recordings():
     short = [segment(60_000), segment(60_000, recording=1)]
-    assert selection.windows(short) == short
+    assert cross_validation.windows(short) == short
     long = [segment(90_000), segment(30_001, recording=1)]
-    found = selection.windows(long)
+    found = cross_validation.windows(long)
     assert [each.recording for each in found] == [0] * 9 + [1] * 3
     assert {len(each.t) for each in found} == {10_000}
     assert found[0].t[0] == 0.0
@@ -137,21 +140,21 @@ def test_windows_of_long_recordings():
         assert_close(each.q, long[0].q[first : first + 10_000])
         assert_close(each.qd, long[0].qd[first : first + 10_000])
         assert_close(each.tau, long[0].tau[first : first + 10_000])
-    uneven = selection.windows([segment(120_000), segment(2_000, recording=1)])
+    uneven = cross_validation.windows([segment(120_000), segment(2_000, recording=1)])
     assert [len(each.t) for each in uneven] == [10_000] * 12 + [2_000]
 
 
 def test_candidates_of_the_cutoff_frequency():
     """From 1.2 times the band, here 0.5 Hz, in ratios of 1.5 to a fifth of the sampling rate."""
-    found = selection.cutoff_frequencies([segment(4000), segment(400)])
+    found = cutoff.cutoff_frequencies([segment(4000), segment(400)])
     assert_close(found, 0.6 * 1.5 ** np.arange(9), tolerance=0.06)
     assert np.diff(np.log(found)) == pytest.approx(np.log(1.5))
     assert found[-1] <= 20.0 < 1.5 * found[-1]
-    slow = selection.cutoff_frequencies([segment(400)])
+    slow = cutoff.cutoff_frequencies([segment(400)])
     assert slow[0] == pytest.approx(12.0 / 4.0)
-    assert selection.cutoff_frequencies([segment(50)]) == [20.0]
-    assert len(selection.cutoff_frequencies([segment(400_000, 0.0002, frequency=0.05)])) == 14
-    coarse = selection.cutoff_frequencies([segment(4000), segment(400, 0.02)])
+    assert cutoff.cutoff_frequencies([segment(50)]) == [20.0]
+    assert len(cutoff.cutoff_frequencies([segment(20_000, 0.0002)])) == 14
+    coarse = cutoff.cutoff_frequencies([segment(4000), segment(400, 0.02)])
     assert coarse[-1] <= 10.0 < 1.5 * coarse[-1]
 
 
@@ -159,15 +162,15 @@ def curve_of(monkeypatch, errors):
     """The chosen one of some prediction errors."""
     frequencies = [float(k) for k in range(1, len(errors) + 1)]
     table = dict(zip(frequencies, errors, strict=True))
-    monkeypatch.setattr(selection, "cutoff_frequencies", lambda parts: frequencies)
-    monkeypatch.setattr(selection, "filtered_motion", lambda robot, part, frequency: frequency)
+    monkeypatch.setattr(cutoff, "cutoff_frequencies", lambda parts: frequencies)
+    monkeypatch.setattr(cutoff, "filtered_motion", lambda robot, part, frequency: frequency)
 
     def fake(robot, base, terms, others, motions):
         return SimpleNamespace(size=1, error=lambda active, rhs: table[motions[0]])
 
-    monkeypatch.setattr(selection, "products", fake)
+    monkeypatch.setattr(cutoff, "products", fake)
     robot = SimpleNamespace(actuator_names=("a",))
-    return selection._choose_cutoff(robot, [segment(4000)], None, ())  # type: ignore[arg-type]
+    return cutoff.choose_cutoff(robot, [segment(4000)], None, ())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -190,8 +193,8 @@ def test_the_cutoff_is_in_the_upper_half_of_those_within_a_percent(monkeypatch, 
 
 
 def test_the_cutoff_of_short_recordings():
-    assert selection._choose_cutoff(appell.load("planar2r"), [segment(30)], None, ()) == (pytest.approx(20.0), [])  # type: ignore[arg-type]
-    notes, findings = selection._describe_cutoff(20.0, [])
+    assert cutoff.choose_cutoff(appell.load("planar2r"), [segment(30)], None, ()) == (pytest.approx(20.0), [])  # type: ignore[arg-type]
+    notes, findings = cutoff.describe_cutoff(20.0, [])
     assert notes == ["cut-off frequency 20 Hz: the recording is too short to compare others"]
     assert not findings
 
@@ -208,8 +211,8 @@ def test_the_cutoff_of_short_recordings():
 )
 def test_two_valleys_of_the_prediction_error(errors, doubtful):
     curve = [(float(k), e) for k, e in enumerate(errors, 1)]
-    cutoff = curve[int(np.argmin(errors))][0]
-    notes, findings = selection._describe_cutoff(cutoff, curve)
+    best = curve[int(np.argmin(errors))][0]
+    notes, findings = cutoff.describe_cutoff(best, curve)
     assert "1 Hz 10" in notes[0]
     assert [f"{other:.3g} Hz predicts about as well" in findings[0].evidence for other in doubtful] == [True] * len(
         findings
@@ -219,7 +222,7 @@ def test_two_valleys_of_the_prediction_error(errors, doubtful):
 
 def test_shifts_are_later_and_earlier_samples():
     tau = np.arange(20.0)[:, None]
-    found = list(selection._shifts(np.array([0, 5]), tau, 4, 2))
+    found = list(cross_validation._shifts(np.array([0, 5]), tau, 4, 2))
     assert len(found) == 13
     assert [x[1, 0] for x in found] == [0, 0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 19]
     assert found[6][0, 0] == 4.0
@@ -229,37 +232,39 @@ def test_steps_of_the_lag_take_four_milliseconds_or_a_sample():
     robot = appell.load("planar2r")
     for period, step in ((0.001, 4), (0.003, 1), (0.01, 1)):
         part = segment(2000, period)
-        motions, shifted, time = selection._shifted_motions(robot, [part], None)
+        motions, shifted, time = lag.shifted_motions(robot, [part], None)
         assert shifted[0][1:] == (4, step)
         assert time == pytest.approx(step * period)
         assert motions[0].t[0] == pytest.approx(4 * period)
     fast, slow, brief = segment(2000, 0.001), segment(2000, 0.008), segment(12, 0.001)
-    motions, shifted, time = selection._shifted_motions(robot, [fast, slow, brief], None)
+    motions, shifted, time = lag.shifted_motions(robot, [fast, slow, brief], None)
     assert [each[2] for each in shifted] == [8, 1]
     assert time == pytest.approx(0.008)
 
 
 def lag_of(squared):
     """The lag for squares of the errors by shift."""
-    data = SimpleNamespace(error=lambda active, rhs: float(np.sqrt(squared[rhs[0]])))
-    return selection._choose_lag(data, np.ones(1, dtype=bool), 2, 0.004)  # type: ignore[arg-type]
+    data = SimpleNamespace(
+        base_columns=None, columns=(0, 0), error=lambda active, rhs: float(np.sqrt(squared[rhs[len(rhs) - 2]]))
+    )
+    return lag.choose_lag(data, 0.004)  # type: ignore[arg-type]
 
 
 def test_the_lag_is_at_the_vertex_of_the_squares():
     k = np.arange(-6, 7)
     for vertex in (1.3, -2.4, 0.3):
-        lag = lag_of(1.0 + 0.5 * (k - vertex) ** 2)
-        assert lag.seconds == pytest.approx(0.004 * vertex)
-        assert lag.error == pytest.approx(1.0)
-        assert lag.without == pytest.approx(np.sqrt(1.0 + 0.5 * vertex**2))
+        found = lag_of(1.0 + 0.5 * (k - vertex) ** 2)
+        assert found.seconds == pytest.approx(0.004 * vertex)
+        assert found.error == pytest.approx(1.0)
+        assert found.without == pytest.approx(np.sqrt(1.0 + 0.5 * vertex**2))
 
 
 def test_a_lag_without_gain_or_at_the_end_is_none():
     k = np.arange(-6, 7)
     for curvature, taken in ((0.021, True), (0.019, False)):  # 1 % of the error is 2 % of its square
-        lag = lag_of(1.0 + curvature * (k - 1.0) ** 2)
-        assert (lag.seconds != 0.0) == taken
-        assert lag.error == pytest.approx(1.0 if taken else lag.without)
+        found = lag_of(1.0 + curvature * (k - 1.0) ** 2)
+        assert (found.seconds != 0.0) == taken
+        assert found.error == pytest.approx(1.0 if taken else found.without)
     for end in (6.0, -6.0):
         assert lag_of(1.0 + (k - end) ** 2)[0] == 0.0
         assert lag_of(1.0 + (k - np.sign(end) * 5.0) ** 2)[0] == pytest.approx(0.004 * np.sign(end) * 5.0)
@@ -270,15 +275,15 @@ def test_a_lag_without_gain_or_at_the_end_is_none():
 
 def test_forces_of_a_later_time():
     part = segment(400)
-    assert selection.without_lag(part, 0.0) is part
-    whole = selection.without_lag(part, 0.0301)
+    assert lag.without_lag(part, 0.0) is part
+    whole = lag.without_lag(part, 0.0301)
     assert_close(whole.tau[:-3], part.tau[3:])
     assert np.flatnonzero(~whole.trusted).tolist() == [396, 397, 398, 399]
-    between = selection.without_lag(part, 0.0303)
+    between = lag.without_lag(part, 0.0303)
     expected = np.sin(np.pi * (part.t + 0.0303))
     assert_close(between.tau[:-4, 1], expected[:-4], tolerance=1e-6)
     assert between.tau[-1, 1] == pytest.approx(np.sin(np.pi * part.t[-1]))
-    early = selection.without_lag(part, -0.02)
+    early = lag.without_lag(part, -0.02)
     assert_close(early.tau[2:], part.tau[:-2])
     assert np.flatnonzero(~early.trusted).tolist() == [0, 1]
 
@@ -286,35 +291,40 @@ def test_forces_of_a_later_time():
 # --- terms --------------------------------------------------------------------------------------------------------------------
 
 
+TERMS = (Viscous(), Coulomb(0.01), Offset())
+
+
 class Compared:
-    """Prediction errors by the active columns besides the base parameters."""
+    """Prediction errors by the active alternatives; without one in place of Coulomb friction its own columns are active."""
 
     def __init__(self, base, others, errors, smallest=1.0):
-        self.size, self.base, self.others = len(base) + 2 * len(others), base, others
-        self.errors, self.smallest = errors, smallest
+        self.others, self.errors, self.smallest, self.columns = others, errors, smallest, (None, None)
+        self.edges = tuple(len(base) + 2 * k for k in range(len(others) + 1))
+        self.size, self.base_columns = self.edges[-1], np.arange(self.edges[-1]) < len(base)
         self.coulomb = [k for k, i in enumerate(base.independent) if base.names[i].startswith("fc[")]
+
+    def term_columns(self, k):
+        return Products.term_columns(self, k)  # type: ignore[arg-type]
 
     def error(self, active, rhs):
         assert rhs == [7, 7]
-        chosen = [k for k in range(len(self.others)) if active[len(self.base) + 2 * k]]
-        assert all(active[len(self.base) + 2 * k + 1] == (k in chosen) for k in range(len(self.others)))
-        own = active[self.coulomb].all()
-        assert own != any(isinstance(self.others[k], Coulomb) for k in chosen)
+        chosen = [k for k in range(len(self.others)) if active[self.edges[k]]]
+        assert all(active[self.edges[k] + 1] == (k in chosen) for k in range(len(self.others)))
+        replaced = any(isinstance(self.others[k], Coulomb) for k in chosen)
+        expected = np.array([not (replaced and k in self.coulomb) for k in range(self.edges[0])])
+        assert (active[: self.edges[0]] == expected).all()
         return self.errors.get(tuple(chosen), 9.0)
 
-    def smallest_column(self, first, count):
-        assert count == 2
-        assert isinstance(self.others[(first - len(self.base)) // 2], Stribeck)
+    def smallest_column(self, columns):
+        assert isinstance(self.others[(np.flatnonzero(columns)[0] - self.edges[0]) // 2], Stribeck)
         return self.smallest
-
-
-TERMS = (Viscous(), Coulomb(0.01), Offset())
 
 
 def chosen_terms(errors, others, smallest=1.0):
     robot = appell.load("planar2r")
     base = base_parameters(robot, TERMS)
-    return selection._choose_terms(Compared(base, others, errors, smallest), base, TERMS, others, 2, 7)  # type: ignore[arg-type]
+    data = Compared(base, others, errors, smallest)
+    return TermComparison(robot, base, TERMS, data, [(term,) for term in others], 7).friction()  # type: ignore[arg-type]
 
 
 def test_coulomb_friction_is_replaced_for_one_percent():
@@ -349,15 +359,13 @@ def test_stribeck_friction_needs_slow_joints():
 
 def test_terms_that_may_be_added():
     """Widths of Coulomb friction near the chosen one, and friction of loads where gravity acts."""
-    arm = appell.load("puma560")
-    others = selection._other_terms(arm, 0.02)
+    given = (Viscous(), Coulomb(0.02))
+    others = [term for own in friction_terms(appell.load("puma560"), given) for term in own]
     assert [term.width for term in others if isinstance(term, Coulomb)] == [0.014, 0.017, 0.024, 0.028]
     assert [(term.velocity, term.width) for term in others if isinstance(term, Stribeck)] == [
         (0.05, 0.02), (0.15, 0.02), (0.4, 0.02)
     ]  # fmt: skip
     assert any(isinstance(term, AsymmetricViscous) for term in others)
     assert [term.width for term in others if isinstance(term, LoadFriction)] == [0.02]
-    flat = selection._other_terms(appell.load("planar2r"), 0.02)
-    assert any(isinstance(term, LoadFriction) for term in flat) == bool(
-        np.any(appell.load("planar2r").gravity([0.3, 0.4]))
-    )
+    wide = [term for own in width_terms(appell.load("puma560"), given) for term in own]
+    assert [term.width for term in wide] == [0.0025, 0.005, 0.02, 0.04, 0.08]
