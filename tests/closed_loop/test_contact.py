@@ -164,6 +164,15 @@ def test_a_flying_mechanism_lands_on_its_frame(method):
     assert np.diff(motion.energy).max() < 1e-7
     lowest = min((robot.pose(motion.q, p.body) @ [*p.offset, 1.0])[:, 2].min() - p.radius for p in feet + tips)
     assert lowest > (-1e-6 if method is MOREAU else -1e-9)
+    named, n = {str(p): p for p in feet + tips}, np.array([0.0, 0.0, 1.0])
+    for impact in motion.impacts:
+        momentum = robot.mass_matrix(impact.q) @ (impact.qd_after - impact.qd_before)
+        given = np.zeros(robot.nv)
+        for name, normal, friction in zip(impact.points, impact.impulses, impact.friction_impulses, strict=True):
+            p = named[name]
+            J, arm = robot.jacobian(impact.q, p.body), robot.pose(impact.q, p.body)[:3, :3] @ p.offset - p.radius * n
+            given += (J[:3] - np.cross(arm, J[3:], axis=0)).T @ (normal * n + friction)
+        assert_close(momentum, given, tolerance=1e-12, scale=max(np.abs(momentum).max(), 1.0))
 
 
 def test_default_points_are_those_that_move_with_closed_loops():
@@ -179,3 +188,46 @@ def test_spherical_robots_name_the_way_to_contact(method):
     wrist = appell.load("agile_wrist")
     with pytest.raises(appell.errors.ArgumentError, match="as_closed_loop"):
         appell.simulate(wrist, [0.1] * 3, [0.0] * 3, 0.1, surfaces=Plane(point=(0, 0, -9)), method=method)
+
+
+LINKAGE = """
+<mujoco><option gravity="0 -9.81 0" timestep="0.0005"/><default><geom contype="0" conaffinity="0"/></default><worldbody>
+  <geom type="plane" zaxis="0 1 0" pos="0 -0.05 0" size="5 5 0.1" friction="0.6 0 0" contype="1" conaffinity="1"/>
+  <body name="crank"><joint name="a" axis="0 0 1" damping="0.5"/><geom type="capsule" fromto="0 0 0 1 0 0" size="0.02"/>
+    <geom type="sphere" pos="1 0 0" size="0.05" mass="0.1" friction="0.6 0 0" contype="1" conaffinity="1"/>
+    <body name="coupler" pos="1 0 0"><joint name="b" axis="0 0 1"/><geom type="capsule" fromto="0 0 0 1.6 0 0" size="0.02"/>
+  </body></body>
+  <body name="rocker" pos="1.5 -0.4 0"><joint name="c" axis="0 0 1" damping="0.3"/>
+    <geom type="capsule" fromto="0 0 0 1.1 0.4 0" size="0.02"/></body>
+</worldbody>
+<equality><connect name="knee" body1="coupler" body2="rocker" anchor="1.6 0 0" solimp="0.9999 0.9999 0.001" solref="0.002 1"/>
+</equality><actuator><motor joint="a"/></actuator></mujoco>
+"""
+
+
+@pytest.mark.parametrize("method", ["DOP853", "moreau"])
+def test_a_linkage_falls_and_rests_as_in_mujoco(method):
+    """Before the impact within 1.5 mrad (soft loops), at rest within 0.1 mrad, the contact force within 1 %."""
+    mujoco = pytest.importorskip("mujoco")
+    robot = appell.load(LINKAGE)
+    q = robot.solve_loop_closure({"a": 0.3}).q
+    model = mujoco.MjModel.from_xml_string(LINKAGE)
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    path = [q]
+    for _ in range(2000):
+        mujoco.mj_step(model, data)
+        path.append(data.qpos.copy())
+    motion = appell.simulate(
+        robot, q, [0.0], 1.0, surfaces=Plane((0, 1, 0), point=(0, -0.05, 0), friction=0.6),
+        contact=ContactOptions(restitution=0.0), method=method, t_eval=0.1,
+    )  # fmt: skip
+    assert len(motion.impacts) == 1
+    assert 0.2 < motion.impacts[0].time < 0.22
+    expected = np.array(path[::200])
+    assert_close(motion.q[:3], expected[:3], tolerance=1.5e-3, scale=1.0)
+    assert_close(motion.q[-1], expected[-1], tolerance=1e-4, scale=1.0)
+    force = np.zeros(6)
+    mujoco.mj_contactForce(model, data, 0, force)
+    (name,) = motion.contact_forces
+    assert motion.contact_forces[name][-1, 1] == pytest.approx(force[0], rel=1e-2)
