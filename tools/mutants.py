@@ -110,7 +110,8 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 def is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.FunctionDef):
-        return node.name.lstrip("_").startswith(("plot", "draw"))
+        drawn = {"panel", "panels", "axes", "figure"} & {argument.arg for argument in node.args.args}
+        return bool(drawn) or node.name.lstrip("_").startswith(("plot", "draw"))
     if isinstance(node, ast.keyword):
         return node.arg in CHECKED
     if isinstance(node, ast.If):

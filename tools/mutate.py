@@ -175,7 +175,7 @@ class Trial:
         self.copy.with_suffix(".killer").unlink(missing_ok=True)
         self.process = os.fork()
         if not self.process:
-            run_tests(self.tests, self.copy, 30.0 + 4.0 * self.expected)
+            run_tests(self.tests, self.copy, 15.0 + 2.5 * self.expected)
 
     def outcome(self) -> str | None:
         """None while the tests run."""

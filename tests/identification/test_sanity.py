@@ -1,0 +1,150 @@
+"""Checks of a fit: what each finds just beyond its bound, and not within."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import appell
+from appell.identification import sanity
+from appell.identification.base import base_parameters
+from appell.robot.regressor_terms import Coulomb, Offset, Rotor, Viscous
+
+
+@pytest.fixture(scope="module")
+def base():
+    return base_parameters(appell.load("planar2r"), (Rotor(), Viscous(), Coulomb(0.01), Offset()))
+
+
+@pytest.mark.parametrize(("size", "found"), [(-2.9, False), (-3.1, True), (3.1, False)])
+def test_friction_and_rotors_below_zero(base, size, found):
+    """By three standard errors; an offset may be negative."""
+    values, errors = np.ones(len(base)), np.full(len(base), 0.5)
+    for k, index in enumerate(base.independent):
+        if base.names[index] in ("fv[joint2]", "fc[joint1]", "fc[joint2]", "offset[joint1]"):
+            values[k] = 0.5 * size
+    findings = list(sanity.check_values(base, values, errors))
+    expected = (
+        [("negative viscous friction", "joint2"), ("negative Coulomb friction", "joint1, joint2")] if found else []
+    )
+    assert [(each.kind, each.where) for each in findings] == expected
+    if found:
+        assert findings[0].evidence == f"fv[joint2] = {0.5 * size:.4g} +- 0.5"
+
+
+@pytest.mark.parametrize(
+    ("mass", "error", "found"),
+    [
+        (5.9, 0.1, False),
+        (6.1, 0.1, True),
+        (0.68, 0.1, False),
+        (0.65, 0.1, True),
+        (6.1, 1.4, False),
+        (6.1, 1.3, True),
+        (-1.0, 0.5, True),
+    ],
+)
+def test_masses_far_from_the_description(mass, error, found):
+    """A third or three times of 2 kg, and three standard errors away."""
+    arguments = (["a", "b"], np.array([mass, 9.0]), np.array([error, 0.1]), np.array([2.0, 0.0]))
+    assert [each.where for each in sanity.check_masses(*arguments)] == (["a"] if found else [])
+
+
+def test_torque_constants():
+    names = ("a", "b")
+    assert not list(sanity.check_torque_constants(None, names))
+    assert not list(sanity.check_torque_constants(0.5, names))
+    assert not list(sanity.check_torque_constants([[1.0, -1.0], [-1.0, 1.0]], names))
+    (finding,) = sanity.check_torque_constants([[1.0, 1.0], [1.0, -2.0]], names)
+    assert (finding.where, finding.evidence) == ("b", "-2")
+    (finding,) = sanity.check_torque_constants([0.0, 1.0], names)
+    assert (finding.where, finding.evidence) == ("a", "0")
+    (finding,) = sanity.check_torque_constants(-1.0, names)
+    assert finding.where == "a, b"
+
+
+def test_currents_without_constants():
+    recordings = [SimpleNamespace(name="one", currents=True), SimpleNamespace(name="two", currents=False)]
+    (finding,) = sanity.check_currents(recordings, None)  # type: ignore[arg-type]
+    assert finding.where == "one"
+    assert not list(sanity.check_currents(recordings, 1.0))  # type: ignore[arg-type]
+    assert not list(sanity.check_currents(recordings[1:], None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("least", "found"), [(0.35, True), (0.37, False)])
+def test_exchanged_columns_need_a_product_of_errors_of_0_36(least, found):
+    ratios = {(0, 1): 0.9, (0, 2): least, (1, 2): 0.5}
+    findings = list(sanity._exchanged(lambda pair: 2.0 * ratios[pair] if pair else 2.0, "abc", "forces"))
+    assert [each.where for each in findings] == (["a and c"] if found else [])
+    assert not found or f"is {least:.2g} of this" in findings[0].evidence
+    assert not list(sanity._exchanged(lambda pair: 1.0, "a", "forces"))
+
+
+def test_the_product_of_relative_errors():
+    """Of the forces that have power."""
+    data = SimpleNamespace(
+        base_columns=None,
+        p=[[np.array([4.0, 0.0, 9.0])] * 3, [np.array([4.0, 0.0, 9.0])] * 3],
+        residuals=lambda active, rhs, cross: np.array([[1.0, 0.5, 0.5], [1.0, 0.5, 0.0]]),
+    )
+    assert sanity._error_product(data, [0, 1, 2]) == pytest.approx(np.sqrt(2.0 / 8.0 * 0.5 / 18.0))  # type: ignore[arg-type]
+    data.residuals = lambda active, rhs, cross: np.zeros((2, 3))
+    assert sanity._error_product(data, [0, 2, 2]) == pytest.approx(1e-18)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spread", "error", "found"), [(0.09, 0.0, False), (0.11, 0.0, True), (0.11, 0.06, False), (0.13, 0.06, True)]
+)
+def test_uncertain_predictions_elsewhere(base, spread, error, found):
+    """A tenth of the forces, or twice the error of the fit: one parameter of value 2 with standard deviation 2 spread."""
+    b = len(base)
+    K, values, covariance = np.zeros((7, 2, b)), np.zeros(b), np.zeros((b, b))
+    K[:, 0, 3] = 5.0
+    values[3] = 2.0
+    covariance[3, 3] = (2.0 * spread) ** 2
+    covariance[1, 1] = 100.0  # has no effect
+    robot = SimpleNamespace(actuator_names=("a", "b"))
+    findings = list(sanity.check_excitation(robot, base, K, values, covariance, 70, error))  # type: ignore[arg-type]
+    assert bool(findings) == found
+    if found:
+        assert findings[0].where.startswith(base.base_names[3] + ", ")
+        assert len(findings[0].where.split(", ")) == 5
+        assert f"is {100 * spread:.3g} % of the forces" in findings[0].evidence
+        assert "70 samples" in findings[0].evidence
+        assert findings[0].remedy.startswith("Move a, b farther")
+
+
+@pytest.mark.parametrize(("ratio", "found"), [(0.58, True), (0.62, False)])
+def test_an_opposite_sign_needs_a_product_of_residuals_of_0_6(monkeypatch, base, ratio, found):
+    """The residuals are squares: their product with the sign of the second force changed is the square of the ratio."""
+    factors = tuple(SimpleNamespaceFactor(float(k + 1)) for k in range(2))
+    data = Residuals(factors, ratio)
+    monkeypatch.setattr(sanity, "replace", lambda old, **new: old.changed(**new))
+    monkeypatch.setattr(sanity, "fit_base_parameters", lambda *given: SimpleNamespace(values=None))
+    findings = list(sanity.check_signs(data, SimpleNamespace(values=None), base, ("a", "b")))  # type: ignore[arg-type]
+    assert [each.where for each in findings] == (["b"] if found else [])
+    assert not found or f"is {ratio:.2g} of this" in findings[0].evidence
+
+
+class SimpleNamespaceFactor:
+    def __init__(self, z):
+        self.z = z
+
+    def changed(self, z):
+        return SimpleNamespaceFactor(z)
+
+
+class Residuals:
+    def __init__(self, factors, ratio):
+        self.factors, self.ratio = factors, ratio
+
+    def changed(self, factors):
+        return Residuals(factors, self.ratio)
+
+    def residuals(self, values):
+        flipped = [factor.z < 0 for factor in self.factors]
+        if flipped == [False, True]:
+            return np.array([4.0 * self.ratio, 9.0 * self.ratio])
+        return np.array([4.0, 9.0])
