@@ -199,7 +199,7 @@ def test_corrupt_columns_are_copied_only_if_need_be(robot):
     assert q[400, 0] == 5.5
 
 
-def encoder(speed_before, repeats, speed=1.0, count=2000, jump=None):
+def encoder(speed_before, repeats, speed=2.0, count=2000, jump=None):
     """A coordinate of constant speed that is stuck for some steps in the middle, with other speeds before and a jump after."""
     steps = np.full(count, speed)
     steps[1000 : 1000 + repeats] = 0.0
@@ -221,8 +221,8 @@ def stuck(robot, period, column):
 @pytest.mark.parametrize(("period", "shortest"), [(0.01, 8), (0.001, 50)])
 def test_a_stuck_encoder_repeats_its_value_for_long(robot, period, shortest):
     """For 0.05 s, and for eight steps at least, while the joint moves fast before."""
-    assert stuck(robot, period, encoder(1.0, shortest - 1))[0] == []
-    found, log = stuck(robot, period, encoder(1.0, shortest))
+    assert stuck(robot, period, encoder(2.0, shortest - 1))[0] == []
+    found, log = stuck(robot, period, encoder(2.0, shortest))
     assert found == list(range(1000, 1001 + shortest))
     (finding,) = log.findings
     assert (finding.kind, finding.where) == ("stuck encoder", robot.q_names[1])
@@ -232,18 +232,18 @@ def test_a_stuck_encoder_repeats_its_value_for_long(robot, period, shortest):
 
 def test_a_slow_joint_may_repeat_its_value(robot):
     """Fast is 0.3 of the typical speed."""
-    assert stuck(robot, 0.01, encoder(0.25, 20))[0] == []
-    assert stuck(robot, 0.01, encoder(0.34, 20))[0] == list(range(1000, 1021))
+    assert stuck(robot, 0.01, encoder(0.5, 20))[0] == []
+    assert stuck(robot, 0.01, encoder(0.68, 20))[0] == list(range(1000, 1021))
 
 
 def test_a_jump_after_repeated_values(robot):
     """By five typical steps, and by five of those that follow."""
-    found, log = stuck(robot, 0.01, encoder(0.1, 20, jump=8.0))
+    found, log = stuck(robot, 0.01, encoder(0.1, 20, jump=12.0))
     assert found == list(range(1000, 1021))
     assert "moves fast after" in log.findings[0].evidence
-    assert stuck(robot, 0.01, encoder(0.1, 20, jump=4.0))[0] == []
-    high = encoder(0.1, 20, jump=8.0)
-    high[1022:] += 1.0  # the step after the jump is 2
+    assert stuck(robot, 0.01, encoder(0.1, 20, jump=9.0))[0] == []
+    high = encoder(0.1, 20, jump=12.0)
+    high[1022:] += 1.0  # the step after the jump is 3
     assert stuck(robot, 0.01, high)[0] == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from helpers.recorded_motion import tx40
 
 import appell
 from appell.identification import MotionLimits
+from appell.identification import excitation as fourier
+from appell.identification.base import base_parameters
 from appell.identification.excitation import FourierMotion
 from appell.model.joint import Limits
 
@@ -77,3 +80,126 @@ def test_drives_too_weak_to_hold_the_robot():
     with pytest.raises(appell.ArgumentError, match="one coordinate each"):
         appell.excitation(appell.load("""<robot name="r"><link name="b"><inertial><mass value="1"/>
             <inertia ixx="1" iyy="1" izz="1"/></inertial></link></robot>""", base="floating"))  # fmt: skip
+
+
+def test_the_nearest_coefficients_of_a_motion_from_rest():
+    """Projections: orthogonal to (1, 1, 1) and to (1, 2, 3)."""
+    a, b = np.array([[1.0, 2.0, 6.0]]), np.array([[1.0, 0.0, 2.0]])
+    found = fourier.starting_at_rest(a, b)
+    assert_close(found[0], np.array([[-2.0, -1.0, 3.0]]))
+    assert_close(found[1], np.array([[0.5, -1.0, 0.5]]))
+
+
+def search_of(robot, **limits):
+    base = base_parameters(robot, ())
+    return fourier._Search(robot, (), base, fourier._joint_limits(robot, MotionLimits(**limits)), 3.0, 3)
+
+
+def test_default_limits_of_motions():
+    found = fourier._joint_limits(appell.load("planar2r"), MotionLimits())
+    assert_close(found.lower, np.full(2, -np.pi))
+    assert_close(found.upper, np.full(2, np.pi))
+    assert_close(found.velocity, np.full(2, 2.0))
+    assert_close(found.acceleration, np.full(2, 10.0))
+    assert np.isinf(found.effort).all()
+    slide = appell.Robot.from_dh(
+        alpha=[0.0],
+        a=[0.0],
+        d=[0.0],
+        theta=[0.0],
+        mass=[1.0],
+        com=[[0, 0, 0]],
+        inertia=[np.eye(3)],
+        joints="P",
+    )
+    assert_close(fourier._joint_limits(slide, MotionLimits()).upper, np.array([0.5]))
+    for bad in ({"velocity": 0.0}, {"lower": 1.0, "upper": 1.0}):
+        with pytest.raises(appell.ArgumentError, match="'joint1' has no room"):
+            fourier._joint_limits(appell.load("planar2r"), MotionLimits(**bad))
+    with pytest.raises(appell.ArgumentError, match="duration 0"):
+        appell.excitation(appell.load("planar2r"), 0.0)
+
+
+@pytest.mark.parametrize("binding", ["position", "velocity", "acceleration"])
+def test_one_limit_is_reached_to_two_percent(binding):
+    robot = appell.load("planar2r")
+    limits = {"lower": -9.0, "upper": 9.0, "velocity": 90.0, "acceleration": 900.0}
+    tight = {
+        "position": {"lower": -0.1, "upper": 0.3},
+        "velocity": {"velocity": 0.5},
+        "acceleration": {"acceleration": 0.7},
+    }
+    search = search_of(robot, **(limits | tight[binding]))
+    x = np.random.default_rng(0).normal(size=(2, search.size))
+    center, a, b = search.coefficients(x)
+    for k in range(2):
+        q, qd, qdd = fourier.fourier_series(center[k], a[k], b[k], 3.0, np.linspace(0.0, 3.0, 192))
+        reached = {"position": np.ptp(q, axis=0) / 0.4, "velocity": np.abs(qd).max(axis=0) / 0.5,
+                   "acceleration": np.abs(qdd).max(axis=0) / 0.7}[binding]  # fmt: skip
+        assert_close(reached, np.full(2, 0.98), tolerance=1e-9)
+        if binding == "position":  # what is left is the margin of both sides
+            assert_close(q.min(axis=0), np.full(2, -0.1 + 0.004), tolerance=1e-9)
+            assert_close(q.max(axis=0), np.full(2, 0.3 - 0.004), tolerance=1e-9)
+
+
+def test_centres_share_the_room_that_is_left():
+    robot = appell.load("planar2r")
+    search = search_of(robot, lower=-1.0, upper=2.0, velocity=0.1)
+    x = np.random.default_rng(0).normal(size=(3, search.size))
+    x[:, -2:] = [[-20.0, -20.0], [0.0, 0.0], [20.0, 20.0]]
+    x[1:, :-2] = x[0, :-2]
+    center, a, b = search.coefficients(x)
+    q, *_ = fourier.fourier_series(center, a, b, 3.0, np.linspace(0.0, 3.0, 192))
+    assert_close(q.min(axis=1)[0], np.full(2, -1.0 + 0.03), tolerance=1e-9)
+    assert_close(q.max(axis=1)[2], np.full(2, 2.0 - 0.03), tolerance=1e-9)
+    assert_close(center[1], (center[0] + center[2]) / 2.0, tolerance=1e-9)
+
+
+def test_the_cost_is_the_condition_number_and_the_violation_of_forces():
+    robot = appell.load("planar2r")
+    search = search_of(robot)
+    x = np.random.default_rng(0).normal(size=(2, search.size))
+    t = np.arange(48) * (3.0 / 48)
+    for k, cost in enumerate(search.costs(x)):
+        center, a, b = (each[k] for each in search.coefficients(x))
+        states = fourier.fourier_series(center, a, b, 3.0, t)
+        rows = robot.regressor(*states)[..., list(search.base.independent)].reshape(-1, len(search.base))
+        assert cost == pytest.approx(np.log(np.linalg.cond(rows / np.linalg.norm(rows, axis=0))), rel=1e-6)
+    tau = np.abs(robot.inverse_dynamics(*states)).max(axis=0)
+    limited = search_of(robot, effort=0.8 * tau)
+    assert limited.costs(x)[1] - cost == pytest.approx(30.0 * (1.25 - 0.97) ** 2, rel=1e-6)
+    value, slope = search.cost_and_gradient(x[0])
+    assert value == pytest.approx(search.costs(x[:1])[0])
+    for k in (0, 7, search.size - 1):
+        unit = 1e-4 * np.eye(search.size)[k]
+        pair = search.costs(np.array([x[0] + unit, x[0] - unit]))
+        assert slope[k] == pytest.approx((pair[0] - pair[1]) / 2e-4, rel=1e-2, abs=1e-3)
+
+
+def test_amplitudes_are_reduced_until_the_drives_suffice():
+    robot = appell.load("planar2r")
+    free = search_of(robot)
+    x = np.random.default_rng(0).normal(size=free.size)
+    strong = free.motion(x)
+    peaks = {}
+    for factor in (1.0, 0.9, 0.5):
+        states = fourier.fourier_series(
+            strong.center, factor * strong.a, factor * strong.b, 3.0, np.linspace(0.0, 3.0, 768)
+        )
+        peaks[factor] = np.abs(robot.inverse_dynamics(*states)).max(axis=0)
+    found = search_of(robot, effort=1.0001 * peaks[0.9]).motion(x)
+    assert_close(found.a, 0.9 * strong.a, tolerance=1e-12)
+    assert_close(found.b, 0.9 * strong.b, tolerance=1e-12)
+    rows = robot.regressor(*states)[..., list(free.base.independent)].reshape(-1, len(free.base))
+    weak = search_of(robot, effort=1.0001 * peaks[0.5]).motion(x)
+    assert_close(weak.a, 0.5 * strong.a, tolerance=1e-12)
+    assert weak.condition_number == pytest.approx(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)), rel=1e-6)
+    assert weak.joint_names == ("joint1", "joint2")
+    assert [row[0] for row in FourierMotion(weak.center, weak.a, weak.b, 3.0).table().rows] == ["0", "1"]
+    assert weak.table().columns == ("joint", "c", "a1", "a2", "a3", "b1", "b2", "b3")
+
+
+def test_defaults_of_the_search():
+    parameters = inspect.signature(appell.excitation).parameters
+    found = {name: parameters[name].default for name in ("duration", "harmonics", "iterations", "seed")}
+    assert found == {"duration": 10.0, "harmonics": 5, "iterations": 30, "seed": 0}

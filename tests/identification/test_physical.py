@@ -8,8 +8,11 @@ from helpers.closeness import assert_close
 from hypothesis import given
 from hypothesis import strategies as st
 
+import appell
 from appell.identification import physical as pseudo
-from appell.identification.physical import PriorParameters, nearest_parameters, physical_fit
+from appell.identification.base import base_parameters
+from appell.identification.physical import PriorParameters, nearest_parameters, physical_fit, prior_parameters
+from appell.robot.regressor_terms import Offset, Viscous
 
 numbers = st.floats(-2.0, 2.0)
 coordinates = st.lists(numbers, min_size=10, max_size=10).map(np.array)
@@ -107,3 +110,63 @@ def test_the_standard_deviation_of_the_prior_decides_between_prior_and_data():
     assert masses[10.0] > 1.999
     assert found[10.0].mass_errors[0] == pytest.approx(0.2 * known[0], rel=0.02)
     assert found[1e-3].mass_errors[0] == pytest.approx(2e-3 * known[0], rel=0.02)
+
+
+def test_minimum_inertia_raises_mass_and_moments_to_the_bounds():
+    """A mass of 0.1 kg becomes 0.5 kg at the origin; moments of Euler's tensor below m r² become m r²."""
+    light = pseudo.with_minimum_inertia(np.array([0.1, 0.1, 0, 0, 0.2, 0, 0.2, 0, 0, 0.2]), 0.02, 0.5)
+    assert_close(light[:4], [0.5, 0.0, 0.0, 0.0])
+    com, mass = np.array([0.1, -0.2, 0.3]), 2.0
+    euler = np.diag([0.001, 0.5, 0.0001]) + mass * np.outer(com, com)
+    P = np.block([[euler, mass * com[:, None]], [mass * com[None], np.array([[mass]])]])
+    found = pseudo.pseudo_inertia(pseudo.with_minimum_inertia(pseudo.parameters_of(P), 0.02, 0.5))
+    expected = np.diag([0.001, 0.5, 0.0008]) + mass * np.outer(com, com)
+    assert_close(found[:3, :3], expected, tolerance=1e-12)
+    assert_close(found[:3, 3], mass * com, tolerance=1e-12)
+
+
+def test_coordinates_of_terms_are_logarithms_or_multiples():
+    known = cloud(3)
+    prior = PriorParameters(np.array([*known, 2.0, -3.0]), 1, np.array([True, False]), np.array([2.0, 0.5]))
+    theta = np.zeros(12)
+    theta[10:] = 0.3, 4.0
+    values, slopes = prior.at(theta)
+    assert_close(values, np.array([*known, 2.0 * np.exp(0.3), -1.0]), tolerance=1e-13)
+    assert_close(slopes[10:, 10:], np.diag([2.0 * np.exp(0.3), 0.5]), tolerance=1e-13)
+    assert not slopes[:10, 10:].any()
+    assert not slopes[10:, :10].any()
+
+
+def test_terms_have_a_wide_prior():
+    """A parameter of a term with data as sure as its prior, 10 times its value, ends halfway."""
+    prior = PriorParameters(np.array([*cloud(3), 1.0]), 1, np.array([False]), np.array([1.0]))
+    found = physical_fit(np.array([[0.1]]), np.array([0.1 * 5.0]), np.eye(11)[10:], prior, 1.0)
+    assert found.parameters[10] == pytest.approx(3.0, rel=1e-6)
+    assert_close(found.parameters[:10], cloud(3), tolerance=1e-9)
+    assert found.covariance[0, 0] == pytest.approx(50.0, rel=1e-6)
+
+
+def test_where_a_prior_begins():
+    """Links get a thousandth of the whole mass and 0.02 m; terms fitted values, else nominal ones, some above zero."""
+    robot = appell.load("planar2r")
+    terms = (Viscous(), Offset())
+    base = base_parameters(robot, terms)
+    names = list(base.names)
+    values = np.zeros(len(base))
+    fitted = {"fv[joint1]": 0.7, "fv[joint2]": -0.4, names[-1]: -2.5}
+    for k, index in enumerate(base.independent):
+        values[k] = fitted.get(names[index], 0.0)
+    nominal = np.zeros(len(names))
+    nominal[:10] = cloud(3)
+    prior = prior_parameters(robot, terms, base, values, nominal)
+    mass = cloud(3)[0]
+    links = prior.parameters[:20].reshape(2, 10)
+    assert_close(links[0], cloud(3), tolerance=1e-9)
+    assert links[1][0] == pytest.approx(1e-3 * mass)
+    assert_close(pseudo.pseudo_inertia(links[1])[:3, :3], 1e-3 * mass * 4e-4 * np.eye(3), tolerance=1e-9)
+    assert_close(prior.parameters[20:], np.array([0.7, 0.7, 0.0, -2.5]))
+    assert prior.positive.tolist() == [True, True, False, False]
+    assert_close(prior.scale, np.array([0.7, 0.7, 1.0, 2.5]))
+    empty = prior_parameters(robot, terms, base, np.zeros(len(base)), np.zeros(len(names)))
+    assert empty.parameters[0] == 1.0
+    assert_close(empty.parameters[20:22], np.array([1e-3, 1e-3]))
