@@ -52,7 +52,7 @@ def measured(client: distributed.Client, workers: int, pids: list[int]) -> tuple
     robot = appell.load("puma560")
     states = random_states(robot, 10**12)
     store = ChunkStore("/shared/sweep.zarr", ("inverse_dynamics",), len(states), 2**20, "0" * 64)
-    job = SweepJob(store, "0" * 64, ("inverse_dynamics",), "float32", "cpu", library_version())
+    job = SweepJob(store, "0" * 64, ("inverse_dynamics",), "float32", "cpu", False, library_version())
     rows = []
     for seconds in DURATIONS:
         count = max(4 * workers, round(SECONDS / seconds * workers))

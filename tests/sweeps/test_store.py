@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import errno
 import pickle
+import re
 import signal
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.dask_cluster import environment, wait_until
+from helpers.small_disk import remount, small_disk
 
 import appell
+from appell.compiler.targets.choice import TARGETS
 from appell.errors import SweepError
 from appell.sweeps import Execution, States, Storage, Sweep, grid_states, random_states, sobol_states
 
 zarr = pytest.importorskip("zarr")
 from appell.sweeps import executors, store  # noqa: E402
-from appell.sweeps.evaluate import SweepJob  # noqa: E402
+from appell.sweeps.evaluate import StateFunction, SweepJob  # noqa: E402
 
 COUNT, CHUNK = 1000, 300
 
@@ -144,7 +149,7 @@ def test_another_version_is_not_mixed_in(tmp_path: Path, monkeypatch) -> None:
 
 def test_a_worker_of_another_version_is_an_error(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("appell.sweeps.evaluate.library_version", lambda: "0.0.1 abc")
-    with pytest.raises(appell.AppellError, match=r"this worker has appell 0\.0\.1 abc"):
+    with pytest.raises(appell.AppellError, match=r"worker on .* has appell 0\.0\.1 abc"):
         make(tmp_path / "s.zarr")
 
 
@@ -188,6 +193,32 @@ def test_a_full_disk_is_an_error_and_the_rest_is_kept(tmp_path: Path, monkeypatc
     assert chunk_files(tmp_path / "s.zarr") == chunk_files(tmp_path / "t.zarr")
 
 
+def test_a_disk_that_is_full_and_one_that_cannot_be_written(tmp_path: Path) -> None:
+    """A file system of 1 MB for 1.3 MB of results, then one that is read only, then one with room."""
+    states, execution = random_states(robot(), 80_000), Execution(4000, threads=2)
+
+    def call() -> Sweep:
+        return appell.sweep(robot(), ["gravity"], states, disk / "s.zarr", execution=execution)
+
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        with pytest.raises(SweepError, match="No space left on device") as full:
+            call()
+        assert 0 < full.value.finished < full.value.chunks == 20
+        before = chunk_files(disk / "s.zarr")
+        assert len(before) == full.value.finished
+        remount(disk, "ro,size=8m")
+        with pytest.raises(
+            SweepError, match=f"Read-only file system.* {len(before)} of 20 chunks are finished and kept"
+        ):
+            call()
+        with pytest.raises(OSError, match=r"Read-only file system: .*t\.zarr"):
+            make(disk / "t.zarr")
+        remount(disk, "rw")
+        done = call()
+        assert before.items() <= chunk_files(disk / "s.zarr").items()
+        assert np.array_equal(done.results["gravity"][:], appell.sweep(robot(), ["gravity"], states).results["gravity"])
+
+
 def test_an_interrupted_command_ends_at_once_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "s.zarr"
     words = [
@@ -227,24 +258,70 @@ def test_a_damaged_robot_is_an_error(tmp_path: Path) -> None:
             make(tmp_path / "s.zarr")
 
 
-def test_workers_need_neither_casadi_nor_a_reader_of_descriptions(tmp_path: Path) -> None:
-    path, states = tmp_path / "s.zarr", random_states(robot(), COUNT, seed=2)
-    make(path)
-    before = chunk_files(path)
-    (path / "gravity" / "c.1.0").unlink()
-    opened = store.open_store(path)
-    identity = opened.group.attrs[store.IDENTITY]
+def run_one_chunk(folder: Path, store_path: Path, missing: list[str]) -> subprocess.CompletedProcess:
+    """Evaluate chunk 1 of a store in a process where these packages are missing."""
+    opened = store.open_store(store_path)
+    identity: Any = opened.group.attrs[store.IDENTITY]
     functions, version = tuple(identity["functions"]), identity["version"]
-    job = SweepJob(opened, identity["robot_digest"], functions, "float64", "cpu", version)
-    (tmp_path / "task").write_bytes(pickle.dumps((job, 1, *states.carried(*opened.bounds(1)))))
-    code = """
+    job = SweepJob(opened, identity["robot_digest"], functions, "float64", "cpu", False, version)
+    states = random_states(robot(), COUNT, seed=2)
+    (folder / "task").write_bytes(pickle.dumps((job, 1, *states.carried(*opened.bounds(1)))))
+    code = f"""
 import pickle, sys
-sys.modules.update(dict.fromkeys(["casadi", "lxml", "scipy", "mujoco"]))
+sys.modules.update(dict.fromkeys({missing}))
 from appell.sweeps.evaluate import evaluate_chunk
 evaluate_chunk(*pickle.load(open(sys.argv[1], "rb")))
 """
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "task")], check=True, env=environment())
+    words = [sys.executable, "-c", code, str(folder / "task")]
+    return subprocess.run(words, env=environment(), capture_output=True, text=True)
+
+
+def test_workers_need_neither_casadi_nor_a_reader_of_descriptions(tmp_path: Path) -> None:
+    path = tmp_path / "s.zarr"
+    make(path)
+    before = chunk_files(path)
+    (path / "gravity" / "c.1.0").unlink()
+    done = run_one_chunk(tmp_path, path, ["casadi", "lxml", "scipy", "mujoco"])
+    assert done.returncode == 0, done.stderr
     assert chunk_files(path) == before
+
+
+def test_a_worker_without_a_compiler_is_an_error(tmp_path: Path, monkeypatch) -> None:
+    """Interpreted kernels round otherwise, and are slow."""
+    path = tmp_path / "s.zarr"
+    make(path)
+    (path / "gravity" / "c.1.0").unlink()
+    before = chunk_files(path)
+    done = run_one_chunk(tmp_path, path, ["llvmlite", "llvmlite.binding"])
+    assert re.search(r"CompileError: the worker on .* interprets kernels, .* Install llvmlite", done.stderr)
+    assert chunk_files(path) == before
+    monkeypatch.setenv("APPELL_NATIVE", "0")
+    with pytest.raises(appell.ArgumentError, match="was made with interpreted = false"):
+        make(path)
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_a_worker_without_a_gpu_is_an_error(tmp_path: Path) -> None:
+    """The client needs no GPU: it makes the store, and its workers are tried."""
+    with pytest.raises(appell.CompileError, match=r"target='cuda' (needs CuPy|found no)"):
+        make(tmp_path / "s.zarr", target="cuda")
+    assert Sweep.open(tmp_path / "s.zarr").results["gravity"].shape == (COUNT, 2)
+    assert chunk_files(tmp_path / "s.zarr") == {}
+
+
+def test_chunks_on_a_gpu_are_called_as_a_whole(tmp_path: Path, monkeypatch) -> None:
+    """The processor in place of a GPU: what differs is how a chunk is called."""
+    expected = make(tmp_path / "cpu.zarr").results
+    monkeypatch.setitem(TARGETS, "cuda", TARGETS["cpu"])
+    sizes: list[int] = []
+    call = StateFunction.__call__
+    monkeypatch.setattr(
+        StateFunction, "__call__", lambda f, states, out: sizes.append(len(states)) or call(f, states, out)
+    )
+    found = make(tmp_path / "cuda.zarr", target="cuda").results
+    assert sorted(sizes) == sorted([300, 300, 300, 100] * 2)
+    for name, values in expected.items():
+        assert np.array_equal(found[name][:], values[:])
 
 
 def test_compressed_results_are_the_same(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 import re
 import time
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from appell.algorithms.registry import QUANTITIES
 from appell.checks import require_choice
 from appell.compiler.evaluate import Function
 from appell.compiler.fingerprint import source_digest
-from appell.errors import AppellError, ArgumentError
+from appell.errors import AppellError, ArgumentError, CompileError
 from appell.loading.compiled import load_compiled
 from appell.robot.compiled import CompiledRobot
 from appell.sweeps.layout import ChunkSeconds
@@ -45,13 +46,18 @@ class StateFunction:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """What a worker needs besides the states: where the store and its robot are, what to evaluate, and the version."""
+    """What a worker needs besides the states: where the store and its robot are, what to evaluate, and how.
+
+    Attributes:
+        interpreted: whether the client has no compiler, so that kernels are interpreted.
+    """
 
     store: Any
     robot_digest: str
     functions: tuple[str, ...]
     dtype: str
     target: str
+    interpreted: bool
     version: str
 
 
@@ -64,15 +70,30 @@ def require_version(version: str) -> None:
     """Raise unless this process has the version that made the store."""
     if library_version() != version:
         raise AppellError(
-            f"this worker has appell {library_version()[:14]}, the store was made by {version[:14]}. "
+            f"the worker on {platform.node()} has appell {library_version()[:14]}, the store was made by {version[:14]}. "
             "Install the same version everywhere."
+        )
+
+
+def is_interpreted(compiled: CompiledRobot) -> bool:
+    """Whether kernels are interpreted, since LLVM does not run here or is not wanted."""
+    return getattr(compiled.functions.target, "builder", "a GPU's") is None
+
+
+def require_same_code(compiled: CompiledRobot, interpreted: bool) -> None:
+    """Raise unless kernels are compiled here exactly if they are on the client: interpreted ones round otherwise."""
+    if is_interpreted(compiled) != interpreted:
+        here, there = ("interprets", "compiles") if not interpreted else ("compiles", "interprets")
+        raise CompileError(
+            f"the worker on {platform.node()} {here} kernels, the client {there} them, and results would differ. "
+            "Install llvmlite on both, or set APPELL_NATIVE=0 on both."
         )
 
 
 def evaluate_chunk(job: SweepJob, k: int, source: Any, start: int, stop: int) -> tuple[int, ChunkSeconds]:
     """Evaluate chunk k at the states start to stop of a source, and write it. Returns the number of states, and times."""
     require_version(job.version)
-    calls = _calls(job.store.path, job.robot_digest, job.functions, job.dtype, job.target)
+    calls = _calls(job.store.path, job.robot_digest, job.functions, job.dtype, job.target, job.interpreted)
     first = job.store.bounds(k)[0]
     layouts = {name: array.shape[1:] for name, array in job.store.arrays().items()}
     names = {stored_name(name): call for name, call in calls.items()}
@@ -113,7 +134,9 @@ def evaluate(
 
 
 @lru_cache(maxsize=8)
-def _calls(path: str, digest: str, functions: tuple[str, ...], dtype: str, target: str) -> dict[str, StateFunction]:
+def _calls(
+    path: str, digest: str, functions: tuple[str, ...], dtype: str, target: str, interpreted: bool
+) -> dict[str, StateFunction]:
     """The functions of the robot of a store, loaded once per process."""
     from appell.sweeps.store import ROBOT_FILE
 
@@ -122,11 +145,13 @@ def _calls(path: str, digest: str, functions: tuple[str, ...], dtype: str, targe
         content = file.read_bytes()
     except FileNotFoundError:
         raise AppellError(
-            f"this worker does not see {file}. Put the store on a file system that all workers share, under one path."
+            f"the worker on {platform.node()} does not see {file}. "
+            "Put the store on a file system that all workers share, under one path."
         ) from None
     if hashlib.sha256(content).hexdigest() != digest:
         raise AppellError(f"{file} is not the robot that the store was made for. Make the store anew.")
     compiled = load_compiled(file, target=target, dtype=dtype, threads=1)
+    require_same_code(compiled, interpreted)
     return {name: function_of_states(compiled, name) for name in functions}
 
 

@@ -20,7 +20,7 @@ from appell.errors import AppellError, ArgumentError
 from appell.files import write_bytes
 from appell.loading.compiled import load_compiled
 from appell.robot.compiled import CompiledRobot
-from appell.sweeps.evaluate import require_version
+from appell.sweeps.evaluate import is_interpreted, require_same_code, require_version
 from appell.sweeps.layout import ChunkSeconds
 
 FAILURES = (AppellError, ArithmeticError, np.linalg.LinAlgError)
@@ -123,10 +123,11 @@ def run_chunk(store: Any, content: bytes, k: int) -> tuple[int, ChunkSeconds]:
 
 @dataclass(frozen=True)
 class SavedRobot:
-    """A compiled robot as its file, and where it runs."""
+    """A compiled robot as its file, where it runs, and whether its kernels are interpreted."""
 
     content: bytes
     target: str
+    interpreted: bool
 
     @classmethod
     def of(cls, robot: CompiledRobot) -> SavedRobot:
@@ -135,13 +136,15 @@ class SavedRobot:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "robot.appell")
             robot.save(file, rollouts=laws)
-            return cls(file.read_bytes(), robot.options.target)
+            return cls(file.read_bytes(), robot.options.target, is_interpreted(robot))
 
     def load(self) -> CompiledRobot:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "robot.appell")
             write_bytes(file, self.content)
-            return load_compiled(file, target=self.target, threads=1)
+            robot = load_compiled(file, target=self.target, threads=1)
+        require_same_code(robot, self.interpreted)
+        return robot
 
 
 @lru_cache(maxsize=4)

@@ -28,6 +28,7 @@ from appell.sweeps.evaluate import (
     evaluate,
     evaluate_chunk,
     function_of_states,
+    is_interpreted,
     library_version,
     stored_name,
 )
@@ -179,11 +180,12 @@ def into_store(plan: SweepPlan, path: str | PathLike, client: Any, target: str, 
     identity = {
         "version": version, "robot": plan.attributes["robot"], "functions": [*plan.layouts], "states": source.describe(),
         "count": len(source), "chunk": chunk, "dtype": options.dtype, "target": target, "compress": compress,
-        "robot_digest": robot_digest,
+        "interpreted": target == "cpu" and is_interpreted(plan.compiled), "robot_digest": robot_digest,
     }  # fmt: skip
     arrays = {stored_name(name): layout for name, layout in plan.layouts.items()}
     made = create_store(path, identity, arrays, "state", plan.attributes, {ROBOT_FILE: robot}, compress)
-    job = SweepJob(made, robot_digest, tuple(plan.layouts), options.dtype, target, version)
+    functions = tuple(plan.layouts)
+    job = SweepJob(made, robot_digest, functions, options.dtype, target, identity["interpreted"], version)
     done = run_chunks(
         made, evaluate_chunk, lambda k: (job, k, *source.carried(*made.bounds(k))), client, plan.execution
     )
