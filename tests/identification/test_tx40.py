@@ -10,7 +10,8 @@ import appell
 from appell.identification import Estimator, Filtering, Holdout
 from appell.identification.physical import pseudo_inertia
 from appell.identification.recording import Recording
-from appell.identification.result import Identification, RelativeError
+from appell.identification.result import Identification
+from appell.identification.validation import RelativeError
 from appell.robot.regressor_terms import Coulomb, Coupling
 
 ORDINARY = 0.109

@@ -11,7 +11,8 @@ from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.identification import DriveGains, PayloadEstimate, Recording, Transmission
-    from appell.identification.result import Identification, RelativeError, Validation
+    from appell.identification.result import Identification
+    from appell.identification.validation import RelativeError, Validation
     from appell.robot.regressor_terms import RegressorTerm
     from appell.robot.robot import Robot
 
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--decimation", type=int, metavar="N", help="keep one sample in N (default: from the cutoff)")
     add("--solver", default="qr", help="qr, svd, pinv or ridge (default: %(default)s)")
     add("--weights", default="iterated", help="equal, residual, iterated or robust (default: %(default)s)")
+    instruments = "instrumental variables, against bias from noisy positions: interleaved"
+    add("--instruments", metavar="KIND", help=instruments)
+    add("--essential", action="store_true", help="set parameters to zero that the data do not tell from it")
     add("--holdout-every", type=int, default=5, metavar="N", help="predict one half second in N (default: %(default)s)")
     former = {"--columns": "--terms", "--gains": "--torque-constants", "--hold-out": "--holdout-every"}
     add_renamed_options(parser, former)
@@ -61,7 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
             "terms": _terms(arguments, robot),
             "transmission": transmission,
             "filtering": Filtering(arguments.cutoff or "auto", arguments.decimation),
-            "estimator": Estimator(arguments.solver, arguments.weights),
+            "estimator": Estimator(
+                arguments.solver, arguments.weights, instruments=arguments.instruments, essential=arguments.essential
+            ),
             "physical": arguments.physical,
             "holdout": Holdout(arguments.holdout_every),
         }

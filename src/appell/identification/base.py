@@ -214,12 +214,12 @@ def base_regressor(
     inertial = PER_LINK * len(robot.system.parameter_bodies)
     kept = np.array(base.independent, dtype=int)
     if terms and robot is not robot.spanning_tree:  # terms act on the velocities, rows are actuators
-        return robot.regressor(q, qd, qdd, terms=terms, check=check)[..., kept]
-    K = robot.regressor(q, qd, qdd, check=check)[..., kept[kept < inertial]]
+        return np.take(robot.regressor(q, qd, qdd, terms=terms, check=check), kept, axis=-1)
+    K = np.take(robot.regressor(q, qd, qdd, check=check), kept[kept < inertial], axis=-1)
     if not terms:
         return K
-    added = append_terms(K[..., :0], terms, q, qd, qdd)[..., kept[kept >= inertial] - inertial]
-    return np.concatenate([K, added], axis=-1)
+    added = append_terms(K[..., :0], terms, q, qd, qdd)
+    return np.concatenate([K, np.take(added, kept[kept >= inertial] - inertial, axis=-1)], axis=-1)
 
 
 class ColumnChoice(NamedTuple):

@@ -31,22 +31,27 @@ RIDGE = 1e-11
 
 @dataclass(frozen=True)
 class Products:
-    """X^T X of each fold and force: G (c, c), products with right-hand sides h (c, r), their powers p (r,).
+    """X^T X of each fold and force: G (folds, forces, size, size), with right-hand sides h (..., size, r), powers p (..., r).
 
-    The columns of X are those of the base parameters up to `edges[0]`, then those of term k up to `edges[k + 1]`.
+    The columns of X are those of the base parameters up to `edges[0]`, then those of term k up to `edges[k + 1]`; columns that do
+    not enter a force are zero. Folds have `samples` rows.
     """
 
-    columns: tuple[np.ndarray, ...]
-    G: tuple[tuple[np.ndarray, ...], ...]
-    h: tuple[tuple[np.ndarray, ...], ...]
-    p: tuple[tuple[np.ndarray, ...], ...]
-    samples: tuple[int, ...]
+    G: np.ndarray
+    h: np.ndarray
+    p: np.ndarray
+    samples: np.ndarray
     edges: tuple[int, ...]
 
     @property
     def size(self) -> int:
         """Number of columns of X."""
         return self.edges[-1]
+
+    @property
+    def forces(self) -> int:
+        """Number of forces."""
+        return self.G.shape[1]
 
     @property
     def base_columns(self) -> np.ndarray:
@@ -57,60 +62,51 @@ class Products:
         """Which columns are those of the other term k, (size,)."""
         return (np.arange(self.size) >= self.edges[k]) & (np.arange(self.size) < self.edges[k + 1])
 
-    def residuals(self, active: np.ndarray, rhs: Sequence[int], cross: bool = True) -> np.ndarray:
-        """Squared residuals, (folds, forces): each fold predicted from the others, or all of them fitted."""
-        weights = np.ones(len(self.columns))
-        for _ in range(3):
-            rest = self._residuals(active, rhs, weights, cross=False).sum(axis=0)
-            power = np.array([sum(fold[j][r] for fold in self.p) for j, r in enumerate(rhs)])
-            weights = 1.0 / np.maximum(rest, 1e-12 * power.max(initial=1e-300))
-        return self._residuals(active, rhs, weights, cross)
+    def powers(self, rhs: Sequence[int]) -> np.ndarray:
+        """Squared forces, (folds, forces), for the right-hand side of each force."""
+        return self.p[:, np.arange(self.forces), list(rhs)]
 
-    def _residuals(self, active: np.ndarray, rhs: Sequence[int], weights: np.ndarray, cross: bool) -> np.ndarray:
-        folds = range(len(self.G))
-        A, b = np.zeros((len(folds), self.size, self.size)), np.zeros((len(folds), self.size))
-        for f in folds:
-            for j, own in enumerate(self.columns):
-                A[f][np.ix_(own, own)] += weights[j] * self.G[f][j]
-                b[f][own] += weights[j] * self.h[f][j][:, rhs[j]]
-        A, b = A[:, active][:, :, active], b[:, active]
-        result = np.zeros((len(folds), len(self.columns)))
-        for f in folds:
-            M, v = (
-                (A.sum(axis=0) - A[f], b.sum(axis=0) - b[f])
-                if cross and len(folds) > 1
-                else (A.sum(axis=0), b.sum(axis=0))
-            )
-            values = np.zeros(self.size)
-            values[active] = _solution(M, v)
-            for j, own in enumerate(self.columns):
-                x = values[own]
-                p = self.p[f][j][rhs[j]]
-                result[f, j] = max(p - 2.0 * x @ self.h[f][j][:, rhs[j]] + x @ self.G[f][j] @ x, 1e-14 * p)
-        return result
+    def residuals(self, active: np.ndarray, rhs: Sequence[int], cross: bool = True) -> np.ndarray:
+        """Squared residuals, (folds, forces): each fold predicted from the others, or all of them fitted.
+
+        Forces are weighted by their own residuals.
+        """
+        G = self.G[:, :, active][..., active]
+        h = self.h[:, np.arange(self.forces), :, list(rhs)].transpose(1, 0, 2)[..., active]
+        p = self.powers(rhs)
+
+        def rest(weights: np.ndarray, cross: bool) -> np.ndarray:
+            A, b = np.tensordot(G, weights, (1, 0)), np.tensordot(h, weights, (1, 0))
+            A, b = A.sum(axis=0) - cross * A, b.sum(axis=0) - cross * b
+            x = _solutions(A, b) if cross else _solutions(A[:1], b[:1])
+            x = np.broadcast_to(x, (len(G), x.shape[1]))
+            squares = p - 2.0 * np.einsum("fa,fja->fj", x, h) + np.einsum("fa,fjab,fb->fj", x, G, x, optimize=True)
+            return np.maximum(squares, 1e-14 * p)
+
+        weights = np.ones(self.forces)
+        for _ in range(3):
+            weights = 1.0 / np.maximum(rest(weights, False).sum(axis=0), 1e-12 * p.sum(axis=0).max(initial=1e-300))
+        return rest(weights, cross and len(G) > 1)
 
     def smallest_column(self, columns: np.ndarray) -> float:
         """Least root mean square among columns, each in the forces that it enters."""
-        squares, rows = np.zeros(self.size), np.zeros(self.size)
-        for G, samples in zip(self.G, self.samples, strict=True):
-            for own, products in zip(self.columns, G, strict=True):
-                squares[own] += np.diag(products)
-                rows[own] += samples
-        return float(np.sqrt(squares / np.maximum(rows, 1.0))[columns].min())
+        squares = np.einsum("fjaa->fja", self.G)
+        rows = (squares.any(axis=0) * self.samples.sum()).sum(axis=0)
+        return float(np.sqrt(squares.sum(axis=(0, 1)) / np.maximum(rows, 1.0))[columns].min())
 
     def error(self, active: np.ndarray, rhs: Sequence[int]) -> float:
         """Relative error in cross-validation: geometric mean of the one of all forces and the mean one of each."""
-        rest = self.residuals(active, rhs).sum(axis=0)
-        power = np.array([sum(fold[j][r] for fold in self.p) for j, r in enumerate(rhs)])
+        rest, power = self.residuals(active, rhs).sum(axis=0), self.powers(rhs).sum(axis=0)
         seen = power > 1e-12 * power.max(initial=0.0)
         total = np.log(rest[seen].sum() / power[seen].sum())
         return float(np.exp(0.25 * (total + np.mean(np.log(rest[seen] / power[seen])))))
 
 
-def _solution(M: np.ndarray, v: np.ndarray) -> np.ndarray:
-    scale = np.sqrt(np.maximum(np.diag(M), 1e-300))
-    unit = M / np.outer(scale, scale)
-    return np.linalg.solve(unit + RIDGE * np.eye(len(v)), v / scale) / scale
+def _solutions(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solutions of normal equations (k, a, a), (k, a) with unit columns and a little on the diagonal."""
+    scale = np.sqrt(np.maximum(np.einsum("kaa->ka", A), 1e-300))
+    unit = A / (scale[:, :, None] * scale[:, None, :]) + RIDGE * np.eye(A.shape[-1])
+    return np.linalg.solve(unit, (b / scale)[..., None])[..., 0] / scale
 
 
 def products(
@@ -140,23 +136,22 @@ def products(
         blocks.append((motion.recording, fold, K, shifts, motion.raw[rows]))
     own = [np.flatnonzero(row) for row in used]
     recordings = sorted({block[0] for block in blocks})
-    G, h, p, samples = [], [], [], []
     labels = [recordings.index(block[0]) if len(recordings) >= 3 else block[1] for block in blocks]
-    for fold in range(max(len(recordings), 1) if len(recordings) >= 3 else FOLDS):
-        parts: list[list[np.ndarray]] = [[] for _ in range(forces)]
-        for label, (_, _, K, shifts, raw) in zip(labels, blocks, strict=True):
-            kept = np.broadcast_to(np.asarray(label) == fold, (len(K),))
-            for j in range(forces):
-                late = [x[kept, j, None] for x in shifts]
-                parts[j].append(np.hstack([K[kept, j][:, own[j]], *late, raw[kept]]))
-        X = [np.concatenate(rows) for rows in parts]
-        squares = [x.T @ x for x in X]
-        samples.append(len(X[0]))
-        sizes = [len(columns) for columns in own]
-        G.append(tuple(P[:c, :c] for P, c in zip(squares, sizes, strict=True)))
-        h.append(tuple(P[:c, c:] for P, c in zip(squares, sizes, strict=True)))
-        p.append(tuple(np.diag(P)[c:] for P, c in zip(squares, sizes, strict=True)))
-    return Products(tuple(own), tuple(G), tuple(h), tuple(p), tuple(samples), tuple(int(edge) for edge in edges))
+    folds = max(len(recordings), 1) if len(recordings) >= 3 else FOLDS
+    sides = blocks[0][4].shape[1] + len(blocks[0][3])
+    G, h, p = (np.zeros((folds, forces, *shape)) for shape in ((edges[-1], edges[-1]), (edges[-1], sides), (sides,)))
+    samples = np.zeros(folds, dtype=int)
+    for label, (_, _, K, shifts, raw) in zip(labels, blocks, strict=True):
+        kept = [np.broadcast_to(np.asarray(label) == fold, (len(K),)) for fold in range(folds)]
+        samples += [int(rows.sum()) for rows in kept]
+        for j, columns in enumerate(own):
+            X, c = np.hstack([np.take(K[:, j], columns, axis=1), *(x[:, j, None] for x in shifts), raw]), len(columns)
+            for fold, rows in enumerate(kept):
+                P = X[rows].T @ X[rows]
+                G[fold, j][np.ix_(columns, columns)] += P[:c, :c]
+                h[fold, j, columns] += P[:c, c:]
+                p[fold, j] += np.diag(P)[c:]
+    return Products(G, h, p, samples, tuple(int(edge) for edge in edges))
 
 
 def _shifts(rows: np.ndarray, tau: np.ndarray, first: int, step: int) -> Iterator[np.ndarray]:

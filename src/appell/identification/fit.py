@@ -107,7 +107,7 @@ def accumulate_groups(
             for j, own in enumerate(columns):
                 tau = rows.tau[kept, j]
                 power[g, j] += tau @ tau
-                added = np.column_stack([rows.K[kept, j][:, own], tau])
+                added = np.column_stack([np.take(rows.K[kept, j], own, axis=1), tau])
                 added = added if roots is None else roots[:, j, None] * added
                 R[g][j] = np.asarray(np.linalg.qr(np.concatenate([R[g][j], added]), mode="r"))
     return [

@@ -16,6 +16,7 @@ from appell.identification import sanity
 from appell.identification.base import base_parameters, base_regressor, nominal_parameters
 from appell.identification.blas import one_blas_thread
 from appell.identification.cleaning import Segment, clean_recording
+from appell.identification.essential import essential_parameters
 from appell.identification.findings import Finding
 from appell.identification.fit import (
     MAX_UNEXCITED,
@@ -25,6 +26,7 @@ from appell.identification.fit import (
     fit_observations,
     require_excitation,
 )
+from appell.identification.instruments import instrument_fit, instrument_pairs
 from appell.identification.lag import Lag, without_lag
 from appell.identification.observations import (
     Decimation,
@@ -36,9 +38,10 @@ from appell.identification.observations import (
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission, at_joints
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
 from appell.identification.recording import Recording, as_recordings
-from appell.identification.result import Identification, RelativeError
+from appell.identification.result import Identification
 from appell.identification.selection import Choices, choose
 from appell.identification.term_selection import DEFAULT_TERMS
+from appell.identification.validation import RelativeError
 from appell.model.tree import require_tree
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, as_terms
@@ -81,7 +84,7 @@ def identify(
             cross-validation.
         transmission: gears and torque constants, if `q` and `tau` were recorded at the motors.
         filtering: low-pass filter, `Filtering(cutoff, decimation)`.
-        estimator: least squares, `Estimator(solver, weights, prior, prior_std)`.
+        estimator: least squares, `Estimator(solver, weights, prior, prior_std, instruments, essential)`.
         physical: fit all links at once under the condition that each is physically consistent, starting from the prior; for
             trees only.
         holdout: samples left out of the fit, `Holdout(every, block)`.
@@ -124,10 +127,19 @@ def identify(
     resting = [name for name, speed in zip(robot.qd_names, speeds, strict=True) if not speed]
     free = physical or terms is None  # parameters that the motion does not excite are findings
     solver = "svd" if free and estimator.solver == "qr" else estimator.solver
-    data, fit, cross = fit_observations(rows, solver, weights, None if free else resting)
+    data, least, cross = fit_observations(rows, solver, weights, None if free else resting)
+    fit = least
     if terms is None and not physical:
         require_excitation(data, base, resting, MAX_UNEXCITED)
     excluded, ignored = rows.holdout_mask, ~rows.trusted
+    if estimator.instruments is not None:
+        kind = (
+            estimator.instruments
+            if isinstance(estimator.instruments, str)
+            else np.asarray(estimator.instruments, float)
+        )
+        pairs = instrument_pairs(rows, usable, choices.cutoff, decimation.stride, kind)
+        fit = instrument_fit(pairs, data, least, excluded | ignored, isinstance(weights, str) and weights == "iterated")
     predicted = rows.predict(fit.values)
     correlation = correlation_times((rows.forces - predicted)[~excluded & ~ignored])
     names, nominal = robot.actuator_names, nominal_parameters(prior, chosen)
@@ -141,6 +153,9 @@ def identify(
         predicted = rows.predict(values)
     else:
         values, covariance = fit.values, fit.covariance(data, correlation)
+        if estimator.essential:
+            values, covariance, *_ = essential_parameters(values, covariance)
+            predicted = rows.predict(values)
         parameters = nearest_parameters(start, base.B, values)
     errors, white_errors = (
         np.sqrt(np.maximum(np.diag(C), 0.0)) for C in (covariance, fit.covariance(data, np.ones(len(names))))
@@ -157,7 +172,7 @@ def identify(
         *(finding for each in cleaned for finding in each.findings),
         *choices.findings,
         *sanity.check_torque_constants(transmission and transmission.torque_constants, robot.actuator_names),
-        *_check_fit(robot, base, chosen, data, fit, values, errors, covariance, rows, choices, validation.total),
+        *_check_fit(robot, base, chosen, data, least, values, errors, covariance, rows, choices, validation.total),
         *(sanity.check_positions(robot, segments, base, chosen, choices.cutoff) if check_order else ()),
         *(sanity.check_masses(*_masses(robot, parameters, mass_errors, nominal)) if mass_errors is not None else ()),
     ]
@@ -169,7 +184,7 @@ def identify(
         covariance=covariance, mass_errors=mass_errors, transmission=transmission, lag=choices.lag.seconds,
         steps=tuple(f"{each.name}: {note}" for each in cleaned for note in each.notes) + choices.notes,
         findings=tuple(found), recordings=tuple(each.name for each in cleaned), cutoff_curve=choices.curve,
-        condition_by_joint=np.array([factor.condition_number for factor in data.factors]), prior_std=estimator.prior_std,
+        condition_by_joint=np.array([factor.condition_number for factor in data.factors]), estimator=estimator,
     )  # fmt: skip
     if found:
         warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=8)  # behind the decorators

@@ -53,7 +53,7 @@ def shifted_motions(
 
 def choose_lag(data: Products, step: float) -> Lag:
     """The shift of all forces at the vertex of the parabola through the least error and its neighbours."""
-    active, forces = data.base_columns, len(data.columns)
+    active, forces = data.base_columns, data.forces
     errors = np.array([data.error(active, [k] * forces) for k in range(2 * LAG_STEPS + 1)])
     best, without = int(np.argmin(errors)), float(errors[LAG_STEPS])
     if best in (0, 2 * LAG_STEPS):

@@ -273,7 +273,7 @@ class Observations:
 
     def _computed(self) -> Iterator[Rows]:
         kernel, factor, used, start = self._kernel, self.factor, self.used, 0
-        forces, parameters = used.shape
+        (forces, parameters), entries = used.shape, np.flatnonzero(used)
         count = max(1, PIECE_SIZE // (forces * parameters * factor))
         for motion in self.motions:
             size = len(motion.t[self._kept(len(motion.t))])
@@ -284,9 +284,9 @@ class Observations:
                 if self.extra is not None:
                     K = np.concatenate([K, self.extra(*(x[part] for x in motion.states))], axis=-1)
                 if factor > 1:
-                    kept = np.zeros((last - first, forces, parameters))
-                    kept[:, used] = signals.decimate(K[:, used], kernel, factor)
-                    K = kept
+                    kept = np.zeros((last - first, forces * parameters))
+                    kept[:, entries] = signals.decimate(np.take(K.reshape(len(K), -1), entries, axis=1), kernel, factor)
+                    K = kept.reshape(-1, forces, parameters)
                 yield Rows(start + first, K, signals.decimate(motion.tau[part], kernel, factor))
             start += size
 

@@ -111,15 +111,26 @@ class Estimator:
             (repeated until they converge), `"robust"` (with Huber weights of the samples), or numbers (nv,).
         prior: a robot of the same structure with parameters for what the motion does not determine; the robot by default.
         prior_std: relative standard deviation of the prior's links in a physical fit.
+        instruments: instrumental variables against the bias from noisy positions: `"interleaved"` (even samples against odd
+            ones), or the commanded coordinates (N, nq) at the samples of one recording; None for least squares.
+        essential: set base parameters to zero that the data do not tell from it, as far as the error does not grow significantly.
     """
 
     solver: str = "qr"
     weights: str | ArrayLike = "iterated"
     prior: Robot | None = None
     prior_std: float = 1.0
+    instruments: str | ArrayLike | None = None
+    essential: bool = False
 
     def __post_init__(self) -> None:
         require_positive("prior_std", self.prior_std)
+        if isinstance(self.instruments, str) and self.instruments != "interleaved":
+            raise ArgumentError(
+                f"instruments is {self.instruments!r}, expected 'interleaved', commanded coordinates (N, nq), or None."
+            )
+        if self.instruments is not None and isinstance(self.weights, str) and self.weights == "robust":
+            raise ArgumentError("instruments and weights='robust' do not go together. Use weights='iterated'.")
 
     def joint_weights(self, robot: AnyRobot) -> str | np.ndarray:
         """The name of a weighting, or positive weights (nv,)."""

@@ -19,7 +19,8 @@ from appell.robot.protocol import AnyRobot
 from appell.table import Table
 
 if TYPE_CHECKING:
-    from appell.identification.result import Identification, Validation
+    from appell.identification.result import Identification
+    from appell.identification.validation import Validation
 
 MAX_POINTS = 4000
 """Maximum number of samples per curve."""
@@ -43,7 +44,7 @@ def report(fit: Identification, validations: Mapping[str, Validation] | None = N
     tables = (
         *(replace(each.table(), title=f"{name}: not fitted") for name, each in validations.items()),
         fit.error_table(), fit.findings_table(), Table("Steps", ("step",), tuple((step,) for step in fit.steps)),
-        replace(fit.table(), notes=()), link_table(fit), fit.base.table(),
+        replace(fit.table(), notes=()), fit.essential_table(), link_table(fit), fit.base.table(),
     )  # fmt: skip
     return Report(f"{fit.nominal_robot.name}: identified parameters", "", notes, tables, pictures)
 

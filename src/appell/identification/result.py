@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -17,7 +17,9 @@ from appell.errors import IdentificationError
 from appell.files import write_text
 from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.cleaning import CleanRecording, clean_recording
+from appell.identification.essential import EssentialParameters, essential_parameters
 from appell.identification.findings import Finding
+from appell.identification.identified_robot import identified_robot, urdf_comment
 from appell.identification.lag import without_lag
 from appell.identification.observations import (
     Decimation,
@@ -25,93 +27,17 @@ from appell.identification.observations import (
     default_decimation,
     usable_motions,
 )
-from appell.identification.options import Holdout, Transmission, at_joints
+from appell.identification.options import Estimator, Holdout, Transmission, at_joints
 from appell.identification.physical import is_consistent
 from appell.identification.recording import Recording, as_recordings
-from appell.model.body import Body, inertia_entries
-from appell.model.joint import Joint
-from appell.model.pose import triple
+from appell.identification.validation import RelativeError, Validation
 from appell.robot.protocol import AnyRobot
-from appell.robot.regressor_terms import Coulomb, RegressorTerm, Rotor, Viscous
+from appell.robot.regressor_terms import RegressorTerm
 from appell.robot.robot import Robot
 from appell.table import Table
 
 UNDETERMINED = 0.5
 """Standard error of a mass, relative to that of the prior, from which the data do not determine it."""
-
-
-@dataclass(frozen=True)
-class RelativeError:
-    """|predicted - measured| / |measured|, norms over samples: of each joint, and of all together.
-
-    Example:
-        >>> str(RelativeError({"elbow": 0.08, "wrist": 0.2}, 0.1))
-        '10.00 % (elbow 8.00 %, wrist 20.00 %)'
-    """
-
-    joints: Mapping[str, float]
-    total: float
-
-    @classmethod
-    def of(cls, names: tuple[str, ...], measured: np.ndarray, predicted: np.ndarray) -> RelativeError:
-        """Relative error of forces (N, nv)."""
-        error = np.linalg.norm(predicted - measured, axis=0)
-        size = np.linalg.norm(measured, axis=0)
-        joints = {name: float(a / b) if b > 0 else float(a > 0) for name, a, b in zip(names, error, size, strict=True)}
-        total = float(np.linalg.norm(error) / max(np.linalg.norm(size), np.finfo(float).tiny))
-        return cls(joints, total)
-
-    @classmethod
-    def of_squares(cls, names: tuple[str, ...], rest: np.ndarray, power: np.ndarray) -> RelativeError:
-        """Relative error from squared differences and squared forces, (nv,) each."""
-        joints = {
-            name: float(np.sqrt(r / p)) if p > 0 else float(r > 0)
-            for name, r, p in zip(names, rest, power, strict=True)
-        }
-        return cls(joints, float(np.sqrt(rest.sum() / max(power.sum(), np.finfo(float).tiny))))
-
-    def __str__(self) -> str:
-        joints = ", ".join(f"{name} {100 * value:.2f} %" for name, value in self.joints.items())
-        return f"{100 * self.total:.2f} % ({joints})"
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Predicted and measured forces of a recording that was not part of the fit.
-
-    Attributes:
-        raw: relative error on the forces as recorded.
-        filtered: relative error on forces and predictions that passed the same low-pass filter, as in the fit.
-        t, measured, predicted: filtered samples, (n,) and (n, nv).
-        findings: what is doubtful about the recording.
-    """
-
-    raw: RelativeError
-    filtered: RelativeError
-    t: np.ndarray = field(repr=False)
-    measured: np.ndarray = field(repr=False)
-    predicted: np.ndarray = field(repr=False)
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def total(self) -> float:
-        """Error of all joints on filtered forces; `raw.total` is that on forces as recorded."""
-        return self.filtered.total
-
-    @property
-    def joints(self) -> Mapping[str, float]:
-        """Error of each joint on filtered forces."""
-        return self.filtered.joints
-
-    def table(self) -> Table:
-        """Both errors, per joint and in all."""
-        rows = [(name, 100 * self.raw.joints[name], 100 * self.filtered.joints[name]) for name in self.raw.joints]
-        total = ("all", 100 * self.raw.total, 100 * self.filtered.total)
-        columns = ("joint", "forces as recorded [%]", "filtered forces [%]")
-        return Table("Relative error on another recording", columns, (*rows, total), tuple(map(str, self.findings)))
-
-    def __str__(self) -> str:
-        return str(self.table())
 
 
 @renamed_attributes(source="nominal_robot", blocks="terms", condition="condition_number", held="holdout_mask")
@@ -135,7 +61,7 @@ class Identification:
         condition_number: condition number of the weighted regressor, columns of unit length.
         sigma: standard deviation of the residuals of each velocity. [N m, N]
         correlation: number of consecutive samples per independent one, for each velocity.
-        prior, prior_std: parameters Φ of the prior, (p,), and their relative standard deviation in a physical fit.
+        prior: parameters Φ of the prior, (p,).
         physical: whether the links were fitted as physically consistent ones.
         cutoff: cut-off frequency of the filter, None without one. [Hz]
         t, measured, predicted, holdout_mask: times (n,), forces (n, nv), and which samples were held out, (n,).
@@ -147,6 +73,7 @@ class Identification:
         findings: what is doubtful about data or result.
         cutoff_curve: cut-off frequencies [Hz] that were compared, with their prediction errors.
         condition_by_joint: condition number of the rows of each velocity, columns of unit length, (nv,).
+        estimator: the options of the estimator.
 
     Example:
         >>> import appell, numpy as np
@@ -189,12 +116,17 @@ class Identification:
     findings: tuple[Finding, ...] = field(default=(), kw_only=True)
     cutoff_curve: tuple[tuple[float, float], ...] = field(default=(), repr=False, kw_only=True)
     condition_by_joint: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, kw_only=True)
-    prior_std: float = field(default=1.0, repr=False, kw_only=True)
+    estimator: Estimator = field(default=Estimator(), repr=False, kw_only=True)
 
     @property
     def relative_standard_errors(self) -> np.ndarray:
         """Standard errors divided by the magnitudes of the values, (b,)."""
         return self.standard_errors / np.maximum(np.abs(self.base_parameters), np.finfo(float).tiny)
+
+    @cached_property
+    def essential(self) -> EssentialParameters:
+        """The base parameters that the data distinguish from zero, with the others set to zero."""
+        return essential_parameters(self.base_parameters, self.covariance)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -217,7 +149,7 @@ class Identification:
         if self.mass_errors is None:
             return ()
         masses, names = self.link_parameters[:, 0], self.link_names
-        ratio = self.mass_errors / (2.0 * self.prior_std * masses)  # the mass is e^2θ of the prior's
+        ratio = self.mass_errors / (2.0 * self.estimator.prior_std * masses)  # the mass is e^2θ of the prior's
         unknown = [name for name, each in zip(names, ratio, strict=True) if each > UNDETERMINED]
         if not unknown:
             return ("The motion determines the mass of every link.",)
@@ -283,17 +215,7 @@ class Identification:
         A comment lists what URDF has no place for: offsets and other terms, and the rotor inertias for programs that do not read
         this library's attribute.
         """
-        text = self.robot.to_urdf()
-        names = self.base.names[10 * len(self.link_names) :]
-        values = dict(zip(names, self.parameters[-len(names) :] if names else (), strict=True))
-        kept = {name: value for name, value in values.items() if name.partition("[")[0] not in ("fv", "fc")}
-        lines = [f"  {name} = {value:.9g}" for name, value in kept.items()]
-        comment = "\n".join([
-            "<!-- Identified parameters besides masses, damping and friction of this file. Ia are rotor inertias (armature),",
-            "     which Pinocchio and MuJoCo take apart from URDF; forces are inverse dynamics + friction + these terms:",
-            *(line.replace("--", "- -") for line in lines), "-->",
-        ])  # fmt: skip
-        text = text.rstrip() + f"\n{comment}\n" if lines else text
+        text = self.robot.to_urdf() + urdf_comment(self.base.names, self.parameters, 10 * len(self.link_names))
         if path is not None:
             write_text(path, text)
         return text
@@ -346,6 +268,22 @@ class Identification:
         )
         return Table("Relative error of the predicted forces", columns, (*rows, total), notes)
 
+    def essential_table(self) -> Table:
+        """The essential base parameters when all others are zero."""
+        found = self.essential
+        errors = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
+        rows = tuple(
+            (name, float(value), float(error), float(100 * error / abs(value)))
+            for name, value, error, kept in zip(self.base.base_names, found.values, errors, found.kept, strict=True)
+            if kept
+        )
+        note = (
+            f"{len(rows)} of {len(self.base)} base parameters; without the others the squared residuals grow by "
+            f"{found.statistic:.3g} of their noise for each, not significant below {found.limit:.3g} (F-test)."
+        )
+        columns = ("essential parameter", "value", "standard error", "relative [%]")
+        return Table("Essential parameters [SI units]", columns, rows, (note,))
+
     def findings_table(self) -> Table:
         """What is doubtful about data or result, with evidence and remedy."""
         rows = tuple((each.kind, each.where, each.evidence, each.remedy) for each in self.findings)
@@ -354,7 +292,9 @@ class Identification:
     @property
     def notes(self) -> tuple[str, ...]:
         """Method, samples, filter and condition number, in a few sentences."""
-        method = "Every link is physically consistent." if self.physical else "Least squares in the base parameters."
+        bias = "interleaved samples" if isinstance(self.estimator.instruments, str) else "the commanded coordinates"
+        least = "Least squares" if self.estimator.instruments is None else f"Instrumental variables from {bias}"
+        method = "Every link is physically consistent." if self.physical else f"{least} in the base parameters."
         samples = f"{len(self.t)} samples, {int(self.holdout_mask.sum())} of them held out"
         smooth = "not filtered" if self.cutoff is None else f"filtered at {self.cutoff:.4g} Hz"
         condition = f"condition number {self.condition_number:.4g}"
@@ -364,56 +304,3 @@ class Identification:
         found = [str(each) for each in self.findings]
         doubts = "\n".join(["Findings:", *found]) if found else "Findings: none."
         return "\n\n".join([str(self.error_table()), str(self.table()), "\n".join(["Steps:", *self.steps]), doubts])
-
-
-def identified_robot(robot: Robot, terms: Sequence[RegressorTerm], parameters: np.ndarray) -> Robot:
-    """The robot with these parameters of links, rotors and friction; a description has no place for offsets and custom terms.
-
-    The mass of bodies fixed to a moving body is part of that body.
-    """
-    links = robot.tree.links
-    link_parameters = parameters[: 10 * len(links)].reshape(-1, 10)
-    inconsistent = [link.body for link, ok in zip(links, is_consistent(link_parameters), strict=True) if not ok]
-    if inconsistent:
-        raise IdentificationError(
-            f"the parameters of {', '.join(inconsistent)} are not physically consistent: their pseudo-inertias are not positive "
-            "definite. Motion and torque determine combinations only; identify with physical=True to get consistent links."
-        )
-    moving = {name for name, frame in robot.tree.frames.items() if frame.link >= 0}
-    massless = {"mass": 0.0, "com": (0.0, 0.0, 0.0), "inertia": (0.0,) * 6}
-    bodies = {body.name: replace(body, **massless) if body.name in moving else body for body in robot.bodies}
-    for link, values in zip(links, link_parameters, strict=True):
-        bodies[link.body] = _with_parameters(robot.body(link.body), values)
-    return replace(robot, bodies=tuple(bodies.values()), joints=_joints(robot, terms, parameters[10 * len(links) :]))
-
-
-def _with_parameters(body: Body, values: np.ndarray) -> Body:
-    """A body with ten parameters at its origin."""
-    m, *first = (float(x) for x in values[:4])
-    com = np.array(first) / m
-    xx, xy, yy, xz, yz, zz = values[4:]
-    central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (com @ com * np.eye(3) - np.outer(com, com))
-    return replace(body, mass=m, com=triple(com), inertia=inertia_entries(central))
-
-
-def _joints(robot: Robot, terms: Sequence[RegressorTerm], values: np.ndarray) -> tuple[Joint, ...]:
-    """Joints with the rotor inertia and friction of the terms."""
-    by_type: dict[type, np.ndarray] = {}
-    for term in terms:
-        size = len(term.names(robot))
-        by_type[type(term)], values = values[:size], values[size:]
-    fields = {"damping": Viscous, "friction": Coulomb, "rotor_inertia": Rotor}
-    identified = [field for field, kind in fields.items() if kind in by_type]
-    joints = {}
-    for joint in robot.joints:
-        own = robot.first_coordinates.get(joint.name)
-        if joint.mimic is not None:  # its leader has the friction of both
-            joints[joint.name] = replace(joint, **dict.fromkeys(identified, 0.0))
-        elif own is None:
-            joints[joint.name] = joint
-        else:
-            values_here = {field: max(float(by_type[fields[field]][own[1]]), 0.0) for field in identified}
-            if "rotor_inertia" in values_here:
-                values_here["rotor_inertia"] /= joint.gear_ratio**2
-            joints[joint.name] = replace(joint, **values_here)
-    return tuple(joints.values())

@@ -62,7 +62,7 @@ def check_signs(data: QRFactors, fit: Fit, base: BaseParameters, names: Sequence
 def check_columns(products: Products, names: Sequence[str]) -> Iterator[Finding]:
     """Two forces that fit better when exchanged."""
     count = len(names)
-    first = products.h[0][0].shape[1] - count  # forces as recorded
+    first = products.p.shape[-1] - count  # forces as recorded
     straight = list(range(first, first + count))
 
     def errors(pair: tuple[int, int] | None) -> float:
@@ -110,7 +110,7 @@ def _exchanged(errors: Callable[[tuple[int, int] | None], float], names: Sequenc
 def _error_product(data: Products, rhs: Sequence[int]) -> float:
     """Product of the relative errors of the forces, fitted."""
     rest = data.residuals(data.base_columns, rhs, cross=False).sum(axis=0)
-    power = np.array([sum(fold[j][r] for fold in data.p) for j, r in enumerate(rhs)])
+    power = data.powers(rhs).sum(axis=0)
     seen = power > 0
     return float(np.exp(0.5 * np.sum(np.log(np.maximum(rest[seen] / power[seen], 1e-12)))))
 

@@ -33,7 +33,7 @@ class Choices:
         curve: cut-off frequencies and their prediction errors.
         notes: one line for each choice.
         findings: choices that are doubtful.
-        products: of the given terms, for other comparisons; forces as recorded are the last right-hand sides.
+        products: of the terms, for other comparisons; forces as recorded are the last right-hand sides.
     """
 
     cutoff: float | None
@@ -75,8 +75,8 @@ def choose(
                 shift = round(lag.seconds / step) + LAG_STEPS
     for alternatives in (width_terms, friction_terms) if free else ():
         tried = alternatives(robot, terms)
-        again = products(robot, base, terms, [term for own in tried for term in own], motions, shifted)
-        terms, lines = TermComparison(robot, base, terms, again, tried, shift).friction()
+        data = products(robot, base, terms, [term for own in tried for term in own], motions, shifted)
+        terms, lines = TermComparison(robot, base, terms, data, tried, shift).friction()
         notes += lines
     described, findings = describe_cutoff(frequency, curve) if automatic and frequency else ([], [])
     return Choices(frequency, terms, lag, tuple(curve), (*described, *notes), tuple(findings), data)

@@ -152,11 +152,11 @@ class TermComparison:
         return np.logical_or.reduce([self.data.base_columns & ~of_terms, *(each.columns for each in chosen.values())])
 
     def _error(self, chosen: dict[Hashable, ActiveTerm]) -> float:
-        return self.data.error(self._active(chosen), [self.rhs] * len(self.data.columns))
+        return self.data.error(self._active(chosen), [self.rhs] * self.data.forces)
 
     def _both_gain(self, coupling: Any, before: dict[Hashable, ActiveTerm], after: dict[Hashable, ActiveTerm]) -> bool:
         """Whether the errors of both joints shrink clearly, and in all folds but one."""
-        rhs, joints = [self.rhs] * len(self.data.columns), [coupling.first, coupling.second]
+        rhs, joints = [self.rhs] * self.data.forces, [coupling.first, coupling.second]
         old, new = (self.data.residuals(self._active(each), rhs)[:, joints] for each in (before, after))
         clearly = new.sum(axis=0) < (1.0 - MIN_COUPLING_GAIN) ** 2 * old.sum(axis=0)
         return bool(clearly.all() and ((new < old).sum(axis=0) >= len(old) - 1).all())
