@@ -300,6 +300,41 @@ def test_a_worker_without_a_compiler_is_an_error(tmp_path: Path, monkeypatch) ->
         make(path)
 
 
+def test_a_robot_of_a_file_is_swept_as_its_description(tmp_path: Path) -> None:
+    """Without CasADi and readers of descriptions, in memory and into a store."""
+    expected = make(tmp_path / "s.zarr", ["gravity"])
+    appell.compile(robot()).save(tmp_path / "arm.appell", functions=["gravity"])
+    (tmp_path / "states").write_bytes(pickle.dumps(expected.states))
+    code = """
+import pickle, sys
+sys.modules.update(dict.fromkeys(["casadi", "lxml", "scipy", "mujoco", "distributed"]))
+import appell
+arm, states = appell.load_compiled("arm.appell"), pickle.load(open("states", "rb"))
+appell.sweep(arm, ["gravity"], states).save("arm.csv")
+appell.sweep(arm, ["gravity"], states, "arm.zarr", execution=appell.sweeps.Execution(300))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment(), cwd=tmp_path)
+    table = np.loadtxt(tmp_path / "arm.csv", delimiter=",", skiprows=1)
+    assert_close(table[:, -2:], expected.results["gravity"][:])
+    assert chunk_files(tmp_path / "arm.zarr") == chunk_files(tmp_path / "s.zarr")
+
+
+def test_compiled_robots_that_do_not_fit(tmp_path: Path) -> None:
+    states = random_states(robot(), 10)
+    for arm, options in (
+        (appell.compile(robot(), layout="columns"), {}),
+        (appell.compile(robot()), {"dtype": "float32"}),
+        (appell.compile(robot()), {"target": "cuda"}),
+    ):
+        with pytest.raises(appell.ArgumentError, match="the robot was compiled for"):
+            appell.sweep(arm, ["gravity"], states, **options)
+    loop = appell.compile(appell.load("four_bar"))
+    loop.save(tmp_path / "loop.appell", functions=["mass_matrix"])
+    for each in (loop, appell.load_compiled(tmp_path / "loop.appell")):
+        with pytest.raises(appell.ArgumentError, match=r"kinematic tree.*with batches"):
+            appell.sweep(each, ["mass_matrix"], states)
+
+
 @pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
 def test_a_worker_without_a_gpu_is_an_error(tmp_path: Path) -> None:
     """The client needs no GPU: it makes the store, and its workers are tried."""

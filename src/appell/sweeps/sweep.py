@@ -47,14 +47,14 @@ DIMENSIONS = {"v": "joint", "p": "parameter", 3: "axis", 4: "row", 6: "component
 
 
 def sweep(
-    robot: Robot,
+    robot: Robot | CompiledRobot,
     functions: Sequence[str],
     states: Any,
     store: str | PathLike | None = None,
     client: Any = None,
     *,
-    dtype: str = "float64",
-    target: str = "cpu",
+    dtype: str | None = None,
+    target: str | None = None,
     execution: Execution = Execution(),
     storage: Storage = Storage(),
 ) -> Sweep:
@@ -65,6 +65,7 @@ def sweep(
     other functions, states, types or another version raises an error.
 
     Args:
+        robot: a tree, also a compiled one, such as that of a file (`appell.load_compiled`), which needs no CasADi.
         functions: names of `appell.Robot` methods of the state; `pose:FRAME`, `jacobian:FRAME` for a frame,
             `FUNCTION@METHOD` for a method. Their `qdd` or `tau` is `states.qdd_or_tau`.
         states: those of `random_states`, `sobol_states`, `grid_states` and `read_states` of `appell.sweeps`, `States` of your own
@@ -72,8 +73,8 @@ def sweep(
         store: folder of the Zarr group, on a file system that all workers share; None for results in memory.
         client: a `distributed.Client` or the address of a Dask scheduler, local or `tls://`; None for threads of this
             process.
-        dtype: `"float64"` or `"float32"`, of states and results.
-        target: `"cpu"` or `"cuda"`, of the workers.
+        dtype: `"float64"` (default) or `"float32"`, of states and results; a compiled robot has its own.
+        target: `"cpu"` (default) or `"cuda"`, of the workers where there is a store; a compiled robot has its own default.
         execution: `Execution(chunk, threads, progress)` of `appell.sweeps`.
         storage: `Storage(compress, attributes)` of `appell.sweeps`.
 
@@ -85,24 +86,49 @@ def sweep(
         >>> result.results["mass_matrix"].shape
         (100, 6, 6)
     """
-    require_tree("robot", robot, NO_TREE)
-    source = as_states(robot, states)
+    if isinstance(robot, CompiledRobot):
+        compiled, place = robot, target or robot.options.target
+        require_rows_of_a_tree(compiled, dtype)
+    else:
+        require_tree("robot", robot, NO_TREE)
+        place = target or "cpu"
+        local = "cpu" if store is not None else place  # the workers have the GPUs
+        compiled = compile_robot(robot, dtype=dtype or "float64", target=local, threads=1)
+    described: Any = compiled.robot
+    source = as_states(described, states)
     if not len(source):
         raise ArgumentError("no states to evaluate. Give at least one.")
-    require_choice("target", target, CHOICES["target"])
-    local = "cpu" if store is not None else target  # the workers have the GPUs
-    compiled = compile_robot(robot, dtype=dtype, target=local, threads=1)
+    require_choice("target", place, CHOICES["target"])
+    if store is None and place != compiled.options.target:
+        raise ArgumentError(
+            f"the robot was compiled for {compiled.options.target}, expected {place}. Compile it for that."
+        )
     layouts = result_layouts(compiled, functions)
-    about = {"robot": robot.name, "version": f"appell {__version__}", "joint_names": list(robot.qd_names)}
-    about["coordinate_names"] = list(robot.q_names)
+    about = {"robot": described.name, "version": f"appell {__version__}", "joint_names": list(described.qd_names)}
+    if compiled.store is None:  # files have no names of coordinates
+        about["coordinate_names"] = list(described.q_names)
     if isinstance(source, (RandomStates, SobolStates)):
         about["seed"] = source.seed
     plan = SweepPlan(compiled, source, layouts, {**about, **storage.attributes}, execution)
     if store is not None:
-        return into_store(plan, store, client, target, storage.compress)
+        return into_store(plan, store, client, place, storage.compress)
     if client is not None:
         raise ArgumentError("workers of a client write to a store. Give its folder: store='sweep.zarr'.")
     return into_memory(plan)
+
+
+def require_rows_of_a_tree(compiled: CompiledRobot, dtype: str | None) -> None:
+    """Raise unless a compiled robot is a tree with arrays (N, n) of the wanted type."""
+    if compiled.store is None:
+        require_tree("robot", compiled.robot, NO_TREE)
+    elif compiled.robot.kind:
+        raise ArgumentError(f"{compiled.robot.name} has closed loops, expected a kinematic tree.{NO_TREE}")
+    options = compiled.options
+    if options.layout != "rows" or dtype not in (None, options.dtype):
+        raise ArgumentError(
+            f"the robot was compiled for {options.layout} of {options.dtype}, expected rows of {dtype or options.dtype}. "
+            "Compile it for that."
+        )
 
 
 @dataclass(frozen=True)
@@ -195,7 +221,9 @@ def into_store(plan: SweepPlan, path: str | PathLike, client: Any, target: str, 
 
 
 def saved_robot(compiled: CompiledRobot, functions: Iterable[str]) -> bytes:
-    """The file of a compiled robot, which workers load."""
+    """The file of a compiled robot, which workers load; that from which it was loaded itself, if any."""
+    if compiled.store is not None:
+        return Path(compiled.store.path).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "robot.appell")
         compiled.save(file, functions=functions)
