@@ -148,3 +148,115 @@ def test_it_travels_and_refuses_what_does_not_fit():
         AdaptiveComputedTorque(ARM, [0.5, 0.25], kp=1.0, kd=1.0, period=None)
     with pytest.raises(appell.ArgumentError, match="mass_ratio"):
         Adaptation(mass_ratio=1.0)
+
+
+def test_the_defaults_of_the_adaptation():
+    assert Adaptation() == Adaptation(0.5, 60.0, 1e-3, 0.5, 5, 0.3, 0.5, 0.1, 4.0)
+    assert Adaptation(improvement=1.0, warm_up=0.0, every=1, mass_ratio=1.1).mass_ratio == 1.1
+    for wrong in ({"improvement": 1.1}, {"every": 0}, {"blend": 0.0}, {"warm_up": -1.0}):
+        with pytest.raises(appell.ArgumentError, match=next(iter(wrong))):
+            Adaptation(**wrong)
+
+
+def test_scales_are_forces_of_gravity_and_columns_relative_to_them():
+    controller = AdaptiveComputedTorque(ARM, [0.4, 0.2], **GAINS, adaptation=Adaptation(spread=0.7))
+    forces, spread = controller.scales
+    rng = np.random.default_rng(0)
+    q = ARM.random_configurations(100, rng)
+    gravity = np.abs(ARM.gravity(q)).max(axis=0)
+    expected = gravity if gravity.any() else np.ones(2)
+    np.testing.assert_allclose(forces, expected, rtol=1e-12)
+    qd, qdd = rng.uniform(-1.0, 1.0, (2, 100, 2))
+    K = ARM.regressor(q, qd, qdd)[..., list(controller.base.independent)] / forces[:, None]
+    np.testing.assert_allclose(spread, 0.7 / np.sqrt((K**2).mean(axis=(0, 1))), rtol=1e-12)
+    flat = AdaptiveComputedTorque(ARM.with_gravity((0.0, 0.0, 0.0)), [0.4, 0.2], **GAINS)
+    np.testing.assert_array_equal(flat.scales[0], np.ones(2))
+
+
+def random_state(controller, seed=0):
+    rng = np.random.default_rng(seed)
+    n, b = 2, len(controller.base)
+    start = controller.state(controller.initial_memory(0.0, *map(np.zeros, (2, 2))))
+    P = start.P * 0.2
+    changes = {name: rng.normal(size=b) for name in ("change", "target", "used")}
+    measured = {name: rng.normal(size=n) for name in ("q", "qd", "tau", "y")}
+    return start._replace(
+        periods=np.array([7.0]), K=rng.normal(size=(n, b)), P=P, errors=np.array([0.3, 0.6]), **changes, **measured
+    )
+
+
+def test_one_step_of_recursive_least_squares():
+    """The information form: P⁻¹ grows by K^T K / noise² after forgetting, the change solves the normal equations."""
+    controller = AdaptiveComputedTorque(ARM, [0.4, 0.2], **GAINS)
+    state, options = random_state(controller), controller.adaptation
+    found = controller.updated(state)
+    forces, _ = controller.scales
+    K, y = state.K / forces[:, None], state.y / forces
+    forgetting = np.exp(-5 * 2e-3 / 0.5)
+    before = forgetting * np.linalg.inv(state.P)
+    information = before + K.T @ K / options.noise**2
+    np.testing.assert_allclose(found.P @ information, np.eye(len(state.P)), atol=1e-5)
+    expected = np.linalg.solve(information, before @ state.change + K.T @ y / options.noise**2)
+    np.testing.assert_allclose(found.change, expected, rtol=1e-5)
+    share = 1.0 - forgetting
+    squares = [np.sum((y - K @ each) ** 2) for each in (found.change, state.used)]
+    np.testing.assert_allclose(found.errors, state.errors + share * (np.array(squares) - state.errors), rtol=1e-9)
+    full = state._replace(P=controller.state(controller.initial_memory(0.0, *map(np.zeros, (2, 2)))).P)
+    kept = np.linalg.inv(full.P) + K.T @ K / options.noise**2  # does not forget beyond the start
+    np.testing.assert_allclose(controller.updated(full).P @ kept, np.eye(len(kept)), atol=1e-4)
+
+
+def test_measurements_are_filtered_and_changes_blended_in():
+    """At the middle of the period, with the forces that were applied in it."""
+    controller = AdaptiveComputedTorque(ARM, [0.4, 0.2], **GAINS)
+    state = random_state(controller)
+    q, qd = state.q + 0.01, state.qd + 0.02
+    found = controller.identified(state, q, qd)  # the seventh period is no fifth one: no update
+    middle = 0.5 * (q + state.q), 0.5 * (qd + state.qd), (qd - state.qd) / 2e-3
+    y = state.tau + ARM.passive_forces(middle[1]) - ARM.inverse_dynamics(*middle)
+    share = 1.0 - np.exp(-60.0 * 2e-3)
+    np.testing.assert_allclose(found.y, state.y + share * (y - state.y), rtol=1e-9)
+    K = controller.regressor(*middle)
+    np.testing.assert_allclose(found.K, state.K + share * (K - state.K), rtol=1e-9)
+    blend = 1.0 - np.exp(-2e-3 / 0.1)
+    np.testing.assert_allclose(found.used, state.used + blend * (state.target - state.used), rtol=1e-9)
+    np.testing.assert_array_equal(found.change, state.change)
+    fifth = controller.identified(state._replace(periods=np.array([10.0])), q, qd)
+    assert (fifth.change != state.change).all()
+    untouched = state._replace(periods=np.zeros(1))
+    assert controller.identified(untouched, q, qd) is untouched
+
+
+def test_plausible_ratios_of_mass_matrices():
+    """All parameters times a factor: the mass matrix is, too; between 1/4 and 4 of the start."""
+    controller = AdaptiveComputedTorque(ARM, [0.4, 0.2], **GAINS)
+    start, q = controller.base.of(ARM.parameters), np.array([0.3, 0.8])
+    for factor, good in ((3.9, True), (4.1, False), (0.26, True), (0.24, False)):
+        assert controller.plausible(q, (factor - 1.0) * start) == good
+    noise = random_state(controller)._replace(
+        change=0.5 * start, used=np.zeros(len(start)), target=np.zeros(len(start))
+    )
+    for errors, taken in (
+        ((0.0, 1.9e-6), False),
+        ((0.0, 2.1e-6), True),
+    ):  # the noise of 1e-3, squared, is the least error
+        late = noise._replace(periods=np.array([150.0]), errors=np.array(errors))
+        assert controller.handed_over(late, q).target.any() == taken
+    assert not controller.handed_over(late._replace(periods=np.array([149.0])), q).target.any()
+
+
+def test_the_law_with_a_change_in_use_is_that_of_the_changed_robot():
+    heavy = loaded(ARM, 1.5)
+    controller = AdaptiveComputedTorque(ARM, reference, **GAINS, effort_limit=[1e3, 4.0])
+    change = controller.base.of(heavy.parameters) - controller.base.of(ARM.parameters)
+    q, qd = np.array([0.3, 0.8]), np.array([0.4, -0.2])
+    state = controller.state(controller.initial_memory(0.0, q, qd))
+    tau, memory = controller.step(0.1, q, qd, state._replace(used=change, target=change).packed())
+    expected, _ = ComputedTorque(heavy, reference, **GAINS).step(0.1, q, qd, np.zeros(0))
+    np.testing.assert_allclose(tau, np.clip(expected, [-1e3, -4.0], [1e3, 4.0]), rtol=1e-9)
+    after = controller.state(memory)
+    assert after.periods[0] == 1.0
+    np.testing.assert_array_equal(after.q, q)
+    np.testing.assert_array_equal(after.tau, tau)
+    np.testing.assert_allclose(controller.parameters(memory), controller.base.of(ARM.parameters))
+    np.testing.assert_allclose(controller.standard_errors(memory), controller.scales[1])
