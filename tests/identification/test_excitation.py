@@ -118,6 +118,7 @@ def test_default_limits_of_motions():
             fourier._joint_limits(appell.load("planar2r"), MotionLimits(**bad))
     with pytest.raises(appell.ArgumentError, match="duration 0"):
         appell.excitation(appell.load("planar2r"), 0.0)
+    assert appell.excitation(appell.load("planar2r"), 0.5, 2, terms=(), iterations=0).duration == 0.5
 
 
 @pytest.mark.parametrize("binding", ["position", "velocity", "acceleration"])

@@ -167,6 +167,9 @@ def test_where_a_prior_begins():
     assert_close(prior.parameters[20:], np.array([0.7, 0.7, 0.0, -2.5]))
     assert prior.positive.tolist() == [True, True, False, False]
     assert_close(prior.scale, np.array([0.7, 0.7, 1.0, 2.5]))
+    for k, index in enumerate(base.independent):
+        values[k] = 0.0 if names[index] == "fv[joint2]" else values[k]
+    assert_close(prior_parameters(robot, terms, base, values, nominal).parameters[20:22], np.array([0.7, 0.7]))
     empty = prior_parameters(robot, terms, base, np.zeros(len(base)), np.zeros(len(names)))
     assert empty.parameters[0] == 1.0
     assert_close(empty.parameters[20:22], np.array([1e-3, 1e-3]))

@@ -14,7 +14,7 @@ from appell.identification.base import base_parameters
 from appell.identification.cleaning import Segment
 from appell.identification.cross_validation import Products
 from appell.identification.term_selection import TermComparison, friction_terms, width_terms
-from appell.robot.regressor_terms import AsymmetricViscous, Coulomb, LoadFriction, Offset, Stribeck, Viscous
+from appell.robot.regressor_terms import AsymmetricViscous, Coulomb, Coupling, LoadFriction, Offset, Stribeck, Viscous
 
 
 def segment(count, period=0.01, recording=0, frequency=0.5):
@@ -369,3 +369,42 @@ def test_terms_that_may_be_added():
     assert [term.width for term in others if isinstance(term, LoadFriction)] == [0.02]
     wide = [term for own in width_terms(appell.load("puma560"), given) for term in own]
     assert [term.width for term in wide] == [0.0025, 0.005, 0.02, 0.04, 0.08]
+
+
+class Coupled(Compared):
+    """Squares of each fold and joint by the active alternatives."""
+
+    def residuals(self, active, rhs, cross=True):
+        return np.array(self.squares[tuple(k for k in range(len(self.others)) if active[self.edges[k]])])
+
+    squares: dict
+
+
+def coupled_terms(errors, squares):
+    robot = appell.load("planar2r")
+    base = base_parameters(robot, TERMS)
+    others = (Coupling(0, 1, 0.01, 1.0), Coupling(0, 1, 0.01, -1.0))
+    data = Coupled(base, others, errors)
+    data.squares = squares
+    return TermComparison(robot, base, TERMS, data, [(term,) for term in others], 7).couplings()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("after", "coupled"),
+    [
+        ([[0.79, 0.79]] * 5, True),
+        ([[0.83, 0.79]] * 5, False),  # 0.9 squared is 0.81
+        ([[0.79, 0.83]] * 5, False),
+        ([[0.5, 0.5]] * 4 + [[1.5, 1.5]], True),  # one fold may be worse
+        ([[0.4, 0.4]] * 3 + [[1.1, 0.4]] * 2, False),
+    ],
+)
+def test_coupled_joints_both_gain_a_tenth_in_all_folds_but_one(after, coupled):
+    before = [[1.0, 1.0]] * 5
+    terms, lines = coupled_terms({(): 1.0, (0,): 0.96, (1,): 0.9}, {(): before, (1,): after, (0,): before})
+    assert [term.ratio for term in terms if isinstance(term, Coupling)] == ([-1.0] if coupled else [])
+    assert len(lines) == coupled
+    if coupled:
+        assert lines[0] == "a motor shaft turns with joints 1 - 2: prediction error 90.00 %, without 100.00 %"
+    small, _ = coupled_terms({(): 1.0, (0,): 0.99, (1,): 0.975}, {(): before, (1,): after, (0,): after})
+    assert small == TERMS

@@ -62,6 +62,35 @@ def test_decimation_is_the_filter_at_every_so_many_samples(factor):
     assert_close(signals.decimate(rows, kernel, factor), np.array(expected), tolerance=1e-13)
 
 
+def test_too_few_rows_for_the_filter_leave_none():
+    kernel = signals.decimation_kernel(3)
+    assert len(kernel) == 37
+    assert signals.decimate(np.ones((36, 2)), kernel, 3).shape == (0, 2)
+    assert signals.decimate(np.ones((37, 2)), kernel, 3).shape == (1, 2)
+
+
+def test_the_filter_continues_the_ends():
+    """By odd reflection over two periods of the cut-off frequency, and 15 samples at least: as SciPy does with these."""
+    from scipy.signal import butter, sosfiltfilt
+
+    rng = np.random.default_rng(0)
+    for count, cutoff, padding in ((300, 20.0, 100), (300, 200.0, 15), (60, 20.0, 59)):
+        x = rng.normal(size=(count, 1)).cumsum(axis=0)
+        expected = sosfiltfilt(butter(4, 2.0 * cutoff * 1e-3, output="sos"), x, axis=0, padlen=padding)
+        assert_close(signals.low_pass(x, cutoff, 1e-3), expected, tolerance=1e-12)
+
+
+def test_the_band_of_the_motion_is_bounded():
+    """By a tenth of the sampling rate; joints that hardly move do not count."""
+    t = np.arange(0.0, 10.0, 1e-2)[:, None]
+    assert signals.motion_band(np.sin(2 * np.pi * 30.0 * t), 1e-2) == pytest.approx(10.0)
+    moving = np.hstack([np.sin(2 * np.pi * 3.0 * t), 4e-4 * np.sin(2 * np.pi * 8.0 * t)])
+    assert signals.motion_band(moving, 1e-2) == pytest.approx(3.0, abs=0.15)
+    weak = np.sin(2 * np.pi * 3.0 * t) + np.array([0.03, 0.04])[None, :] * np.sin(2 * np.pi * 8.0 * t)
+    assert signals.motion_band(weak[:, :1], 1e-2) == pytest.approx(3.0, abs=0.15)  # 0.0009 of the power
+    assert signals.motion_band(weak[:, 1:], 1e-2) == pytest.approx(8.0, abs=0.15)  # 0.0016
+
+
 def observed(decimation: int = 1, count: int = 3000) -> Observations:
     robot = lossy_puma()
     t = np.arange(count) * 1e-3
