@@ -31,7 +31,7 @@ SHORT = [
 ]  # fmt: skip
 LONG = {
     "inverse_dynamics": "mata2002", "bias": "mata2002", "gravity": "mata2002", "forward_dynamics": "articulated",
-    "mass_matrix": "composite", "inverse_dynamics_derivatives": "analytic",
+    "mass_matrix": "composite", "inverse_dynamics_derivatives": "analytic", "forward_dynamics_derivatives": "analytic",
 }  # fmt: skip
 
 

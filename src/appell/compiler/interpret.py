@@ -92,6 +92,8 @@ def run_rolled(rolled: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
         machine.sweep(sweep)
     if rolled.climb:
         machine.climb()
+    if rolled.solves:
+        machine.solve()
     return machine.result
 
 
@@ -137,6 +139,15 @@ class _Machine:
                     carried, _ = self.step(self.rolled.climb[links[i].group].carry, i, carried)
                     i = links[i].parent
                     _, own = self.step(self.rolled.climb[links[i].group].meet, i, carried)
+
+    def solve(self) -> None:
+        """-M⁻¹ A, ..., M⁻¹ from the matrices A, ..., M."""
+        n, lanes = self.rolled.nv, self.like.shape
+        rows = np.moveaxis(np.reshape(np.stack(self.result), (n, -1, *lanes)), (0, 1), (-2, -1))
+        given, M = -rows[..., :-n], rows[..., -n:]
+        unit = np.broadcast_to(np.eye(n, dtype=M.dtype), M.shape)
+        solved = np.linalg.solve(M, np.concatenate([given, unit], axis=-1))
+        self.result = list(np.moveaxis(solved, (-2, -1), (0, 1)).reshape(-1, *lanes))
 
     def step(self, step: TracedStep, i: int, carried: Sequence[Lanes]) -> tuple[list[Lanes], dict[int, Lanes]]:
         """What link i carries on, and its entries of the result."""

@@ -127,7 +127,9 @@ def read_rolled(data: Any) -> Rolled:
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
     require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
     matrices = whole(field(data, "matrices"), 1, 8, "matrices")
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices)
+    solves = flag(data.get("solves", False), "solves")
+    require(climb or not solves, "there is no matrix to be solved with")
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves)
     check_steps(rolled)
     return rolled
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from appell.compiler.emit import Dialect
 from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer, groups, numbers
 from appell.compiler.rolled.sweep import Program
-from appell.compiler.rolled.text import Writer
+from appell.compiler.rolled.text import PIVOTS, Writer
 from appell.model.tree import BASE, Tree
 
 PAIR = 30
-"""Operations of one step of a climb and one matrix, roughly."""
+"""Operations of one step of a climb and one matrix, roughly; systems of equations are solved in twice as many as columns."""
 
 
 class RolledLink(NamedTuple):
@@ -42,6 +42,7 @@ class Rolled:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
         matrices: square matrices side by side that a climb writes.
+        solves: as in `Program`.
         sizes: entries of each input.
         size_out: entries of the result.
         angle_count: sines and cosines needed, one place a link.
@@ -56,6 +57,7 @@ class Rolled:
     climb: tuple[TracedClimb, ...]
     row: int
     matrices: int = 1
+    solves: bool = False
 
     @classmethod
     def of(cls, tree: Tree, program: Program) -> Rolled:
@@ -71,7 +73,8 @@ class Rolled:
             for i, link in enumerate(tree.links)
         )
         matrices = program.climb.matrices if program.climb else 1
-        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size), matrices)
+        row = max(tracer.size)
+        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, row, matrices, program.solves)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -88,7 +91,8 @@ class Rolled:
     @property
     def shared(self) -> int:
         width = max((len(sweep.alive) for sweep in self.sweeps), default=0)
-        return len(self.links) * self.row + len(self.branches) * width
+        factors = PIVOTS * self.nv if self.solves else 0
+        return max(len(self.links) * self.row + len(self.branches) * width, factors)
 
     @property
     def accumulates(self) -> bool:
@@ -119,7 +123,8 @@ class Rolled:
         """Operations of one state, roughly."""
         steps = [sweep.steps[link.group].listed for sweep in self.sweeps for link in self.links]
         own = sum(operation.name not in ("input", "const") for listed in steps for operation in listed.operations)
-        return own + (PAIR * self.matrices * sum(self.depths) if self.climb else 0)
+        pair = PAIR + (2 * self.nv if self.solves else 0)
+        return own + (pair * self.matrices * sum(self.depths) if self.climb else 0)
 
     @property
     def functions_used(self) -> frozenset[str]:

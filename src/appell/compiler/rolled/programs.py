@@ -151,6 +151,21 @@ def inverse_dynamics_derivatives(tree: Tree) -> Program:
     )
 
 
+def forward_dynamics_derivatives(tree: Tree) -> Program:
+    """Articulated bodies, then derivatives of inverse dynamics at their accelerations, with which M is solved, (11)."""
+    dynamics, derivatives = forward_dynamics(tree), inverse_dynamics_derivatives(tree)
+    velocities, eliminations, accelerations = dynamics.sweeps
+    states, subtrees = derivatives.sweeps
+
+    def outward(visit: StepInput, parent: tuple[Twist, LinkState]) -> StepOutput:
+        moved = accelerations.step(visit, parent[0])
+        state = states.step(visit._replace(own={**visit.own, "qdd": moved.result}), parent[1])
+        return StepOutput((moved.carried, state.carried), state.kept)
+
+    both = LinkPass(False, (accelerations.start, states.start), outward)
+    return Program(dynamics.inputs, (velocities, eliminations, both, subtrees), derivatives.climb, solves=True)
+
+
 class RolledCandidate(NamedTuple):
     """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
 
@@ -170,6 +185,7 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000, 25),
     ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000, 12),
     ("inverse_dynamics_derivatives", "analytic"): RolledCandidate(inverse_dynamics_derivatives, 44000, 20),
+    ("forward_dynamics_derivatives", "analytic"): RolledCandidate(forward_dynamics_derivatives, 95000, 20),
 }
 """Function and method of every rolled form."""
 

@@ -87,11 +87,13 @@ class Program:
         inputs: name of each input.
         sweeps: the passes.
         climb: a last pass over all pairs, for matrices.
+        solves: whether the matrices A, B, ..., M of the climb then become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹; M is symmetric and positive.
     """
 
     inputs: tuple[str, ...]
     sweeps: tuple[LinkPass, ...]
     climb: AncestorPass | None = None
+    solves: bool = False
 
 
 def pack(value: Value) -> list[Scalar]:

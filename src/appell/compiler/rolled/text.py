@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from appell.compiler.rolled.form import Rolled
 
 
+PIVOTS, TILE = 4, 64
+"""Pivots that are eliminated at a time, and columns that are changed in all rows before the next ones: what is read often stays
+near the processor."""
+
+
+def elimination_sizes(n: int) -> list[int]:
+    """Numbers of pivots that are eliminated at a time in a matrix of n rows."""
+    return [size for size, needed in ((PIVOTS, n >= PIVOTS), (1, n % PIVOTS)) if needed]
+
+
 class Writer:
     """Writes one rolled function in one dialect."""
 
@@ -46,6 +56,12 @@ class Writer:
         if self.rolled.climb:
             parts.append(self.function(f"{self.prefix}_climb({given})", self.climb()))
             calls.append(f"{self.prefix}_climb(x, s, c, w, y);")
+        if self.rolled.solves:
+            for size in elimination_sizes(self.rolled.nv):
+                head = f"{self.prefix}_eliminate{size}(int k, {T} *restrict w, {T} *restrict y)"
+                parts.append(self.function(head, self.eliminate(size)))
+            parts.append(self.function(f"{self.prefix}_solve({T} *restrict w, {T} *restrict y)", self.solve()))
+            calls.append(f"{self.prefix}_solve(w, y);")
         zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = 0;"]
         parts.append(
             self.function(f"{self.prefix}_body({given})", [*(zero if self.rolled.accumulates else ()), *calls])
@@ -139,6 +155,62 @@ class Writer:
             "    for (int r = 0; r < degrees_of[j]; r++) {",
             *_indented(_indented(walk)),
             "    }",
+        ]
+
+    def solve(self) -> list[str]:
+        """Eliminate all pivots from the tips inwards; matrices before the last one change their sign."""
+        n, width = self.rolled.nv, self.rolled.nv * self.rolled.matrices
+        rest = n % PIVOTS
+        return [
+            f"for (int k = {n - PIVOTS}; k >= {rest}; k -= {PIVOTS}) {self.prefix}_eliminate{PIVOTS}(k, w, y);",
+            *([f"for (int k = {rest - 1}; k >= 0; k--) {self.prefix}_eliminate1(k, w, y);"] if rest else ()),
+            f"for (int i = 0; i < {n}; i++)",
+            f"    for (int j = 0; j < {width - n}; j++) y[i * {width} + j] = -y[i * {width} + j];",
+        ]
+
+    def eliminate(self, size: int) -> list[str]:
+        """Gauss and Jordan's elimination of `size` pivots from k on: first among their own rows, then from all others.
+
+        The inverse grows in the place of the matrix. Rows without an element in these columns stay as they are.
+        """
+        n, width, T = self.rolled.nv, self.rolled.nv * self.rolled.matrices, self.type
+        one, zero = self.dialect.literal(1.0), self.dialect.literal(0.0)
+        pivots, places = range(size), f"y + {width - n} + k"
+        used = " && ".join(f"f{a} == {zero}" for a in pivots)
+        change = " - ".join(f"f{a} * p[{a * width} + j]" for a in pivots)
+        alone = [
+            f"    for (int i = 0; i < {size}; i++) {{",
+            f"        {T} *restrict r = p + i * {width};",
+            f"        const {T} factor = r[{width - n} + k + a];",
+            "        if (i == a) continue;",
+            f"        r[{width - n} + k + a] = {zero};",
+            f"        for (int j = 0; j < {width}; j++) r[j] -= factor * own[j];",
+            "    }",
+        ]
+        return [
+            f"{T} *restrict p = y + k * {width};",
+            f"for (int a = 0; a < {size}; a++) {{",
+            f"    {T} *restrict own = p + a * {width};",
+            f"    const {T} inverse = {one} / own[{width - n} + k + a];",
+            f"    own[{width - n} + k + a] = {one};",
+            f"    for (int j = 0; j < {width}; j++) own[j] *= inverse;",
+            *(alone if size > 1 else ()),
+            "}",
+            f"for (int i = 0; i < {n}; i++)",
+            f"    for (int a = 0; a < {size}; a++) {{",
+            f"        const int other = i < k || i >= k + {size};",
+            f"        w[i * {size} + a] = other ? ({places})[i * {width} + a] : {zero};",
+            f"        if (other) ({places})[i * {width} + a] = {zero};",
+            "    }",
+            f"for (int first = 0; first < {width}; first += {TILE}) {{",
+            f"    const int last = first + {TILE} < {width} ? first + {TILE} : {width};",
+            f"    for (int i = 0; i < {n}; i++) {{",
+            f"        const {T} {', '.join(f'f{a} = w[i * {size} + {a}]' for a in pivots)};",
+            f"        if ({used}) continue;",
+            f"        {T} *restrict r = y + i * {width};",
+            f"        for (int j = first; j < last; j++) r[j] = r[j] - {change};",
+            "    }",
+            "}",
         ]
 
     def step(self, step: TracedStep, result: Callable[[int], str], adds: bool = True) -> list[str]:

@@ -61,6 +61,7 @@ FORMS = {
     "rolled forward dynamics": (lambda: looped(CHAIN, "forward_dynamics", "articulated"), CHAIN),
     "rolled mass matrix": (lambda: looped(CHAIN, "mass_matrix", "composite"), CHAIN),
     "rolled derivatives": (lambda: looped(CHAIN, "inverse_dynamics_derivatives", "analytic"), CHAIN),
+    "rolled forward derivatives": (lambda: looped(CHAIN, "forward_dynamics_derivatives", "analytic"), CHAIN),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
 }
 

@@ -13,6 +13,7 @@ from functools import partial
 from appell.compiler.emit import plan_emission
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.text import TILE, elimination_sizes
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
 
@@ -49,6 +50,12 @@ class RolledWriter:
         if self.rolled.climb:
             calls.append(f"@{self.prefix}_climb")
             functions.append(self.function(calls[-1], self.climb))
+        if self.rolled.solves:
+            for size in elimination_sizes(self.rolled.nv):
+                name, given = f"@{self.prefix}_eliminate{size}", "i64 %k, ptr noalias %w, ptr noalias %y"
+                functions.append(self.function(name, partial(self.eliminate, size), given))
+            calls.append(f"@{self.prefix}_solve")
+            functions.append(self.function(calls[-1], self.solve))
         return "\n".join((*functions, self.function(f"@{self.prefix}_body", partial(self.body, calls))))
 
     def function(self, name: str, fill: Callable[[FunctionWriter], None], given: str = GIVEN) -> str:
@@ -159,6 +166,69 @@ class RolledWriter:
                 i = write.load("i64", place)
                 group = self.whole(write, "group_of", i)
                 write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in meets])
+
+    def solve(self, write: FunctionWriter) -> None:
+        """Eliminate all pivots from the tips inwards; matrices before the last one change their sign."""
+        T, n, width = self.real.type, self.rolled.nv, self.rolled.nv * self.rolled.matrices
+        end = n
+        for size in elimination_sizes(n):
+            with write.loop(end - end % size, size) as done:
+                k = write.integer("sub", end - size, done)
+                write.line(f"call void @{self.prefix}_eliminate{size}(i64 {k}, ptr %w, ptr %y)")
+            end %= size
+        with write.loop(n) as i, write.loop(width - n) as j:
+            place = write.integer("add", write.integer("mul", i, width), j)
+            write.store(T, write.value(f"fneg {T} {write.load(T, '%y', place)}"), "%y", place)
+
+    def eliminate(self, size: int, write: FunctionWriter) -> None:
+        """Gauss and Jordan's elimination of `size` pivots from k on: first among their own rows, then from all others.
+
+        The inverse grows in the place of the matrix. Rows without an element in these columns stay as they are.
+        """
+        real, T, n, width = self.real, self.real.type, self.rolled.nv, self.rolled.nv * self.rolled.matrices
+        zero, one = real.literal(0.0), real.literal(1.0)
+        column = write.integer("add", "%k", width - n)
+        pivots = [write.at(T, "%y", write.integer("mul", write.integer("add", "%k", a), width)) for a in range(size)]
+
+        def subtract(row: str, j: str, factors: list[str], rows: list[str]) -> None:
+            value = write.load(T, row, j)
+            for factor, other in zip(factors, rows, strict=True):
+                product = write.value(f"fmul contract {T} {factor}, {write.load(T, other, j)}")
+                value = write.value(f"fsub contract {T} {value}, {product}")
+            write.store(T, value, row, j)
+
+        for a, own in enumerate(pivots):
+            place = write.integer("add", column, a)
+            inverse = write.value(f"fdiv {T} {one}, {write.load(T, own, place)}")
+            write.store(T, one, own, place)
+            with write.loop(width) as j:
+                write.store(T, write.value(f"fmul {T} {write.load(T, own, j)}, {inverse}"), own, j)
+            for other in (row for row in pivots if row != own):
+                factor = write.load(T, other, place)
+                write.store(T, zero, other, place)
+                with write.loop(width) as j:
+                    subtract(other, j, [factor], [own])
+        with write.loop(n) as i:
+            row = write.at(T, "%y", write.integer("add", write.integer("mul", i, width), column))
+            kept = write.at(T, "%w", write.integer("mul", i, size))
+            inside = write.integer("icmp ult", write.integer("sub", i, "%k"), size)
+            for a in range(size):
+                value = write.load(T, row, a)
+                write.store(T, write.value(f"select i1 {inside}, {T} {zero}, {T} {value}"), kept, a)
+                write.store(T, write.value(f"select i1 {inside}, {T} {value}, {T} {zero}"), row, a)
+        with write.loop(width, TILE) as first:
+            count = write.value(f"call i64 @llvm.smin.i64(i64 {write.integer('sub', width, first)}, i64 {TILE})")
+            tiles = [write.at(T, row, first) for row in pivots]
+            with write.loop(n) as i:
+                factors = [write.load(T, write.at(T, "%w", write.integer("mul", i, size)), a) for a in range(size)]
+                used = [write.any_lane(real, write.value(f"fcmp une {T} {factor}, {zero}")) for factor in factors]
+                some = used[0]
+                for each in used[1:]:
+                    some = write.value(f"or i1 {some}, {each}")
+                with write.when(some):
+                    row = write.at(T, "%y", write.integer("add", write.integer("mul", i, width), first))
+                    with write.loop(count) as j:
+                        subtract(row, j, factors, tiles)
 
     def parent(self, write: FunctionWriter, place: str) -> str:
         return self.whole(write, "parent_of", write.load("i64", place))
