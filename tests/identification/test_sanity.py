@@ -86,7 +86,7 @@ def test_the_product_of_relative_errors():
     """Of the forces that have power."""
     data = SimpleNamespace(
         base_columns=None,
-        p=[[np.array([4.0, 0.0, 9.0])] * 3, [np.array([4.0, 0.0, 9.0])] * 3],
+        powers=lambda rhs: np.tile(np.array([4.0, 0.0, 9.0])[list(rhs)], (2, 1)),
         residuals=lambda active, rhs, cross: np.array([[1.0, 0.5, 0.5], [1.0, 0.5, 0.0]]),
     )
     assert sanity._error_product(data, [0, 1, 2]) == pytest.approx(np.sqrt(2.0 / 8.0 * 0.5 / 18.0))  # type: ignore[arg-type]

@@ -39,11 +39,13 @@ def rows():
 
 def as_products(rows):
     own, K, tau = rows
-    folds = range(len(K))
-    G = tuple(tuple(K[f, j].T @ K[f, j] for j in (0, 1)) for f in folds)
-    h = tuple(tuple(K[f, j].T @ tau[f] for j in (0, 1)) for f in folds)
-    p = tuple(tuple((tau[f] ** 2).sum(axis=0) for _ in (0, 1)) for f in folds)
-    return Products(own, G, h, p, (40,) * len(K), (3, 5))
+    G, h = np.zeros((len(K), 2, 5, 5)), np.zeros((len(K), 2, 5, 2))
+    for f in range(len(K)):
+        for j in (0, 1):
+            G[f, j][np.ix_(own[j], own[j])] = K[f, j].T @ K[f, j]
+            h[f, j, own[j]] = K[f, j].T @ tau[f]
+    p = np.repeat((tau**2).sum(axis=1)[:, None], 2, axis=1)
+    return Products(G, h, p, np.full(len(K), 40), (3, 5))
 
 
 def least_squares(rows, folds, active, weights):
@@ -117,9 +119,9 @@ def test_normal_equations_of_columns_of_any_size():
     rng = np.random.default_rng(1)
     A = rng.normal(size=(30, 3)) * [1.0, 1e-6, 1e6]
     x = np.array([1.0, -2e6, 3e-6])
-    assert_close(cross_validation._solution(A.T @ A, A.T @ A @ x) / x, np.ones(3), tolerance=1e-8)
+    assert_close(cross_validation._solutions((A.T @ A)[None], (A.T @ A @ x)[None])[0] / x, np.ones(3), tolerance=1e-8)
     M = np.diag([1.0, 0.0])
-    assert_close(cross_validation._solution(M, np.array([2.0, 0.0])), np.array([2.0, 0.0]), tolerance=1e-10)
+    assert_close(cross_validation._solutions(M[None], np.array([[2.0, 0.0]]))[0], np.array([2.0, 0.0]), tolerance=1e-10)
 
 
 # --- windows, frequencies and shifts ------------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def test_steps_of_the_lag_take_four_milliseconds_or_a_sample():
 def lag_of(squared):
     """The lag for squares of the errors by shift."""
     data = SimpleNamespace(
-        base_columns=None, columns=(0, 0), error=lambda active, rhs: float(np.sqrt(squared[rhs[len(rhs) - 2]]))
+        base_columns=None, forces=2, error=lambda active, rhs: float(np.sqrt(squared[rhs[len(rhs) - 2]]))
     )
     return lag.choose_lag(data, 0.004)  # type: ignore[arg-type]
 
@@ -298,7 +300,7 @@ class Compared:
     """Prediction errors by the active alternatives; without one in place of Coulomb friction its own columns are active."""
 
     def __init__(self, base, others, errors, smallest=1.0):
-        self.others, self.errors, self.smallest, self.columns = others, errors, smallest, (None, None)
+        self.others, self.errors, self.smallest, self.forces = others, errors, smallest, 2
         self.edges = tuple(len(base) + 2 * k for k in range(len(others) + 1))
         self.size, self.base_columns = self.edges[-1], np.arange(self.edges[-1]) < len(base)
         self.coulomb = [k for k, i in enumerate(base.independent) if base.names[i].startswith("fc[")]
