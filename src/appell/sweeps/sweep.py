@@ -6,7 +6,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ import numpy as np
 
 from appell.algorithms.registry import QUANTITIES
 from appell.algorithms.result_text import result_text
-from appell.checks import require_choice
-from appell.compiler.options import CHOICES
+from appell.compiler.options import Options
 from appell.errors import ArgumentError
 from appell.model.tree import require_tree
 from appell.robot.compiled import CompiledRobot
-from appell.robot.compiled import compile as compile_robot
 from appell.robot.robot import Robot
 from appell.sweeps.evaluate import (
     ChunkSeconds,
@@ -73,8 +71,8 @@ def sweep(
         store: folder of the Zarr group, on a file system that all workers share; None for results in memory.
         client: a `distributed.Client` or the address of a Dask scheduler, local or `tls://`; None for threads of this
             process.
-        dtype: `"float64"` (default) or `"float32"`, of states and results; a compiled robot has its own.
-        target: `"cpu"` (default) or `"cuda"`, of the workers where there is a store; a compiled robot has its own default.
+        dtype: `"float64"` or `"float32"`, of states and results; that of a compiled robot, else `"float64"` by default.
+        target: `"cpu"` or `"cuda"`, of the workers; that of a compiled robot, else `"cpu"` by default.
         execution: `Execution(chunk, threads, progress)` of `appell.sweeps`.
         storage: `Storage(compress, attributes)` of `appell.sweeps`.
 
@@ -86,23 +84,11 @@ def sweep(
         >>> result.results["mass_matrix"].shape
         (100, 6, 6)
     """
-    if isinstance(robot, CompiledRobot):
-        compiled, place = robot, target or robot.options.target
-        require_rows_of_a_tree(compiled, dtype)
-    else:
-        require_tree("robot", robot, NO_TREE)
-        place = target or "cpu"
-        local = "cpu" if store is not None else place  # the workers have the GPUs
-        compiled = compile_robot(robot, dtype=dtype or "float64", target=local, threads=1)
+    compiled, place = compiled_for(robot, dtype, target, store is not None)
     described: Any = compiled.robot
     source = as_states(described, states)
     if not len(source):
         raise ArgumentError("no states to evaluate. Give at least one.")
-    require_choice("target", place, CHOICES["target"])
-    if store is None and place != compiled.options.target:
-        raise ArgumentError(
-            f"the robot was compiled for {compiled.options.target}, expected {place}. Compile it for that."
-        )
     layouts = result_layouts(compiled, functions)
     about = {"robot": described.name, "version": f"appell {__version__}", "joint_names": list(described.qd_names)}
     if compiled.store is None:  # files have no names of coordinates
@@ -117,18 +103,20 @@ def sweep(
     return into_memory(plan)
 
 
-def require_rows_of_a_tree(compiled: CompiledRobot, dtype: str | None) -> None:
-    """Raise unless a compiled robot is a tree with arrays (N, n) of the wanted type."""
-    if compiled.store is None:
-        require_tree("robot", compiled.robot, NO_TREE)
-    elif compiled.robot.kind:
-        raise ArgumentError(f"{compiled.robot.name} has closed loops, expected a kinematic tree.{NO_TREE}")
-    options = compiled.options
-    if options.layout != "rows" or dtype not in (None, options.dtype):
-        raise ArgumentError(
-            f"the robot was compiled for {options.layout} of {options.dtype}, expected rows of {dtype or options.dtype}. "
-            "Compile it for that."
-        )
+def compiled_for(
+    robot: Robot | CompiledRobot, dtype: str | None, target: str | None, stored: bool
+) -> tuple[CompiledRobot, str]:
+    """The robot compiled for one thread of this process, and the target of the workers, which have the GPUs."""
+    if not isinstance(robot, CompiledRobot) or robot.store is None:
+        require_tree("robot", getattr(robot, "robot", robot), NO_TREE)
+    elif robot.robot.kind:
+        raise ArgumentError(f"{robot.robot.name} has closed loops, expected a kinematic tree.{NO_TREE}")
+    own = robot.options if isinstance(robot, CompiledRobot) else Options()
+    options = replace(own, target=target or own.target, dtype=dtype or own.dtype, threads=1, layout="rows")
+    local = replace(options, target="cpu") if stored else options
+    if isinstance(robot, CompiledRobot):
+        return CompiledRobot(robot.robot, local, robot.store), options.target
+    return CompiledRobot(robot, local), options.target
 
 
 @dataclass(frozen=True)
