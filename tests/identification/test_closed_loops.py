@@ -8,6 +8,7 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.identification import Recording
+from appell.identification.observations import tangent_velocities
 
 
 def swing(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -48,7 +49,7 @@ def test_a_closed_loop_from_its_actuator_forces(tmp_path):
 
 
 def test_a_spherical_robot_from_exact_states():
-    """Its velocities are not rates of its coordinates: they are given."""
+    """Velocities and accelerations are given."""
     robot = appell.load("agile_wrist")
     rng = np.random.default_rng(0)
     q = robot.random_configurations(300, rng)
@@ -59,3 +60,51 @@ def test_a_spherical_robot_from_exact_states():
     assert fit.relative_error.total < 1e-9
     state = robot.random_configurations(5, rng), *rng.normal(size=(2, 5, 3))
     assert_close(fit.predict(*state), robot.inverse_dynamics(*state), tolerance=1e-7)
+
+
+def platform_motion(t: np.ndarray) -> np.ndarray:
+    """Positions of a small motion of three coordinates."""
+    first = 0.2 * np.sin(2 * t) + 0.1 * np.sin(5 * t)
+    return np.stack([first, 0.15 * np.cos(3 * t), 0.2 * np.sin(1.3 * t) + 0.05 * np.cos(7 * t)], axis=1)
+
+
+def test_a_spherical_robot_from_positions():
+    """Velocities and accelerations follow from the positions, cut-off and lag from cross-validation."""
+    robot = appell.load("agile_wrist")
+    t = np.arange(0.0, 10.0, 0.005)
+    q = robot.neutral_configuration() + platform_motion(t)
+    qd, qdd = (np.gradient(x, t, axis=0, edge_order=2) for x in (q, np.gradient(q, t, axis=0, edge_order=2)))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    noise = np.random.default_rng(0).normal(size=tau.shape)
+    recording = Recording(t, q + 1e-6 * noise, tau + 0.01 * np.abs(tau).mean() * noise)
+    fit = appell.identify(robot, recording, terms=())
+    assert fit.relative_error.total < 0.01
+    assert fit.validate(recording).raw.total < 0.03
+
+
+def test_a_platform_from_positions():
+    """Its velocities are those of a body, and not all of them rates of coordinates."""
+    robot = appell.load("planar_3rrr")
+    tree = robot.spanning_tree
+    t = np.arange(0.0, 10.0, 0.01)
+    step = np.zeros((len(t), tree.nv))
+    step[:, :3] = [0.1, 0.1, 1.0] * platform_motion(t)
+    guess = tree.integrate(np.tile(robot.neutral_configuration(), (len(t), 1)), step)
+    q = robot.solve_loop_closure(guess, fixed_joints=["platform"]).q
+    qd = tangent_velocities(robot, q, 0.01)
+    tau = robot.inverse_dynamics(q, qd, np.gradient(qd, t, axis=0, edge_order=2))
+    fit = appell.identify(robot, t[5:-5], q[5:-5], tau[5:-5], terms=())
+    assert fit.relative_error.total < 0.005
+
+
+def test_velocities_of_coordinates_are_of_fourth_order():
+    """A free body that turns about a fixed axis and moves: halving the period divides the error by sixteen."""
+    body = appell.load("stewart").spanning_tree
+    errors = []
+    for period in (0.02, 0.01):
+        t = np.arange(0.0, 1.0, period)
+        step = np.zeros((len(t), body.nv))
+        step[:, 5] = np.sin(3 * t)  # about the body's z axis
+        q = body.integrate(np.tile(body.neutral_configuration(), (len(t), 1)), step)
+        errors.append(np.abs(tangent_velocities(body, q, period)[2:-2, 5] - 3 * np.cos(3 * t[2:-2])).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.1)

@@ -201,7 +201,7 @@ def _choices(
     rates: tuple[np.ndarray | None, np.ndarray | None],
 ) -> Choices:
     """By cross-validation; with given velocities the cut-off only."""
-    if rates[0] is None and set(robot.qd_names) <= set(robot.q_names):
+    if rates[0] is None:
         return choose(robot, segments, base, terms, filtering.cutoff, friction)
     cutoff = filtering.cutoff
     if isinstance(cutoff, str):

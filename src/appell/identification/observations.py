@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -149,13 +149,11 @@ def _states(
     def smooth(signal: np.ndarray) -> np.ndarray:
         return signal if cutoff is None else signals.low_pass(signal, cutoff, period)
 
-    if robot.q_names != robot.qd_names and robot is robot.spanning_tree:  # quaternions: tangent vectors between samples
-        q = segment.q
+    if not set(robot.qd_names) <= set(robot.q_names):  # several coordinates per joint: tangent vectors between samples
         if qd is None:
-            between = robot.difference(q[:-2], q[2:]) / (2.0 * period)  # type: ignore[attr-defined]
-            qd = smooth(np.concatenate([between[:1], between, between[-1:]]))
+            qd = smooth(tangent_velocities(robot, segment.q, period))
         qdd = signals.differentiate(qd, period) if qdd is None else qdd
-        return q[kept], qd[kept], qdd[kept]
+        return segment.q[kept], qd[kept], qdd[kept]
     rates: dict[str, list[np.ndarray]] = {"qd": [], "qdd": []}
     coordinates = []
     for column, name in enumerate(robot.q_names):
@@ -174,6 +172,15 @@ def _states(
             second = signals.differentiate(velocity, period)
         rates["qdd"].append(second[kept].copy())
     return np.hstack(coordinates), np.hstack(rates["qd"]), np.hstack(rates["qdd"])
+
+
+def tangent_velocities(robot: AnyRobot, q: np.ndarray, period: float) -> np.ndarray:
+    """Velocities (N, nv) from coordinates of any joints (N, nq), of fourth order; a loop's are among its spanning tree's."""
+    tree: Any = robot.spanning_tree
+    columns = [tree.qd_names.index(name) for name in robot.qd_names]
+    near, far = (tree.difference(q[: -2 * k], q[2 * k :])[:, columns] for k in (1, 2))
+    inner = (8.0 * near[1:-1] - far) / (12.0 * period)
+    return np.concatenate([inner[:1], inner[:1], inner, inner[-1:], inner[-1:]])
 
 
 @dataclass(frozen=True)
