@@ -11,10 +11,11 @@ from helpers.closeness import assert_close
 from helpers.recorded_motion import tx40
 
 import appell
-from appell.identification import MotionLimits
+from appell.identification import MotionLimits, Recording
 from appell.identification import excitation as fourier
 from appell.identification.base import base_parameters
 from appell.identification.excitation import FourierMotion
+from appell.identification.excitation_criteria import AddedInformation
 from appell.model.joint import Limits
 
 
@@ -204,3 +205,29 @@ def test_defaults_of_the_search():
     parameters = inspect.signature(appell.excitation).parameters
     found = {name: parameters[name].default for name in ("duration", "harmonics", "iterations", "seed")}
     assert found == {"duration": 10.0, "harmonics": 5, "iterations": 30, "seed": 0}
+
+
+def test_a_motion_that_complements_a_recording():
+    """The elbow hardly moved: the motion is proposed by the finding, and adding its recording makes it vanish."""
+    arm = appell.load("planar2r")
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 10.0, 0.01)
+
+    def recorded(q, qd, qdd):
+        tau = arm.inverse_dynamics(q, qd, qdd) + 0.2 * qd
+        return Recording(t, q, tau + 0.05 * rng.normal(size=tau.shape))
+
+    states = [np.stack([a, 0.02 * a], axis=1) for a in (np.sin(2 * t), 2 * np.cos(2 * t), -4 * np.sin(2 * t))]
+    poor = recorded(*states)
+    with pytest.warns(appell.errors.IdentificationWarning, match=r"appell.excitation\(robot, fit=fit\) proposes"):
+        fit = appell.identify(arm, poor)
+    chance, motion = (appell.excitation(arm, 10.0, 4, iterations=n, fit=fit) for n in (0, 10))
+    assert motion.uncertainty is not None
+    assert chance.uncertainty is not None
+    before, after = motion.uncertainty
+    assert after < 0.1 * before
+    assert after < 0.99 * chance.uncertainty[1]
+    both = appell.identify(arm, [poor, recorded(*motion(t))])
+    assert not [each for each in both.findings if each.kind == "excitation"]
+    criterion = AddedInformation.of(arm, fourier._joint_limits(arm, MotionLimits()), fit, 10.0)
+    assert criterion._relative(both.information) == pytest.approx(after, rel=0.5)

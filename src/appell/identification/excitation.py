@@ -1,7 +1,7 @@
 """`appell.excitation`: trajectories that excite the parameters of a robot.
 
 The coefficients of a Fourier series are scaled so that each joint reaches its limits of position, velocity or acceleration,
-and optimized for the condition number of the regressor of the base parameters, with a penalty on forces beyond their limits.
+and optimized for a criterion (`appell.identification.excitation_criteria`), with a penalty on forces beyond their limits.
 Gradients are finite differences, evaluated in one batch. The series are those of J. Swevers et al., IEEE Trans. Robotics and
 Automation 13 (1997),
 
@@ -13,8 +13,8 @@ with Σ a_l = 0 and Σ l b_l = 0, so that every period begins and ends at rest: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +22,14 @@ from numpy.typing import ArrayLike
 from appell.deprecation import grouped_arguments, renamed_arguments, renamed_fields
 from appell.errors import ArgumentError, IdentificationError
 from appell.identification.base import BaseParameters, base_parameters, base_regressor, nominal_parameters
+from appell.identification.excitation_criteria import AddedInformation, ConditionNumber
 from appell.identification.term_selection import DEFAULT_TERMS
 from appell.robot.regressor_terms import RegressorTerm, as_terms
 from appell.robot.robot import Robot
 from appell.table import Table
+
+if TYPE_CHECKING:
+    from appell.identification.result import Identification
 
 DEFAULT_VELOCITY, DEFAULT_ACCELERATION = 2.0, 10.0
 """Limits where neither the robot nor the caller has one. [rad/s, m/s; rad/s², m/s²]"""
@@ -45,6 +49,8 @@ class FourierMotion:
         duration: one period. [s]
         condition_number: condition number of the regressor along it.
         joint_names: names of the joints.
+        uncertainty: of forces predicted at random states, relative to the recorded ones, before and after a fit with this
+            motion added, if it was proposed for a fit.
 
     Example:
         >>> motion = FourierMotion(np.zeros(1), np.array([[1.0, -1.0]]), np.zeros((1, 2)), 2.0)
@@ -59,6 +65,7 @@ class FourierMotion:
     duration: float
     condition_number: float = float("nan")
     joint_names: tuple[str, ...] = ()
+    uncertainty: tuple[float, float] | None = None
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         times = np.asarray(t, dtype=float)
@@ -127,8 +134,9 @@ def excitation(
     limits: MotionLimits = MotionLimits(),
     iterations: int = 30,
     seed: int = 0,
+    fit: Identification | None = None,
 ) -> FourierMotion:
-    """A periodic trajectory within the robot's limits that excites its base parameters.
+    """A periodic trajectory within the robot's limits that excites its base parameters, or those that a fit determines worst.
 
     Args:
         duration: one period. [s]
@@ -137,6 +145,7 @@ def excitation(
         limits: limits that replace those of the robot, `appell.identification.MotionLimits`.
         iterations: maximum number of optimization steps; 0 returns the best of a few random trajectories.
         seed: seed of these.
+        fit: a result of `appell.identify`, whose recordings the motion is to complement; its terms are used.
 
     Returns:
         A reference trajectory: `motion(t)` gives q, qd and qdd; `motion.duration` is its period. It begins and ends at rest.
@@ -152,14 +161,20 @@ def excitation(
         >>> q, qd, qdd = motion(np.linspace(0.0, motion.duration, 100))
         >>> bool(abs(qd).max() <= 3.0), motion.condition_number < 100
         (True, True)
+        >>> fit = appell.identify(arm, np.arange(100) * 0.05, q, arm.inverse_dynamics(q, qd, qdd))
+        >>> more = appell.excitation(arm, duration=5.0, iterations=0, fit=fit)
+        >>> more.uncertainty[1] < more.uncertainty[0]
+        True
     """
     if robot.nq != robot.nv:
         raise ArgumentError("excitation needs joints of one coordinate each. Fix the base and let the arm move.")
     if harmonics < 2 or duration <= 0:
         raise ArgumentError(f"harmonics is {harmonics} and duration {duration} s, expected at least 2 and more than 0.")
-    terms = as_terms(terms)
+    terms = as_terms(terms) if fit is None else fit.terms
     base = base_parameters(robot, terms)
-    search = _Search(robot, terms, base, _joint_limits(robot, limits), float(duration), harmonics)
+    bounds = _joint_limits(robot, limits)
+    criterion = ConditionNumber() if fit is None else AddedInformation.of(robot, bounds, fit, float(duration))
+    search = _Search(robot, terms, base, bounds, float(duration), harmonics, criterion)
     starts = np.random.default_rng(seed).normal(size=(12, search.size))
     best = starts[int(np.argmin(search.costs(starts)))]
     if iterations:
@@ -199,7 +214,7 @@ def _limit(name: str, given: ArrayLike | None, default: np.ndarray) -> np.ndarra
 
 @dataclass(frozen=True)
 class _Search:
-    """The condition number as a function of unconstrained numbers x: coefficients, and the centres of the joints' motions."""
+    """The criterion as a function of unconstrained numbers x: coefficients, and the centres of the joints' motions."""
 
     robot: Robot
     terms: Sequence[RegressorTerm]
@@ -207,6 +222,7 @@ class _Search:
     limits: Any
     duration: float
     harmonics: int
+    criterion: ConditionNumber | AddedInformation = field(default_factory=ConditionNumber)
 
     @property
     def size(self) -> int:
@@ -228,17 +244,13 @@ class _Search:
         return first + share * np.maximum(last - first, 0.0), factor[..., None] * a, factor[..., None] * b
 
     def costs(self, x: np.ndarray) -> np.ndarray:
-        """Logarithm of the condition number plus the penalty on forces, for x (m, size)."""
+        """The criterion plus the penalty on forces, for x (m, size)."""
         times = np.arange(16 * self.harmonics) * (self.duration / (16 * self.harmonics))
         states = fourier_series(*self.coefficients(x), self.duration, times)
         flat = (array.reshape(-1, self.robot.nv) for array in states)
         K = base_regressor(self.robot, self.base, self.terms, *flat, check=False)
-        rows = K.reshape(len(x), -1, len(self.base))
-        scale = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
-        gram = np.swapaxes(rows, 1, 2) @ rows / (scale[:, :, None] * scale[:, None, :])
-        values = np.linalg.eigvalsh(gram)
-        condition = 0.5 * np.log(values[:, -1] / np.maximum(values[:, 0], 1e-14))
-        return condition + EFFORT_PENALTY * self.effort_violation(K).reshape(len(x), -1).max(axis=1) ** 2
+        violation = self.effort_violation(K).reshape(len(x), -1).max(axis=1)
+        return self.criterion.costs(K.reshape(len(x), -1, *K.shape[1:])) + EFFORT_PENALTY * violation**2
 
     def effort_violation(self, K: np.ndarray) -> np.ndarray:
         """Relative violation of the effort limits, with a margin of 3 %, (N, n)."""
@@ -262,7 +274,10 @@ class _Search:
                 rows = K.reshape(-1, len(self.base))
                 singular = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)
                 condition = float(singular[0] / max(singular[-1], 1e-300))
-                return FourierMotion(center, factor * a, factor * b, self.duration, condition, self.robot.joint_names)
+                return FourierMotion(
+                    center, factor * a, factor * b, self.duration, condition, self.robot.joint_names,
+                    self.criterion.uncertainty(K),
+                )  # fmt: skip
         raise IdentificationError(
             "no trajectory within the effort limits was found: holding the robot at rest in the middle of its range exceeds "
             "them. Give other limits lower, upper or effort, or another seed."

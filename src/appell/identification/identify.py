@@ -145,8 +145,8 @@ def identify(
     names, nominal = robot.actuator_names, nominal_parameters(prior, chosen)
     start = prior_parameters(robot, chosen, base, fit.values, nominal)
     mass_errors = None
+    A, z = data.stacked(1.0 / (fit.sigma**2 * correlation))
     if physical:
-        A, z = data.stacked(1.0 / (fit.sigma**2 * correlation))
         Q, R = np.linalg.qr(A)
         parameters, covariance, mass_errors = physical_fit(R, Q.T @ z, base.B, start, estimator.prior_std)
         values = base.of(parameters)
@@ -181,7 +181,7 @@ def identify(
         correlation, nominal, physical, choices.cutoff, rows.t, rows.forces, predicted, excluded,
         raw_error=RelativeError.of(names, measured[raw], expected[raw]),
         cross_validation=RelativeError.of_squares(names, *cross),
-        covariance=covariance, mass_errors=mass_errors, transmission=transmission, lag=choices.lag.seconds,
+        covariance=covariance, information=A.T @ A, mass_errors=mass_errors, transmission=transmission, lag=choices.lag.seconds,
         steps=tuple(f"{each.name}: {note}" for each in cleaned for note in each.notes) + choices.notes,
         findings=tuple(found), recordings=tuple(each.name for each in cleaned), cutoff_curve=choices.curve,
         condition_by_joint=np.array([factor.condition_number for factor in data.factors]), estimator=estimator,
@@ -226,19 +226,17 @@ def _check_fit(
     found = [
         *sanity.check_unexcited(data, base),
         *sanity.check_signs(data, fit, base, robot.actuator_names),
-        *sanity.check_values(base, values, errors),
+        *sanity.check_values(base, values, errors, data),
     ]
     if choices.products is not None:
         found += sanity.check_columns(choices.products, robot.actuator_names)
     rng = np.random.default_rng(0)
     q = robot.random_configurations(200, rng)
-    speeds, accelerations = (
-        np.sqrt(np.mean(np.concatenate([getattr(motion, name) for motion in rows.motions]) ** 2, axis=0))
-        for name in ("qd", "qdd")
-    )
-    qd, qdd = (size * rng.normal(size=(200, robot.nv)) for size in (speeds, accelerations))
+    recorded = [np.concatenate([getattr(motion, name) for motion in rows.motions]) for name in ("qd", "qdd")]
+    qd, qdd = (np.sqrt(np.mean(x**2, axis=0)) * rng.normal(size=(200, robot.nv)) for x in recorded)
     K = base_regressor(robot, base, terms, q, qd, qdd, check=False)
-    return [*found, *sanity.check_excitation(robot, base, K, values, covariance, data.count, error)]
+    fastest = np.abs(recorded[0]).max(axis=0)
+    return [*found, *sanity.check_excitation(robot, base, K, values, covariance, data.count, error, fastest)]
 
 
 def _masses(robot: AnyRobot, parameters: np.ndarray, errors: np.ndarray, nominal: np.ndarray) -> tuple:

@@ -66,6 +66,7 @@ class Identification:
         cutoff: cut-off frequency of the filter, None without one. [Hz]
         t, measured, predicted, holdout_mask: times (n,), forces (n, nv), and which samples were held out, (n,).
         covariance: of the base parameters, (b, b).
+        information: K^T K in units of the noise of independent samples, (b, b); also of parameters that are not excited.
         mass_errors: standard errors of the links' masses in a physical fit, (links,). [kg]
         transmission, lag: of the recordings; `validate` takes recordings of the same kind. [s]
         recordings: their names.
@@ -108,6 +109,7 @@ class Identification:
     raw_error: RelativeError = field(kw_only=True)
     cross_validation: RelativeError = field(kw_only=True)
     covariance: np.ndarray = field(repr=False, kw_only=True)
+    information: np.ndarray = field(repr=False, kw_only=True)
     mass_errors: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     transmission: Transmission | None = field(default=None, repr=False, kw_only=True)
     lag: float = field(default=0.0, kw_only=True)

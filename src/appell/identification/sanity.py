@@ -38,7 +38,7 @@ def check_unexcited(data: QRFactors, base: BaseParameters) -> Iterator[Finding]:
         if indices:
             yield Finding(
                 "excitation", ", ".join(base.base_names[k] for k in indices), f"they {text} on the recorded motion",
-                "Do not use their values; record a motion in which every joint moves in both directions and accelerates.",
+                "Do not use their values; add a recording of the motion that appell.excitation(robot, fit=fit) proposes.",
             )  # fmt: skip
 
 
@@ -137,12 +137,13 @@ def check_torque_constants(constants: ArrayLike | None, names: Sequence[str]) ->
         )  # fmt: skip
 
 
-def check_values(base: BaseParameters, values: np.ndarray, errors: np.ndarray) -> Iterator[Finding]:
-    """Friction and rotor inertia below zero."""
+def check_values(base: BaseParameters, values: np.ndarray, errors: np.ndarray, data: QRFactors) -> Iterator[Finding]:
+    """Friction and rotor inertia below zero, where the motion determines them."""
     found: dict[str, dict[str, str]] = {}
+    unknown = {k for indices in unexcited_parameters(data) for k in indices}
     for k, index in enumerate(base.independent):
         symbol, _, joint = base.names[index].partition("[")
-        if symbol in POSITIVE and values[k] < -NEGATIVE_ERRORS * errors[k]:
+        if symbol in POSITIVE and k not in unknown and values[k] < -NEGATIVE_ERRORS * errors[k]:
             text = f"{base.names[index]} = {values[k]:.4g} +- {errors[k]:.2g}"
             found.setdefault(POSITIVE[symbol], {})[joint.removesuffix("]")] = text
     for kind, joints in found.items():
@@ -160,11 +161,12 @@ def check_excitation(
     covariance: np.ndarray,
     samples: int,
     error: float,
+    fastest: np.ndarray,
 ) -> Iterator[Finding]:
     """Parameters that the motion determines poorly: they make predictions of other motions, with regressors K, uncertain.
 
     K is (n, forces, b) at states within the joints' limits, as fast as the recorded ones; `error` is the relative error of the
-    fit.
+    fit, `fastest` the largest recorded velocity of each joint.
     """
     forces = np.sqrt(np.mean((K @ values) ** 2, axis=0))
     spread = np.sqrt(np.einsum("njb,bc,njc->j", K, covariance, K) / len(K))
@@ -174,12 +176,15 @@ def check_excitation(
     share = np.einsum("njb,b->b", K**2, np.diag(covariance))
     order = np.argsort(-share)[:5]
     worst = ", ".join(base.base_names[k] for k in order)
-    joints = ", ".join(robot.actuator_names[j] for j in np.argsort(-spread / np.maximum(forces, 1e-300))[:3])
+    poor = [int(j) for j in np.argsort(-spread / np.maximum(forces, 1e-300))[:3]]
+    joints = ", ".join(robot.actuator_names[j] for j in poor)
+    speeds = ", ".join(f"{fastest[j]:.2g}" for j in poor if len(fastest) == len(forces)) or f"{fastest.max():.2g}"
     yield Finding(
         "excitation", worst,
         f"the parameters' uncertainty alone is {100 * total:.3g} % of the forces on motions of the same speeds elsewhere in the "
-        f"workspace; {samples} samples were fitted",
-        f"Move {joints} farther, faster and in both directions: appell.excitation proposes a motion.",
+        f"workspace; {samples} samples were fitted, velocities up to {speeds} rad/s",
+        f"Add a recording in which {joints} move farther, faster and in both directions: appell.excitation(robot, fit=fit) "
+        "proposes it.",
     )  # fmt: skip
 
 
