@@ -1,7 +1,10 @@
 """Time stepping with contact, `method="moreau"`: closed forms, energy, depth, limits, and its place in `appell.simulate`."""
 
+import csv
+
 import numpy as np
 import pytest
+from helpers.closeness import assert_close
 from helpers.shared_data import shared
 
 import appell
@@ -242,6 +245,12 @@ def test_a_trajectory_with_contact_forces_is_a_file(tmp_path):
     loaded = appell.Trajectory.load(tmp_path / "motion.npz")
     assert list(loaded.contact_forces) == list(motion.contact_forces)
     assert all((loaded.contact_forces[name] == force).all() for name, force in motion.contact_forces.items())
+    motion.to_csv(tmp_path / "motion.csv")
+    with (tmp_path / "motion.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for name, force in motion.contact_forces.items():
+        read = [[float(row[f"contact_forces.{name}.{axis}"]) for axis in "xyz"] for row in rows]
+        assert_close(np.array(read), force, tolerance=0.0, scale=1.0)
 
 
 def test_auto_goes_over_to_time_stepping_where_events_accumulate(monkeypatch):

@@ -169,7 +169,12 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
         column: values[:, i] for label, names, values in blocks for i, column in enumerate(column_names(label, names))
     }
     work = {f"work.{name}": values for name, values in trajectory.work._asdict().items()}
-    return {**named, "energy": trajectory.energy, **work, "balance": trajectory.balance}
+    forces = {
+        f"contact_forces.{point}.{axis}": force[:, i]
+        for point, force in trajectory.contact_forces.items()
+        for i, axis in enumerate("xyz")
+    }
+    return {**named, "energy": trajectory.energy, **work, "balance": trajectory.balance, **forces}
 
 
 def to_pandas(trajectory: Trajectory) -> Any:
