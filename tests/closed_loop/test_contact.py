@@ -184,6 +184,17 @@ def test_default_points_are_those_that_move_with_closed_loops():
 
 
 @pytest.mark.parametrize("method", ["DOP853", "moreau"])
+def test_a_run_into_a_singular_configuration_names_it(method):
+    """The arms of the five-bar stretch under its weight: with both motors held its elbows could move there."""
+    robot = built_in("five_bar")
+    q = robot.random_configurations(1, np.random.default_rng(0))[0]
+    below = Plane((0, 1, 0), point=(0, -1, 0))
+    with pytest.raises(appell.SimulationError, match=r"singular speeds: with left_motor, right_motor held") as error:
+        appell.simulate(robot, q, [0.0, 0.0], 1.0, surfaces=below, method=method)
+    assert error.value.time == pytest.approx(0.1505, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "moreau"])
 def test_spherical_robots_name_the_way_to_contact(method):
     wrist = appell.load("agile_wrist")
     with pytest.raises(appell.errors.ArgumentError, match="as_closed_loop"):

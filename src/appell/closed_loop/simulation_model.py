@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from appell.closed_loop.robot import ClosedLoopRobot
     from appell.closed_loop.spherical.robot import SphericalRobot
 
+NEAR_SINGULAR = 0.05
+"""Sine of a singular configuration within a step."""
 MAX_ITERATIONS = 8
 """Of Newton's method; two or three suffice for integration errors."""
 
@@ -103,7 +105,7 @@ class LoopSimulationModel(ActuatedFunctions):
         return A[-1]
 
     def nonfinite_reason(self, q: np.ndarray) -> str:
-        found = singularity_at(self.robot.system, q, actuators=False)
+        found = singularity_at(self.robot.system, q, actuators=False, bound=NEAR_SINGULAR)
         return "" if found is None else describe_singularity(self.robot.system, found)
 
     def contact_functions(self) -> ContactFunctions:

@@ -42,16 +42,18 @@ class Singularity(NamedTuple):
     sine: float
 
 
-def singularity_at(system: LoopSystem, q: np.ndarray, actuators: bool = True) -> Singularity | None:
-    """The singularity of one configuration (nq,), None if it is regular."""
+def singularity_at(
+    system: LoopSystem, q: np.ndarray, actuators: bool = True, bound: float = SINE_TOL
+) -> Singularity | None:
+    """The singularity of one configuration (nq,), None if it is regular: all sines are above a bound."""
     sines = column_sines(jacobian_at(system, q), system.dependent)
     for k, sine in zip(system.dependent, sines, strict=True):
-        if sine <= SINE_TOL:
+        if sine <= bound:
             return Singularity(VELOCITY_SINGULARITY, _name(system, k), sine)
     if actuators and len(system.actuated) >= len(system.independent):
         J = np.array(actuator_jacobian(system, [float(x) for x in q]), dtype=float)
         for k, sine in zip(system.independent, column_sines(J, range(J.shape[1])), strict=True):
-            if sine <= SINE_TOL:
+            if sine <= bound:
                 return Singularity(ACTUATOR_SINGULARITY, _name(system, k), sine)
     return None
 

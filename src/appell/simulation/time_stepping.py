@@ -292,7 +292,8 @@ class TimeSteppingRun:
 
     def _raise_diverged(self, t: float, q: np.ndarray, qd: np.ndarray) -> NoReturn:
         fastest = int(np.argmax(np.abs(qd)))
-        quantity = f"qd[{fastest}] = {qd[fastest]:.6g}"
+        reason = self.plant.model.nonfinite_reason(q)
+        quantity = f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
         raise SimulationError(
             f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s (the next state is not finite): "
             f"{quantity}. Check the actuators, the initial state and bodies without inertia (`appell.check`), or choose a "

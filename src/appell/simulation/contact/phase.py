@@ -193,5 +193,8 @@ def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index:
         if np.abs(contacts.gap).max(initial=0.0) <= PROJECTION_TOL:
             break
         rows = ModeRows.of_scalars(contacts.J_n, contacts.gap)
-        q = plant.model.integrate(q, rows.accelerations(plant.model.mass_matrix(q), at_rest)[0])
+        step = rows.accelerations(plant.model.mass_matrix(q), at_rest)[0]
+        if not np.isfinite(step).all():
+            break
+        q = plant.model.integrate(q, step)
     return q
