@@ -25,7 +25,7 @@ def ordered(listed: OperationList) -> OperationList:
     return listed.reordered(_Scheduler(listed).order())
 
 
-WHOLE, PART, PART_OF_MATRIX = 4000, 1000, 300
+WHOLE, PART = (4000, 3000), (1000, 300)
 """Operations of a body that is not cut, and of the parts of others: of vectors, and of matrices, which have more results than
 inputs (docs/decisions/0018)."""
 
@@ -56,9 +56,10 @@ def depth_first(listed: OperationList) -> OperationList:
 
 def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Sequence[int]]:
     """Long bodies in parts, cut where few values pass from one part to a later one."""
-    if len(body) <= WHOLE:
+    matrix = len(listed.outputs) > listed.size_in
+    if len(body) <= WHOLE[matrix]:
         return [body]
-    count = -(-len(body) // (PART if len(listed.outputs) <= listed.size_in else PART_OF_MATRIX))
+    count = -(-len(body) // PART[matrix])
     place = {k: i for i, k in enumerate(body)}
     change = [0] * (len(body) + 1)  # of the number of values that pass a cut before this operation
     last = {place[a]: i for i, k in enumerate(body) for a in listed.operations[k].arguments if a in place}
