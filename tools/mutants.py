@@ -1,6 +1,6 @@
 """Small changes of a Python file: comparison, arithmetic and logical operators, numbers, signs, and minimum for maximum.
 
-Integers grow by one, other numbers by half, and tolerances, numbers below 1e-4, by a factor of 10000.
+Small integers grow by one, other numbers by half, and tolerances, numbers below 1e-4, by a factor of 10000.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ COMPARISONS = {
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 SMALLEST = 1e-200
 """Numbers below it keep divisors from being zero; they are left alone."""
-CHECKED = ("strict", "repr", "compare")
-"""Arguments for lengths that must agree and for texts are left alone, as are assertions and texts themselves."""
+CHECKED = ("strict", "check", "repr", "compare")
+"""Arguments that only check, or are for texts, are left alone, as are assertions and texts themselves."""
 SWAPPED = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 
 
@@ -93,9 +93,12 @@ def mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
 
 
 def another_number(value: float) -> str | None:
+    """An integer below 20 grows by one, a number below 1e-4 to the 10000-fold, another one by half."""
     if 0 < value < SMALLEST:
         return None
-    return repr(value + 1 if isinstance(value, int) else value * (1e4 if value < 1e-4 else 1.5) or 1.0)
+    if isinstance(value, int):
+        return repr(value + 1 if value < 20 else value * 3 // 2)
+    return repr(value * (1e4 if value < 1e-4 else 1.5) or 1.0)
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:

@@ -49,7 +49,7 @@ RECORDED = (
 IMPORTED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.signal", "casadi", "hypothesis", "mujoco", "pinocchio")
 TESTS = {
     "appell/algorithms": ("tests/identities", "tests/papers", "tests/oracles"),
-    "appell/control": ("tests/control",),
+    "appell/control": ("tests/control", "tests/hostile/test_control"),
     "appell/identification": ("tests/identification",),
     "appell/simulation": ("tests/simulation",),
     "appell/closed_loop": ("tests/closed_loop", "tests/papers/test_abedloo2014"),
