@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -46,22 +46,29 @@ FIRST_AFTER, PERIOD = 1.0, 0.1
 
 
 class Progress:
-    """A line on stderr with the progress of a simulation; by default only on a terminal."""
+    """A line on stderr with the progress of a computation; by default only on a terminal."""
 
-    def __init__(self, name: str, duration: float, enabled: bool | None) -> None:
-        self.name, self.duration = name, duration
+    def __init__(
+        self, name: str, duration: float, enabled: bool | None = None, what: str = "simulating", unit: str = "s"
+    ) -> None:
+        self.name, self.duration, self.what, self.unit = name, duration, what, unit
         self.active = sys.stderr.isatty() if enabled is None else enabled
         self._started = time.perf_counter()
         self._next = self._started + FIRST_AFTER
 
     def show(self, t: float) -> None:
-        """Report that the motion is computed up to t. [s]"""
+        """Report that the motion, or other work, is computed up to t. [s, or another unit]"""
         if not self.active:
             return
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + PERIOD
-            show(t / self.duration, f"simulating {self.name}: {t:.4g} of {self.duration:g} s", now - self._started)
+            text = f"{self.what} {self.name}: {t:.4g} of {self.duration:g} {self.unit}"
+            show(t / self.duration, text, now - self._started)
+
+    def between(self, first: float, last: float) -> Callable[[float], None]:
+        """A function that reports a share from 0 to 1 as t from `first` to `last`."""
+        return lambda share: self.show(first + share * (last - first))
 
     def finish(self) -> None:
         """Remove the line."""

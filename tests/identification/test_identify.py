@@ -233,3 +233,22 @@ def test_options_that_do_not_exist(options, told):
         Filtering("low")
     with pytest.raises(appell.ArgumentError, match="decimation is 0"):
         Filtering(decimation=0)
+
+
+def test_long_fits_show_their_progress(monkeypatch):
+    """From the first choice to the last prediction, on a terminal."""
+    shown = []
+    monkeypatch.setattr("appell.progress.show", lambda share, text, seconds: shown.append((share, text)))
+    monkeypatch.setattr("appell.progress.FIRST_AFTER", 0.0)
+    monkeypatch.setattr("appell.progress.PERIOD", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("appell.identification.observations.MAX_STORED", 0)
+    arm = appell.load("planar2r")
+    t = np.arange(0.0, 10.0, 0.01)
+    q, qd, qdd = appell.excitation(arm, 5.0, 3, iterations=0)(t)
+    appell.identify(arm, t, q, arm.inverse_dynamics(q, qd, qdd), terms=())
+    shares = [share for share, _ in shown]
+    assert shares == sorted(shares)
+    assert 0.1 <= shares[0] < 0.3
+    assert 0.7 <= shares[-1] < 0.95
+    assert shown[0][1] == "identifying planar2r: 10 of 100 %"

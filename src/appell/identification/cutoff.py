@@ -11,7 +11,7 @@ from appell.identification.base import BaseParameters
 from appell.identification.cleaning import Segment
 from appell.identification.cross_validation import products
 from appell.identification.findings import Finding
-from appell.identification.observations import filtered_motion, long_enough
+from appell.identification.observations import Report, filtered_motion, ignore, long_enough
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
 
@@ -33,11 +33,17 @@ def cutoff_frequencies(segments: Sequence[Segment]) -> list[float]:
 
 
 def choose_cutoff(
-    robot: AnyRobot, parts: Sequence[Segment], base: BaseParameters, terms: Sequence[RegressorTerm]
+    robot: AnyRobot,
+    parts: Sequence[Segment],
+    base: BaseParameters,
+    terms: Sequence[RegressorTerm],
+    report: Report = ignore,
 ) -> tuple[float, list[tuple[float, float]]]:
     """A frequency in the upper half of those around the least prediction error with errors within a percent of it."""
     curve: list[tuple[float, float]] = []
-    for frequency in cutoff_frequencies(parts):
+    frequencies = cutoff_frequencies(parts)
+    for number, frequency in enumerate(frequencies):
+        report(number / len(frequencies))
         usable = [part for part in parts if long_enough(part, frequency)]
         if not usable:
             continue

@@ -17,7 +17,7 @@ import numpy as np
 from appell.checks import require_choice
 from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters
-from appell.identification.observations import FOLDS, Observations, Rows
+from appell.identification.observations import FOLDS, Observations, Report, Rows, ignore
 from appell.identification.solvers import SOLVERS
 
 WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30, "robust": 30}
@@ -158,7 +158,11 @@ class Fit:
 
 
 def fit_observations(
-    observations: Observations, solver: str, weights: str | np.ndarray, resting: Sequence[str] | None
+    observations: Observations,
+    solver: str,
+    weights: str | np.ndarray,
+    resting: Sequence[str] | None,
+    report: Report = ignore,
 ) -> tuple[QRFactors, Fit, np.ndarray]:
     """Unconstrained least squares; a robust fit is repeated with samples weighted by their residuals.
 
@@ -169,7 +173,7 @@ def fit_observations(
     excluded = observations.holdout_mask | ~observations.trusted
     fold = observations.fold(FOLDS)
     group = np.where(observations.trusted, 2 * fold + observations.holdout_mask, -1)
-    parts = accumulate_groups(observations.pieces(), used, group, 2 * int(fold.max(initial=0)) + 2)
+    parts = accumulate_groups(observations.pieces(report), used, group, 2 * int(fold.max(initial=0)) + 2)
     data = merged([part for part in parts[::2] if part.count])
     fit = fit_base_parameters(data, base, solver, weights, resting)
     cross = _cross_validated(parts, fit.weights)

@@ -31,6 +31,7 @@ from appell.identification.lag import Lag, without_lag
 from appell.identification.observations import (
     Decimation,
     Observations,
+    Report,
     default_decimation,
     filtered_motion,
     long_enough,
@@ -43,6 +44,7 @@ from appell.identification.selection import Choices, choose
 from appell.identification.term_selection import DEFAULT_TERMS
 from appell.identification.validation import RelativeError
 from appell.model.tree import require_tree
+from appell.progress import Progress
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm, as_terms
 
@@ -106,6 +108,7 @@ def identify(
     """
     if physical:
         require_tree("robot", robot, " Closed loops and spherical robots are identified with physical=False.")
+    progress = Progress(robot.name, 100.0, what="identifying", unit="%")
     chosen = DEFAULT_TERMS if terms is None else as_terms(terms)
     prior, weights = estimator.prior_robot(robot), estimator.joint_weights(robot)
     recordings = [at_joints(robot, each, transmission) for each in as_recordings(t, q, tau)]
@@ -113,7 +116,7 @@ def identify(
     segments = [segment for each in cleaned for segment in each.segments]
     rates = _rates(robot, recordings, segments, qd, qdd)
     base = base_parameters(robot, chosen)
-    choices = _choices(robot, segments, base, chosen, filtering, terms is None, rates)
+    choices = _choices(robot, segments, base, chosen, filtering, terms is None, rates, progress.between(10.0, 40.0))
     if choices.terms != chosen:
         chosen, base = choices.terms, base_parameters(robot, choices.terms)
     segments = [without_lag(segment, choices.lag.seconds) for segment in segments]
@@ -127,20 +130,17 @@ def identify(
     resting = [name for name, speed in zip(robot.qd_names, speeds, strict=True) if not speed]
     free = physical or terms is None  # parameters that the motion does not excite are findings
     solver = "svd" if free and estimator.solver == "qr" else estimator.solver
-    data, least, cross = fit_observations(rows, solver, weights, None if free else resting)
+    data, least, cross = fit_observations(
+        rows, solver, weights, None if free else resting, progress.between(40.0, 70.0)
+    )
     fit = least
     if terms is None and not physical:
         require_excitation(data, base, resting, MAX_UNEXCITED)
     excluded, ignored = rows.holdout_mask, ~rows.trusted
     if estimator.instruments is not None:
-        kind = (
-            estimator.instruments
-            if isinstance(estimator.instruments, str)
-            else np.asarray(estimator.instruments, float)
-        )
-        pairs = instrument_pairs(rows, usable, choices.cutoff, decimation.stride, kind)
+        pairs = instrument_pairs(rows, usable, choices.cutoff, decimation.stride, estimator.instruments)
         fit = instrument_fit(pairs, data, least, excluded | ignored, isinstance(weights, str) and weights == "iterated")
-    predicted = rows.predict(fit.values)
+    predicted = rows.predict(fit.values, progress.between(70.0, 95.0))
     correlation = correlation_times((rows.forces - predicted)[~excluded & ~ignored])
     names, nominal = robot.actuator_names, nominal_parameters(prior, chosen)
     start = prior_parameters(robot, chosen, base, fit.values, nominal)
@@ -186,6 +186,7 @@ def identify(
         findings=tuple(found), recordings=tuple(each.name for each in cleaned), cutoff_curve=choices.curve,
         condition_by_joint=np.array([factor.condition_number for factor in data.factors]), estimator=estimator,
     )  # fmt: skip
+    progress.finish()
     if found:
         warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=8)  # behind the decorators
     return result
@@ -199,10 +200,11 @@ def _choices(
     filtering: Filtering,
     friction: bool,
     rates: tuple[np.ndarray | None, np.ndarray | None],
+    report: Report,
 ) -> Choices:
     """By cross-validation; with given velocities the cut-off only."""
     if rates[0] is None:
-        return choose(robot, segments, base, terms, filtering.cutoff, friction)
+        return choose(robot, segments, base, terms, filtering.cutoff, friction, report)
     cutoff = filtering.cutoff
     if isinstance(cutoff, str):
         cutoff = 0.2 / max(segment.period for segment in segments)

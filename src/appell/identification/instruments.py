@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.errors import ArgumentError
 from appell.identification.cleaning import Segment
@@ -31,7 +32,7 @@ Pairs = Sequence[tuple[Observations, Observations]]
 
 
 def instrument_pairs(
-    rows: Observations, segments: Sequence[Segment], cutoff: float | None, stride: int, instruments: str | np.ndarray
+    rows: Observations, segments: Sequence[Segment], cutoff: float | None, stride: int, instruments: str | ArrayLike
 ) -> Pairs:
     """Rows with noise, and rows along the same motion whose noise is another or none."""
     robot = rows.robot
@@ -44,7 +45,7 @@ def instrument_pairs(
     if isinstance(instruments, str):
         even, odd = (along([every_second(each, k) for each in segments]) for k in (0, 1))
         return [(even, odd), (odd, even)]
-    return [(rows, along([replace(segments[0], q=_reference(robot, segments, instruments))]))]
+    return [(rows, along([replace(segments[0], q=_reference(robot, segments, np.asarray(instruments, dtype=float)))]))]
 
 
 def _reference(robot: AnyRobot, segments: Sequence[Segment], q: np.ndarray) -> np.ndarray:

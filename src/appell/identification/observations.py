@@ -42,6 +42,14 @@ PAUSE = 1.0
 """Time between recordings that are shown one after the other. [s]"""
 
 
+Report = Callable[[float], None]
+"""Takes the share of the work that is done."""
+
+
+def ignore(share: float) -> None:
+    """Report nothing."""
+
+
 class RecordedMotion(NamedTuple):
     """A segment with its derivatives: times (N,), q, qd, qdd, forces, forces as recorded (N, n), trusted samples (N,)."""
 
@@ -269,16 +277,16 @@ class Observations:
             folds[own] = np.arange(len(own)) * count // len(own)
         return folds
 
-    def pieces(self) -> Iterable[Rows]:
-        """All kept samples in order; stored for the next call if they are few."""
+    def pieces(self, report: Report = ignore) -> Iterable[Rows]:
+        """All kept samples in order; stored for the next call if they are few. The share that is done is reported."""
         few = len(self.t) * len(self.robot.actuator_names) * len(self.base) <= MAX_STORED
-        return self._stored if few else self._computed()
+        return self._stored if few else self._computed(report)
 
     @cached_property
     def _stored(self) -> tuple[Rows, ...]:
         return tuple(self._computed())
 
-    def _computed(self) -> Iterator[Rows]:
+    def _computed(self, report: Report = ignore) -> Iterator[Rows]:
         kernel, factor, used, start = self._kernel, self.factor, self.used, 0
         (forces, parameters), entries = used.shape, np.flatnonzero(used)
         count = max(1, PIECE_SIZE // (forces * parameters * factor))
@@ -294,6 +302,7 @@ class Observations:
                     kept = np.zeros((last - first, forces * parameters))
                     kept[:, entries] = signals.decimate(np.take(K.reshape(len(K), -1), entries, axis=1), kernel, factor)
                     K = kept.reshape(-1, forces, parameters)
+                report((start + first) / len(self.t))
                 yield Rows(start + first, K, signals.decimate(motion.tau[part], kernel, factor))
             start += size
 
@@ -302,10 +311,10 @@ class Observations:
         """Forces of the kept samples, (n, nv)."""
         return self._per_motion(signals.decimate(motion.tau, self._kernel, self.factor) for motion in self.motions)
 
-    def predict(self, values: np.ndarray) -> np.ndarray:
+    def predict(self, values: np.ndarray, report: Report = ignore) -> np.ndarray:
         """K_b β at the kept samples, (n, nv)."""
         predicted = np.empty((len(self.t), len(self.robot.actuator_names)))
-        for rows in self.pieces():
+        for rows in self.pieces(report):
             predicted[rows.first : rows.first + len(rows.K)] = rows.K @ values
         return predicted
 

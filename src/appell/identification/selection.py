@@ -11,6 +11,7 @@ from appell.identification.cross_validation import LAG_STEPS, Products, products
 from appell.identification.cutoff import choose_cutoff, describe_cutoff
 from appell.identification.findings import Finding
 from appell.identification.lag import Lag, choose_lag, shifted_motions
+from appell.identification.observations import Report, ignore
 from appell.identification.term_selection import (
     COULOMB_WIDTH,
     TermComparison,
@@ -52,10 +53,11 @@ def choose(
     terms: Terms,
     cutoff: float | str | None,
     free: bool,
+    report: Report = ignore,
 ) -> Choices:
     """Cut-off frequency, if `"auto"`, lag, and couplings and friction beyond the given terms if `free`, by cross-validation."""
     parts, automatic = windows(segments), isinstance(cutoff, str)
-    frequency, curve = choose_cutoff(robot, parts, base, terms) if isinstance(cutoff, str) else (cutoff, [])
+    frequency, curve = choose_cutoff(robot, parts, base, terms, report) if isinstance(cutoff, str) else (cutoff, [])
     motions, shifted, step = shifted_motions(robot, parts, frequency)
     free = free and robot is robot.spanning_tree
     candidates = coupling_terms(robot, COULOMB_WIDTH) if free else ()
@@ -70,7 +72,7 @@ def choose(
         if coupled != terms:
             terms, base = coupled, base_parameters(robot, coupled)
             if automatic:
-                frequency, curve = choose_cutoff(robot, parts, base, terms)
+                frequency, curve = choose_cutoff(robot, parts, base, terms, report)
                 motions, shifted, step = shifted_motions(robot, parts, frequency)
                 shift = round(lag.seconds / step) + LAG_STEPS
     for alternatives in (width_terms, friction_terms) if free else ():
