@@ -111,13 +111,13 @@ def plain_loop(count: int, folder: Path) -> None:
     array = zarr.create_array(
         FlushedStore(folder / "loop.zarr"), shape=(count, 6), chunks=(chunk, 6), dtype="float32", compressors=None
     )
+    tau = np.empty((chunk, 6), "float32")
     for start in range(0, count, chunk):
         stop = min(start + chunk, count)
-        tau = np.empty((stop - start, 6), "float32")
         for low in range(start, stop, BLOCK):
             part = states.part(low, min(low + BLOCK, stop), "float32")
             dyn.inverse_dynamics(part.q, part.qd, part.qdd_or_tau, out=tau[low - start :][: len(part)])
-        array[start:stop] = tau
+        array[start:stop] = tau[: stop - start]
 
 
 def sweep_in_one_thread(count: int, folder: Path) -> None:

@@ -71,6 +71,20 @@ def test_run_k_is_the_same_whatever_the_chunks(tmp_path: Path, stored: bool, bat
     assert np.isnan(np.asarray(first[:])[heavy]).all()
 
 
+def test_robots_of_files_travel_with_their_control_laws(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    appell.compile(arm(), dtype="float32").save(tmp_path / "arm.appell", rollouts=["pd"])
+    dyn = appell.load_compiled(tmp_path / "arm.appell", layout="rows", threads=2)
+
+    def hold(dyn, q0, mass):
+        path = appell.rollout(dyn, 0 * q0, 0 * q0, {"q": q0}, steps=10, dt=1e-3, law="pd", gains={"kp": 5.0, "kd": 1.0})
+        return {"q": path.q}
+
+    here, stored = (appell.monte_carlo(dyn, draw, hold, 20, store, batch=True) for store in (None, tmp_path / "s.zarr"))
+    assert here.failed == 0
+    assert np.array_equal(stored.results["q"][:], here.results["q"])
+
+
 def test_statistics_are_those_of_all_runs(tmp_path: Path, monkeypatch) -> None:
     study = appell.monte_carlo(arm(), draw, fall, 400, seed=1, execution=Execution(60))
     good = np.asarray(study.arrays["message"]) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,6 +74,16 @@ def require_version(version: str) -> None:
             f"the worker on {platform.node()} has appell {library_version()[:14]}, the store was made by {version[:14]}. "
             "Install the same version everywhere."
         )
+
+
+def robot_file(compiled: CompiledRobot, **kept: Any) -> bytes:
+    """The file of a compiled robot with what `save` is to keep; the one from which it was loaded itself, if any."""
+    if compiled.store is not None:
+        return Path(compiled.store.path).read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "robot.appell")
+        compiled.save(file, **kept)
+        return file.read_bytes()
 
 
 def is_interpreted(compiled: CompiledRobot) -> bool:

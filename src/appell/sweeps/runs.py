@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from appell.compiler.fingerprint import digest
+from appell.compiler.options import Options
 from appell.errors import AppellError, ArgumentError
 from appell.files import write_bytes
 from appell.loading.compiled import load_compiled
 from appell.robot.compiled import CompiledRobot
-from appell.sweeps.evaluate import is_interpreted, require_same_code, require_version
+from appell.sweeps.evaluate import is_interpreted, require_same_code, require_version, robot_file
+from appell.sweeps.executors import missing_extra
 from appell.sweeps.layout import ChunkSeconds
 
 FAILURES = (AppellError, ArithmeticError, np.linalg.LinAlgError)
@@ -123,26 +125,18 @@ def run_chunk(store: Any, content: bytes, k: int) -> tuple[int, ChunkSeconds]:
 
 @dataclass(frozen=True)
 class SavedRobot:
-    """A compiled robot as its file, where it runs, and whether its kernels are interpreted."""
+    """A compiled robot as its file, how it was compiled, and whether its kernels are interpreted."""
 
     content: bytes
-    target: str
+    options: Options
     interpreted: bool
 
-    @classmethod
-    def of(cls, robot: CompiledRobot) -> SavedRobot:
-        """The file with the functions of `save` and, for trees, rollouts under given torques."""
-        laws = ("torque",) if robot.robot.system.recursion is not None else ()
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "robot.appell")
-            robot.save(file, rollouts=laws)
-            return cls(file.read_bytes(), robot.options.target, is_interpreted(robot))
-
     def load(self) -> CompiledRobot:
+        options = self.options
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "robot.appell")
             write_bytes(file, self.content)
-            robot = load_compiled(file, target=self.target, threads=1)
+            robot = load_compiled(file, options.target, options.dtype, threads=1, layout=options.layout)
         require_same_code(robot, self.interpreted)
         return robot
 
@@ -156,15 +150,14 @@ def _unpickled(content: bytes) -> RunJob:
 
 def pickled(job: RunJob) -> bytes:
     """A job for other processes: a compiled robot as its file, functions of the caller by their code."""
-    from appell.sweeps.executors import missing_extra
-
     try:
         import cloudpickle
     except ImportError:
         raise missing_extra() from None
     robot = job.robot
-    if isinstance(robot, CompiledRobot) and robot.store is None:
-        robot = SavedRobot.of(robot)
+    if isinstance(robot, CompiledRobot):
+        tree = robot.store is None and robot.robot.system.recursion is not None
+        robot = SavedRobot(robot_file(robot, rollouts=["torque"] if tree else []), robot.options, is_interpreted(robot))
     return cloudpickle.dumps(replace(job, robot=robot))
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +26,7 @@ from appell.sweeps.evaluate import (
     function_of_states,
     is_interpreted,
     library_version,
+    robot_file,
     stored_name,
 )
 from appell.sweeps.executors import ProgressCounter, missing_extra, run_chunks, task_runner, thread_count
@@ -187,7 +186,7 @@ def into_store(plan: SweepPlan, path: str | PathLike, client: Any, target: str, 
     except ImportError:
         raise missing_extra() from None
     source, options = plan.source, plan.compiled.options
-    robot = saved_robot(plan.compiled, plan.layouts)
+    robot = robot_file(plan.compiled, functions=plan.layouts)
     robot_digest, version = hashlib.sha256(robot).hexdigest(), library_version()
     chunk = plan.execution.chunk or default_chunk(plan.layouts.values(), source.carried_bytes, len(source), BLOCK)
     chunk = min(chunk, len(source))
@@ -206,13 +205,3 @@ def into_store(plan: SweepPlan, path: str | PathLike, client: Any, target: str, 
     results = {name: made.arrays()[stored_name(name)] for name in plan.layouts}
     seconds = time.perf_counter() - done.started
     return Sweep(identity["robot"], source, results, seconds, chunk, done.work, made.path, plan.attributes)
-
-
-def saved_robot(compiled: CompiledRobot, functions: Iterable[str]) -> bytes:
-    """The file of a compiled robot, which workers load; that from which it was loaded itself, if any."""
-    if compiled.store is not None:
-        return Path(compiled.store.path).read_bytes()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "robot.appell")
-        compiled.save(file, functions=functions)
-        return file.read_bytes()
