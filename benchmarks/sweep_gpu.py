@@ -1,11 +1,11 @@
 """Sweeps on a GPU: results against the processor's, and the time of their parts.
 
-    python benchmarks/sweep_gpu.py --prepare robots/           # anywhere: saves the PUMA and a description of states
-    python benchmarks/sweep_gpu.py --robots robots/            # on the machine with the GPU
+    python benchmarks/sweep_gpu.py --prepare build/sweep_gpu   # anywhere: the PUMA, a description of states, exact results
+    python benchmarks/sweep_gpu.py --robots build/sweep_gpu    # on the machine with the GPU
 
-The second command needs CuPy and llvmlite (without: `--targets cuda`), and neither CasADi, lxml, Dask nor Zarr: robots come from
-their files and results stay in memory. Where Zarr is installed, a sweep into a store follows, whose chunks are those that a
-Dask worker would evaluate.
+The second command needs NumPy and CuPy alone: the robot comes from its file and results stay in memory. Where Zarr is installed,
+a sweep into a store follows, whose chunks are those that a Dask worker evaluates. `--targets cpu cuda` compares with the
+processor (llvmlite). Without the extension, states are made by NumPy and take longer.
 """
 
 from __future__ import annotations
@@ -23,42 +23,37 @@ from appell.sweeps import Execution, random_states
 from appell.table import Table
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives")
-CHECKED, COUNT = 100_000, 2**22
+CHECKED, COUNT = 5000, 2**22
+ROBOT, STATES, EXACT = "puma560.appell", "states.pickle", "exact.npz"
 
 
 def prepare(folder: Path) -> None:
+    """Save what the other command needs; exact results are those of the processor in float64."""
     folder.mkdir(parents=True, exist_ok=True)
     robot = appell.load("puma560")
-    appell.compile(robot, dtype="float32").save(folder / "puma560.appell", functions=FUNCTIONS)
-    (folder / "states.pickle").write_bytes(pickle.dumps(random_states(robot, COUNT, seed=1)))
+    states = random_states(robot, COUNT, seed=1)
+    appell.compile(robot, dtype="float32").save(folder / ROBOT, functions=FUNCTIONS)
+    (folder / STATES).write_bytes(pickle.dumps(states))
+    np.savez(folder / EXACT, **appell.sweep(robot, FUNCTIONS, states[:CHECKED]).results)
 
 
 def row(folder: Path, function: str, target: str, dtype: str, store: Path | None = None) -> tuple:
     """One sweep; kernels are compiled by a short one before."""
-    states = pickle.loads((folder / "states.pickle").read_bytes())
-    robot = appell.load_compiled(folder / "puma560.appell", target=target, dtype=dtype, threads=1)
-    appell.sweep(robot, [function], states[:1000], execution=Execution(threads=1))
+    states = pickle.loads((folder / STATES).read_bytes())
+    robot = appell.load_compiled(folder / ROBOT, target=target, dtype=dtype)
+    found = appell.sweep(robot, [function], states[:CHECKED]).results[function]
+    exact = np.load(folder / EXACT)[function]
+    error = np.abs(found - exact).max() / np.abs(exact).max()
     done = appell.sweep(robot, [function], states, store, execution=Execution(chunk=2**20, threads=1))
     parts = [f"{1e9 * part / COUNT:.1f}" for part in (done.seconds, *done.work)]
-    where = f"{target}, store" if store else target
-    return function, where, dtype, *parts, f"{error(folder, function, target, dtype):.1e}"
-
-
-def error(folder: Path, function: str, target: str, dtype: str) -> float:
-    """Largest difference from the processor's results in float64 at some states, of the largest result."""
-    states = pickle.loads((folder / "states.pickle").read_bytes())[:CHECKED]
-    found, exact = (
-        appell.sweep(appell.load_compiled(folder / "puma560.appell", *options, threads=1), [function], states).results
-        for options in ((target, dtype), ("cpu", "float64"))
-    )
-    return float(np.abs(found[function] - exact[function]).max() / np.abs(exact[function]).max())
+    return function, f"{target}, store" if store else target, dtype, *parts, f"{error:.1e}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prepare", type=Path, metavar="FOLDER")
     parser.add_argument("--robots", type=Path, metavar="FOLDER")
-    parser.add_argument("--targets", nargs="+", default=["cpu", "cuda"])
+    parser.add_argument("--targets", nargs="+", default=["cuda"])
     given = parser.parse_args()
     if given.prepare:
         prepare(given.prepare)

@@ -134,10 +134,7 @@ def evaluate(
         for name, call in calls.items():
             out = results[name][low - start : high - start]
             try:
-                if target == "cuda":
-                    out[...] = call(states, None)
-                else:
-                    call(states, out)
+                call(states, out)
             except AppellError as error:
                 raise type(error)(f"in states {low + offset} to {high + offset - 1}: {error}") from None
         making, kernels = making + made - begin, kernels + time.perf_counter() - made
