@@ -19,19 +19,23 @@ def base():
 
 
 @pytest.mark.parametrize(("size", "found"), [(-2.9, False), (-3.1, True), (3.1, False)])
-def test_friction_and_rotors_below_zero(base, size, found):
-    """By three standard errors; an offset may be negative."""
+def test_friction_and_rotors_below_zero(base, size, found, monkeypatch):
+    """By three standard errors; an offset may be negative, and what the motion does not determine may be anything."""
     values, errors = np.ones(len(base)), np.full(len(base), 0.5)
     for k, index in enumerate(base.independent):
         if base.names[index] in ("fv[joint2]", "fc[joint1]", "fc[joint2]", "offset[joint1]"):
             values[k] = 0.5 * size
-    findings = list(sanity.check_values(base, values, errors))
+    unknown: list[int] = []
+    monkeypatch.setattr(sanity, "unexcited_parameters", lambda data: (unknown, []))
+    findings = list(sanity.check_values(base, values, errors, None))  # type: ignore[arg-type]
     expected = (
         [("negative viscous friction", "joint2"), ("negative Coulomb friction", "joint1, joint2")] if found else []
     )
     assert [(each.kind, each.where) for each in findings] == expected
     if found:
         assert findings[0].evidence == f"fv[joint2] = {0.5 * size:.4g} +- 0.5"
+        unknown += [k for k, index in enumerate(base.independent) if base.names[index].startswith("f")]
+        assert not list(sanity.check_values(base, values, errors, None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -105,15 +109,15 @@ def test_uncertain_predictions_elsewhere(base, spread, error, found):
     values[3] = 2.0
     covariance[3, 3] = (2.0 * spread) ** 2
     covariance[1, 1] = 100.0  # has no effect
-    robot = SimpleNamespace(actuator_names=("a", "b"))
-    findings = list(sanity.check_excitation(robot, base, K, values, covariance, 70, error))  # type: ignore[arg-type]
+    robot, fastest = SimpleNamespace(actuator_names=("a", "b")), np.array([1.5, 2.5])
+    findings = list(sanity.check_excitation(robot, base, K, values, covariance, 70, error, fastest))  # type: ignore[arg-type]
     assert bool(findings) == found
     if found:
         assert findings[0].where.startswith(base.base_names[3] + ", ")
         assert len(findings[0].where.split(", ")) == 5
         assert f"is {100 * spread:.3g} % of the forces" in findings[0].evidence
-        assert "70 samples" in findings[0].evidence
-        assert findings[0].remedy.startswith("Move a, b farther")
+        assert "70 samples were fitted, velocities up to 1.5, 2.5 rad/s" in findings[0].evidence
+        assert "a, b move farther" in findings[0].remedy
 
 
 @pytest.mark.parametrize(("ratio", "found"), [(0.58, True), (0.62, False)])
