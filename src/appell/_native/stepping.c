@@ -186,10 +186,10 @@ static const double *joints_of(const stepper *s)
     return unit_of(s, s->units);
 }
 
-/* Gap, normal, rate and curvature acceleration of a position and velocity. */
+/* Gap, normal, rate, curvature acceleration and rate of the normal of a position and velocity. */
 static void meet(const stepping_surface *surface, const double *x, const double *v, double radius, stepping_gap *gap)
 {
-    double r[3], value, gradient[3];
+    double r[3], value, gradient[3], bend[3] = {0.0};
     for (int k = 0; k < 3; k++) r[k] = x[k] - surface->centre[k];
     gap->curvature = 0.0;
     if (surface->kind == PLANE) {
@@ -203,11 +203,16 @@ static void meet(const stepping_surface *surface, const double *x, const double 
         for (int k = 0; k < 3; k++)
             gradient[k] = (surface->S[k] * y[0] + surface->S[3 + k] * y[1] + surface->S[6 + k] * y[2]) / size;
         gap->curvature = (dot3(z, z) - radial * radial) / size;
+        for (int k = 0; k < 3; k++) z[k] -= y[k] * radial / size;
+        for (int k = 0; k < 3; k++)
+            bend[k] = (surface->S[k] * z[0] + surface->S[3 + k] * z[1] + surface->S[6 + k] * z[2]) / size;
     }
     const double steep = sqrt(dot3(gradient, gradient)), slope = steep > 0.0 ? steep : 1.0;
     gap->gap = surface->sign * value / slope - radius;
     gap->curvature *= surface->sign / slope;
     for (int k = 0; k < 3; k++) gap->normal[k] = surface->sign * gradient[k] / slope;
+    for (int k = 0; k < 3; k++)
+        gap->turn[k] = surface->sign / slope * bend[k] - surface->sign / slope * dot3(gap->normal, bend) * gap->normal[k];
     gap->rate = dot3(gap->normal, v);
 }
 
@@ -234,11 +239,12 @@ static int find_gaps(stepper *s, const double *q, const double *v, stepping_gap 
         stepping_gap *own = gap + (size_t)i * s->points;
         if (s->surface[i].kind == GENERAL) {
             if (!s->general(s, i)) return 0;
-            const double *given = s->rhs; /* (points, 5): gap, normal, curvature */
-            for (int k = 0; k < s->points; k++, given += 5) {
+            const double *given = s->rhs; /* (points, 8): gap, normal, curvature, rate of the normal */
+            for (int k = 0; k < s->points; k++, given += 8) {
                 own[k].gap = given[0] - s->point[k].radius;
                 memcpy(own[k].normal, given + 1, sizeof own[k].normal);
                 own[k].curvature = given[4];
+                memcpy(own[k].turn, given + 5, sizeof own[k].turn);
                 own[k].rate = dot3(own[k].normal, s->velocity + 3 * k);
             }
         } else
@@ -319,6 +325,8 @@ static void add_contact(stepper *s, int contact, const stepping_gap *gap, double
         cross(alpha, arm, a);
         for (int k = 0; k < 3; k++) b[k] += a[k];
         for (int k = 0; k < size; k++) bias[s->rows + k] = dot3(axis[k], b);
+        cross(omega, gap->turn, a); /* the point of a sphere that touches moves over it */
+        for (int k = 0; k < size - 1; k++) bias[s->rows + k] -= point->radius * dot3(axis[k], a);
     }
     bias[s->rows + size - 1] += gap->curvature;
     s->block[s->blocks++] = (contact_block){s->rows, size, 0, surface->friction};
@@ -772,7 +780,7 @@ int stepper_allocate(stepper *s)
     const size_t nq = (size_t)s->nq, nv = (size_t)s->nv, contacts = (size_t)s->contacts, points = (size_t)s->points;
     const size_t joints = s->velocities.call ? (size_t)s->joints : 0, actuators = (size_t)s->actuators;
     const size_t results = (size_t)s->links * LINK_NUMBERS + (size_t)s->units * UNIT_NUMBERS + joints * (2 + nv);
-    const size_t work = nv > 5 * points ? nv : 5 * points;
+    const size_t work = nv > 8 * points ? nv : 8 * points;
     struct { double **place; size_t size; } arrays[] = {
         {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
         {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},

@@ -30,7 +30,7 @@ typedef struct {
 } stepping_limit;
 
 typedef struct {
-    double gap, normal[3], rate, curvature; /* rate: of the gap */
+    double gap, normal[3], rate, curvature, turn[3]; /* rate: of the gap; turn: rate of the normal */
 } stepping_gap;
 
 typedef struct stepper {

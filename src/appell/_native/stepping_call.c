@@ -142,7 +142,7 @@ static int ask_general(stepper *s, int surface)
     PyObject *result = PyObject_CallFunction(self->general, "iNNN", surface,
         PyMemoryView_FromMemory((char *)s->position, vectors, PyBUF_READ),
         PyMemoryView_FromMemory((char *)s->velocity, vectors, PyBUF_READ),
-        PyMemoryView_FromMemory((char *)s->rhs, 5 * s->points * (Py_ssize_t)sizeof(double), PyBUF_WRITE));
+        PyMemoryView_FromMemory((char *)s->rhs, 8 * s->points * (Py_ssize_t)sizeof(double), PyBUF_WRITE));
     Py_XDECREF(result);
     PyGILState_Release(lock);
     return result != NULL;

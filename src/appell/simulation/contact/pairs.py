@@ -25,8 +25,6 @@ from appell.simulation.contact.surfaces import Surface
 from appell.simulation.contact.surfaces.surface import require_restitution
 
 Configurations = tuple[tuple[float, ...], ...]
-NORMAL_STEP = 1e-6
-"""Step of the central difference of normals along a motion. [m]"""
 
 
 @dataclass(frozen=True)
@@ -326,10 +324,7 @@ def _touching(points: PointKinematics, radius: np.ndarray, surface: Surface) -> 
         return gap, normal, v, points.J, points.a, curvature
     arm = -radius[:, None] * normal
     J = points.J + np.cross(points.J_omega, arm[:, :, None], axis=1)
-    speed = np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)
-    step = NORMAL_STEP * v / speed
-    turn = (surface.gap_and_normal(p + step)[1] - surface.gap_and_normal(p - step)[1]) * speed / (2 * NORMAL_STEP)
-    extra = np.cross(points.alpha, arm) - radius[:, None] * np.cross(points.omega, turn)
+    extra = np.cross(points.alpha, arm) - radius[:, None] * np.cross(points.omega, surface.normal_rate(p, v))
     along = extra - np.sum(extra * normal, axis=1, keepdims=True) * normal
     return gap - radius, normal, v + np.cross(points.omega, arm), J, points.a + along, curvature
 

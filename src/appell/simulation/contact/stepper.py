@@ -59,6 +59,7 @@ class Stepper:
                 "is found."
             )
         tree, self.surfaces, self.points = robot.tree, tuple(surfaces), tuple(map(str, points))
+        self.rolls = any(point.radius for point in points)
         functions = model.contact_functions()
         kernels = [_kernel(functions.evaluators[name], name, model) for name in KERNELS if name in functions.evaluators]
         limits = _stops(tree, model) if stops else []
@@ -78,12 +79,13 @@ class Stepper:
         self.all_contacts = self.contacts + 2 * len(limits)
 
     def _general(self, number: int, positions: memoryview, velocities: memoryview, out: memoryview) -> None:
-        """Gaps, normals and curvature accelerations (k, 5) of a surface without compiled form."""
+        """Gaps, normals, curvature accelerations and rates of the normals (k, 8) of a surface without compiled form."""
         surface = self.surfaces[number]
         p, v = (np.frombuffer(values).reshape(-1, 3) for values in (positions, velocities))
         gap, normal = surface.gap_and_normal(p)
         curvature = surface.curvature_acceleration(p, v)
-        np.frombuffer(out)[:] = np.column_stack([gap, normal, curvature]).ravel()
+        turn = surface.normal_rate(p, v) if self.rolls else np.zeros_like(normal)
+        np.frombuffer(out)[:] = np.column_stack([gap, normal, curvature, turn]).ravel()
 
     def vector(self, name: str, *shape: int) -> np.ndarray:
         """A vector of the state or of the last impact."""

@@ -23,8 +23,8 @@ from appell.model.pose import Triple
 
 SIDES = {"inside": -1.0, "outside": 1.0}
 """Sign of F on the allowed side."""
-
-
+NORMAL_STEP = 1e-6
+"""Step of the central difference of normals along a motion. [m]"""
 NATIVE_NUMBERS = 17
 """Numbers of a surface in compiled code: kind, sign, radius R, centre c (3), matrix S (9), friction, restitution."""
 PLANE, NORM, GENERAL = 0, 1, 2
@@ -85,6 +85,12 @@ class Surface(ABC):
         value, gradient = self.value_and_gradient(p)
         length = norm_or_one(gradient)
         return self.sign * value / length, self.sign * gradient / length[..., None]
+
+    def normal_rate(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Rate of the normal at points (..., 3) that move with velocities v, by central differences. [1/s]"""
+        speed = np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-9)
+        step = NORMAL_STEP * v / speed
+        return (self.gap_and_normal(p + step)[1] - self.gap_and_normal(p - step)[1]) * speed / (2.0 * NORMAL_STEP)
 
     def curvature_acceleration(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """± v^T ∇²F v / |∇F|, (...). [m/s²]"""
