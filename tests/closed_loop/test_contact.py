@@ -195,10 +195,18 @@ def test_a_run_into_a_singular_configuration_names_it(method):
 
 
 @pytest.mark.parametrize("method", ["DOP853", "moreau"])
-def test_spherical_robots_name_the_way_to_contact(method):
-    wrist = appell.load("agile_wrist")
+def test_spherical_robots_touch_surfaces_as_closed_loops(method):
+    wrist, q = appell.load("agile_wrist"), [0.1, 0.1, 0.1]
+    loops, x = wrist.as_closed_loop(q), wrist.closed_loop_configuration(q)
+    corner = Point(wrist.platform.name, (0.1, 0.05, 0.1))
+    height = lambda x: (loops.pose(x, corner.body) @ [*corner.offset, 1.0])[..., 2]  # noqa: E731
+    floor, contact = Plane(point=(0, 0, height(x) - 0.003)), ContactOptions(points=[corner], restitution=0.4)
     with pytest.raises(appell.errors.ArgumentError, match="as_closed_loop"):
-        appell.simulate(wrist, [0.1] * 3, [0.0] * 3, 0.1, surfaces=Plane(point=(0, 0, -9)), method=method)
+        appell.simulate(wrist, q, np.zeros(3), 0.1, surfaces=floor, contact=contact, method=method)
+    motion = appell.simulate(loops, x, np.zeros(3), 0.2, surfaces=floor, contact=contact, method=method)
+    assert motion.impacts
+    assert np.abs(motion.balance).max() < 1e-8
+    assert (height(motion.q) - floor.point[2]).min() > (-1e-6 if method == "moreau" else -1e-9)
 
 
 LINKAGE = """

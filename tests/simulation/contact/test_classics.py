@@ -176,3 +176,20 @@ def test_sliding_ends_in_rolling(beta, method, tolerance):
     assert motion.q[-1, 0] == pytest.approx(x, abs=tolerance)
     assert np.linalg.norm(motion.qd[-1, :3]) == pytest.approx(v / (1.0 + beta), abs=tolerance)
     assert motion.work.contact[-1] == pytest.approx(-0.5 * mass * v * v * beta / (1.0 + beta), abs=10 * tolerance)
+
+
+# --- friction that depends on how redundant contacts share the load ----------------------------------------------------
+
+
+def test_a_plate_is_held_although_its_centre_could_carry_all_of_its_weight():
+    """A small moment about the vertical: with equal loads friction holds, with all of the load in the centre it would not."""
+    ring = [appell.Point("body", (np.cos(a), np.sin(a), -0.1)) for a in np.arange(6) * np.pi / 3]
+    motion = appell.simulate(
+        free_body(3.0, (0.3, 0.3, 0.5)), [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), 0.2, tau=[0, 0, 0, 0, 0, 0.4],
+        surfaces=appell.surfaces.Plane(friction=0.6),
+        contact=appell.ContactOptions(points=[appell.Point("body", (0, 0, -0.1)), *ring], restitution=0.0),
+    )  # fmt: skip
+    assert motion.status == "finished"
+    assert np.abs(motion.qd).max() < 1e-12
+    loads = np.array([force[-1, 2] for force in motion.contact_forces.values()])
+    assert_close(loads, np.full(7, 3.0 * G / 7.0), tolerance=1e-9)

@@ -245,6 +245,19 @@ def _directions(load: np.ndarray, friction: np.ndarray) -> np.ndarray:
     return np.where(np.abs(load) < friction * (1.0 - RELATIVE_ZERO), 0.0, -np.sign(load))
 
 
+def _can_stick(
+    M: np.ndarray, qdd: np.ndarray, J: np.ndarray, bias: np.ndarray, mu: np.ndarray, friction: np.ndarray
+) -> bool:
+    """Whether forces of least norm, within their bounds, hold all contacts and joints.
+
+    The contact problem may have other solutions, in which redundant contacts are unloaded so far that they slip.
+    """
+    states = np.append(np.where(mu > 0.0, STICK, SLIP), np.full(len(friction), STICK)).astype(np.int32)
+    blocks = ContactBlocks.points(mu) + ContactBlocks.bounded(friction)
+    rows = ModeRows(np.ascontiguousarray(J), bias, blocks, states, np.zeros((len(states), 2)))
+    return force_margin(rows, rows.accelerations(M, M @ qdd)[1], friction, 0.0) >= 0.0
+
+
 def next_mode(
     M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mu: np.ndarray, joints: np.ndarray, friction: np.ndarray
 ) -> NextMode:
@@ -264,6 +277,10 @@ def next_mode(
     scale = max(1.0, float(np.abs(a).max(initial=0.0)))
     speed = np.linalg.norm(contacts.slip_velocity, axis=-1)
     slips = (speed > SLIP_TOL) & (mu > 0.0)
+    if not slips.any() and _can_stick(M, qdd, J, bias, mu, friction):
+        none, rough = np.zeros(m, dtype=bool), mu > 0.0
+        mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, np.zeros((m, 3)), mu)
+        return NextMode(mode, np.zeros(len(joints)), 0.0, none)
     direction = contacts.slip_velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
     along = SLIP_ACCELERATION * scale * np.einsum("cti,ci->ct", frames[:, :2], direction)
     columns = np.linalg.solve(M, J.T)
