@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     instruments = "instrumental variables, against bias from noisy positions: interleaved"
     add("--instruments", metavar="KIND", help=instruments)
     add("--essential", action="store_true", help="set parameters to zero that the data do not tell from it")
+    add(
+        "--polish",
+        action="store_true",
+        help="improve the parameters until simulated positions follow the recorded ones",
+    )
     add("--holdout-every", type=int, default=5, metavar="N", help="predict one half second in N (default: %(default)s)")
     former = {"--columns": "--terms", "--gains": "--torque-constants", "--hold-out": "--holdout-every"}
     add_renamed_options(parser, former)
@@ -53,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     import appell
     from appell.errors import IdentificationWarning
-    from appell.identification import Estimator, Filtering, Holdout, identify_payload
+    from appell.identification import Estimator, Filtering, Holdout, identify_payload, polish
     from appell.identification.recording import read_recording
 
     robot, notes = _recorded_robot(arguments)
@@ -76,6 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
             fit, payload = load.fit, [load]
         else:
             fit, payload = appell.identify(robot, recordings, **options), []
+        fit = polish(fit, recordings) if arguments.polish else fit
     validations = {path: fit.validate(read_recording(path, robot)) for path in arguments.validate}
     written = write_files(arguments, report=lambda path: fit.report(path, validations), urdf=fit.to_urdf)
     tables = [f"{path}: {validation}" for path, validation in validations.items()]
