@@ -103,6 +103,20 @@ def test_an_opened_store_has_its_states(tmp_path: Path) -> None:
         Sweep.open(tmp_path / "a.zarr").save(tmp_path / "a.csv")
 
 
+def test_states_of_another_generator_are_not_made(tmp_path: Path) -> None:
+    """A store of a former version, whose random numbers were others."""
+    make(tmp_path / "s.zarr")
+    file = tmp_path / "s.zarr" / "zarr.json"
+    file.write_text(file.read_text().replace("random, SplitMix64", "RandomStates"))
+    opened = Sweep.open(tmp_path / "s.zarr")
+    assert opened.states is None
+    assert opened.results["gravity"].shape == (COUNT, 2)
+    with pytest.raises(appell.AppellError, match="made by another version"):
+        opened.save(tmp_path / "s.csv")
+    with pytest.raises(appell.ArgumentError, match=r'was made with states.kind = "RandomStates"'):
+        make(tmp_path / "s.zarr")
+
+
 def test_what_is_finished_is_not_evaluated_again(tmp_path: Path, monkeypatch) -> None:
     made, path = make(tmp_path / "s.zarr"), tmp_path / "s.zarr"
     before = chunk_files(path)

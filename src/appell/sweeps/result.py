@@ -23,8 +23,8 @@ from appell.sweeps.states import GridStates, RandomStates, SobolStates, StateSou
 from appell.table import Table
 
 BINS = 100
-SOURCES: dict[str, Any] = {source.__name__: source for source in (RandomStates, GridStates, SobolStates)}
-"""States that are described in a store as a whole."""
+SOURCES: dict[str, Any] = {source.kind: source for source in (RandomStates, GridStates, SobolStates)}
+"""States that are described in a store as a whole, by their kind."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Sweep:
     """Results of a sweep.
 
     Attributes:
-        states: states at which the functions were evaluated; None if a store was opened whose states were arrays.
+        states: states at which the functions were evaluated; None for an opened store whose states were arrays or are made
+            otherwise by this version.
         results: values by function as named in the call, (N, ...) each: NumPy arrays, or Zarr arrays in a store.
         seconds: wall-clock time, without compilation, with the disk. [s]
         chunk: states that are handled at once.
@@ -181,7 +182,8 @@ class Sweep:
     def _require_states(self) -> StateSource:
         if self.states is None:
             raise AppellError(
-                f"{self.store} does not hold its states, which were arrays. Save the sweep where it was made."
+                f"{self.store} does not hold its states, which were arrays or made by another version. "
+                "Save the sweep where it was made."
             )
         return self.states
 

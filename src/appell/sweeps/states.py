@@ -9,7 +9,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,8 +66,13 @@ class States:
 
 @renamed_attributes(drive="qdd_or_tau")
 class LazyStates(ABC):
-    """States that are made when they are used; slices and the arrays `q`, `qd`, `qdd_or_tau` make them."""
+    """States that are made when they are used; slices and the arrays `q`, `qd`, `qdd_or_tau` make them.
 
+    Attributes:
+        kind: what makes them, in stores; another generator is another kind.
+    """
+
+    kind: ClassVar[str]
     carried_bytes = 0
     nq: int
     nv: int
@@ -89,7 +94,7 @@ class LazyStates(ABC):
 
     def describe(self) -> dict[str, Any]:
         """What distinguishes these states from others."""
-        return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+        return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
 
     def from_columns(self, columns: np.ndarray, dtype: str) -> States:
         """States from an array (nq + 2 nv, N), without copies where the type is right."""
@@ -121,6 +126,7 @@ class RandomStates(LazyStates):
         quaternions: where they begin in q.
     """
 
+    kind = "random, SplitMix64"
     count: int
     seed: int
     nq: int
@@ -150,6 +156,7 @@ def uniform_quaternions(numbers: np.ndarray) -> np.ndarray:
 class GridStates(LazyStates):
     """Configurations on a grid, at rest; the last coordinate changes first."""
 
+    kind = "grid"
     points: int
     nq: int
     nv: int
@@ -172,6 +179,7 @@ class GridStates(LazyStates):
 class SobolStates(LazyStates):
     """A scrambled Sobol sequence (SciPy's), scaled to `low` and `high` of q, qd and qdd_or_tau."""
 
+    kind = "Sobol"
     count: int
     seed: int
     nq: int
@@ -214,6 +222,7 @@ def _direction_numbers(dimensions: int, seed: int) -> tuple[np.ndarray, np.ndarr
 class DaskStates(LazyStates):
     """States from a Dask array (N, nq + 2 nv) of q, qd and qdd or tau; the graph of a part travels with its task."""
 
+    kind = "dask array"
     array: Any
     nq: int
     nv: int
@@ -231,7 +240,7 @@ class DaskStates(LazyStates):
         return DaskStates(array, self.nq, self.nv), 0, stop - start
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "dask array", "count": len(self), "name": self.array.name}
+        return {"kind": self.kind, "count": len(self), "name": self.array.name}
 
 
 StateSource = States | LazyStates
