@@ -10,6 +10,7 @@ import pytest
 import appell
 from appell.errors import IdentificationWarning
 from appell.identification import Filtering, Recording, Transmission
+from appell.identification.corruption import outliers
 from appell_lab.recordings import Plant, random_motion, record
 
 TERMS = ("rotor", "viscous", appell.identification.Coulomb(0.01), "offset")
@@ -148,6 +149,29 @@ def test_stamps_that_alternate_are_those_of_the_samples_or_of_the_log(recordings
         fit = appell.identify(robot, recording, terms=TERMS, filtering=Filtering(clean[0].cutoff))
         assert fit.validate(second).raw.total < 1.05 * clean[1]
     assert any("resampled" in step for step in fit.steps)
+
+
+def test_coarse_forces_are_not_saturated(recordings, clean):
+    """The last joint's forces have a dozen levels, and stay at each for some samples; a fifth of them cut off is saturation."""
+    robot, first, second = recordings
+    step = np.ptp(first.tau[:, 3]) / 12.0
+    coarse = replace(first, tau=np.round(first.tau / step) * step)
+    options = {"terms": TERMS, "filtering": Filtering(clean[0].cutoff)}
+    fit = appell.identify(robot, coarse, **options)
+    assert not fit.findings
+    assert fit.validate(second).raw.total < 1.2 * clean[1]
+    limit = np.round(np.quantile(np.abs(coarse.tau[:, 3]), 0.6) / step) * step
+    cut = replace(coarse, tau=np.stack([*coarse.tau.T[:3], np.clip(coarse.tau[:, 3], -limit, limit)], axis=1))
+    with pytest.warns(IdentificationWarning, match="saturation, joint4"):
+        appell.identify(robot, cut, **options)
+
+
+def test_a_recording_that_ends_in_motion_has_no_outliers_there():
+    """The last samples have no neighbours on one side: an extremum just before is not unlike them."""
+    x = np.cos(3.0 * (np.arange(400) - 394) * 0.01) + 1e-6 * np.random.default_rng(0).normal(size=400)
+    assert not outliers(x).any()
+    x[200] += 0.5
+    assert np.flatnonzero(outliers(x)).tolist() == [200]
 
 
 def test_vibrations_do_not_pass_for_motion(recordings):

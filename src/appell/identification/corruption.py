@@ -20,7 +20,9 @@ MAX_BAD_SHARE = 0.2
 """Share of bad samples of a column beyond which the column is unusable."""
 OUTLIER_FACTOR, SIDE, MAX_PASSES = 8.0, 5, 8
 """Robust standard deviations beyond which a sample differs from both sides, samples of a side, most passes."""
-NOTEWORTHY = 2e-3
+EDGE = 4
+"""Samples at both ends that are not compared with neighbours; filters cut them off anyway."""
+NOTEWORTHY = 5e-3
 """Share of outliers from which they are a finding."""
 MAX_FROZEN_TIME = 0.05
 """Time for which an encoder may repeat a value while its joint moves fast. [s]"""
@@ -125,7 +127,9 @@ def outliers(x: np.ndarray) -> np.ndarray:
             distance_from_cubic(clean, step) for step in (1, 2)
         )  # an outlier next to another shows in the second
         floor, wide = (np.maximum(local_scale(distance), 2.0 * resolution) for distance in (near, far))
-        candidates = np.flatnonzero(((near > OUTLIER_FACTOR * floor) | (far > OUTLIER_FACTOR * wide)) & ~flags)
+        unlike = ((near > OUTLIER_FACTOR * floor) | (far > OUTLIER_FACTOR * wide)) & ~flags
+        unlike[:EDGE] = unlike[len(x) - EDGE :] = False  # cubics lack neighbours there
+        candidates = np.flatnonzero(unlike)
         before, after = (
             np.median([clean[np.clip(candidates + side * k, 0, last)] for k in range(1, SIDE + 1)], axis=0)
             for side in (-1, 1)
@@ -203,7 +207,9 @@ def saturated_samples(robot: AnyRobot, tau: np.ndarray, log: CleaningLog) -> np.
             at_limit = column == limit
             long = runs(at_limit, SATURATED_RUN)
             count = sum(last - first for first, last in long)
-            if count > SATURATED_SHARE * len(column) and abs(limit) > 0.3 * np.nanmax(np.abs(column)):
+            next_level = np.nanmax(-np.abs(column[~at_limit] - limit), initial=-np.inf)
+            usual = int((np.abs(column - limit) == -next_level).sum())  # coarse forces stay at every level for a while
+            if count > max(SATURATED_SHARE * len(column), 3 * usual) and abs(limit) > 0.3 * np.nanmax(np.abs(column)):
                 for first, last in long:
                     flags[first:last] = True
                 evidence = (

@@ -16,7 +16,7 @@ from appell.robot.protocol import AnyRobot
 LAG_TIME = 0.004
 """Least time of one step of the shifts. [s]"""
 MIN_LAG_GAIN = 0.01
-"""Relative reduction of the prediction error for which forces are shifted."""
+"""Relative reduction of the prediction error for which forces are shifted, with many samples."""
 
 
 class Lag(NamedTuple):
@@ -61,7 +61,7 @@ def choose_lag(data: Products, step: float) -> Lag:
     a, b, c = errors[best - 1 : best + 2] ** 2
     vertex = best - LAG_STEPS + 0.5 * (a - c) / max(a - 2.0 * b + c, 1e-300)
     least = float(np.sqrt(max(b - 0.125 * (a - c) ** 2 / max(a - 2.0 * b + c, 1e-300), 0.0)))
-    if least > (1.0 - MIN_LAG_GAIN) * without:
+    if least > (1.0 - max(MIN_LAG_GAIN, data.samples.sum() ** -0.5)) * without:  # few samples, uncertain errors
         return Lag(0.0, without, without)
     return Lag(float(vertex * step), least, without)
 

@@ -289,7 +289,8 @@ class Identification:
     def findings_table(self) -> Table:
         """What is doubtful about data or result, with evidence and remedy."""
         rows = tuple((each.kind, each.where, each.evidence, each.remedy) for each in self.findings)
-        return Table("Findings", ("finding", "where", "evidence", "remedy"), rows)
+        notes = () if rows else ("None.",)
+        return Table("Findings", ("finding", "where", "evidence", "remedy"), rows, notes)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -102,16 +102,16 @@ class TermComparison:
         chosen = self._given()
         least = self._error(chosen)
         lines = [
-            f"{_describe(next(t for t in self.terms if isinstance(t, Coulomb)))}: prediction error {100 * least:.2f} %"
+            f"{self._describe(next(t for t in self.terms if isinstance(t, Coulomb)))}: prediction error {100 * least:.2f} %"
         ]
         for own in self._alternatives():
             first = next(iter(own.values()))
             if isinstance(first.term, Stribeck) and self.data.smallest_column(first.columns) < MIN_STRIBECK:
-                lines.append(f"{_describe(first.term)}: not seen, since some joint is hardly ever as slow")
+                lines.append(f"{self._describe(first.term)}: not seen, since some joint is hardly ever as slow")
                 continue
             value = self._error(chosen | own)
             taken = value < (1.0 - (MIN_GAIN if isinstance(first.term, Coulomb) else MIN_TERM_GAIN)) * least
-            lines.append(f"{_describe(first.term)}: {100 * value:.2f} %{', chosen' if taken else ''}")
+            lines.append(f"{self._describe(first.term)}: {100 * value:.2f} %{', chosen' if taken else ''}")
             if taken:
                 chosen, least = chosen | own, value
         return tuple(each.term for each in chosen.values()), lines
@@ -128,7 +128,7 @@ class TermComparison:
             if error > (1.0 - MIN_TERM_GAIN) * without or not self._both_gain(term, chosen, chosen | own):
                 break
             chosen, left = chosen | own, [other for other in left if key not in other]
-            lines.append(f"{_describe(term)}: prediction error {100 * error:.2f} %, without {100 * without:.2f} %")
+            lines.append(f"{self._describe(term)}: prediction error {100 * error:.2f} %, without {100 * without:.2f} %")
         return tuple(each.term for each in chosen.values()), lines
 
     def _given(self) -> dict[Hashable, ActiveTerm]:
@@ -161,20 +161,19 @@ class TermComparison:
         clearly = new.sum(axis=0) < (1.0 - MIN_COUPLING_GAIN) ** 2 * old.sum(axis=0)
         return bool(clearly.all() and ((new < old).sum(axis=0) >= len(old) - 1).all())
 
+    def _describe(self, term: RegressorTerm) -> str:
+        if isinstance(term, Coulomb):
+            return f"Coulomb friction over {term.width} rad/s"
+        if isinstance(term, Stribeck):
+            return f"with Stribeck friction below {term.velocity} rad/s"
+        if isinstance(term, Coupling):
+            first, second = (self.robot.qd_names[k] for k in (term.first, term.second))
+            return f"a motor shaft turns with {first} {'+' if term.ratio > 0 else '-'} {second}"
+        return {"AsymmetricViscous": "with viscous friction that differs between directions"}.get(
+            type(term).__name__, "with friction in proportion to the load"
+        )
+
 
 def _key(term: RegressorTerm) -> Hashable:
     """Terms with the same key replace each other."""
     return (Coupling, term.first, term.second) if isinstance(term, Coupling) else type(term)
-
-
-def _describe(term: RegressorTerm) -> str:
-    if isinstance(term, Coulomb):
-        return f"Coulomb friction over {term.width} rad/s"
-    if isinstance(term, Stribeck):
-        return f"with Stribeck friction below {term.velocity} rad/s"
-    if isinstance(term, Coupling):
-        sign = "+" if term.ratio > 0 else "-"
-        return f"a motor shaft turns with joints {term.first + 1} {sign} {term.second + 1}"
-    return {"AsymmetricViscous": "with viscous friction that differs between directions"}.get(
-        type(term).__name__, "with friction in proportion to the load"
-    )
