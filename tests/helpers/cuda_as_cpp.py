@@ -22,8 +22,13 @@ using namespace std;
 static void __syncthreads() {}
 struct float2 { float x, y; };
 struct double2 { double x, y; };
-struct { long long x; } blockIdx, threadIdx;
-extern "C" void appell_at(long long state, int block) { blockIdx.x = state / block; threadIdx.x = state % block; }
+struct { long long x, y; } blockIdx, threadIdx;
+extern "C" void appell_at(long long state, int block, int group)
+{
+    blockIdx.x = state / block;
+    blockIdx.y = group;
+    threadIdx.x = state % block;
+}
 """
 
 POINTERS = {"float64": ctypes.c_double, "float32": ctypes.c_float}
@@ -37,7 +42,9 @@ def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarr
     """Results (N, entries) of `appell_batch` on arrays (N, size), state by state, into a poisoned array."""
     out = np.full((len(inputs[0]), entries), np.nan, dtype)
     arrays = [part for array in (*inputs, out) for part in (pointer(array), *strides(array))]
-    launch(library(source, folder), "appell_batch", block, len(out), [*arrays, ctypes.c_longlong(len(out))])
+    code = library(source, folder)
+    for group in range(ctypes.c_int.in_dll(code, "appell_groups").value):
+        launch(code, "appell_batch", block, len(out), [*arrays, ctypes.c_longlong(len(out))], group)
     return out
 
 
@@ -50,10 +57,10 @@ def library(source: str, folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(product))
 
 
-def launch(code: ctypes.CDLL, name: str, block: int, count: int, arguments: list) -> None:
+def launch(code: ctypes.CDLL, name: str, block: int, count: int, arguments: list, group: int = 0) -> None:
     """One thread after the other; those beyond the batch must leave everything alone."""
     for state in range(count + 3):
-        code.appell_at(ctypes.c_longlong(state), block)
+        code.appell_at(ctypes.c_longlong(state), block, group)
         code[name](*arguments)
 
 

@@ -69,7 +69,13 @@ class StraightLine:
 LoweredFunction = StraightLine | Rolled
 
 LONGER: dict[str, dict[str | tuple[str, str], float]] = {
-    "cuda": {"inverse_dynamics": 2.5, "bias": 2.5, "gravity": 2.5, ("forward_dynamics", "float64"): 0.5}
+    "cuda": {
+        "inverse_dynamics": 2.5,
+        "bias": 2.5,
+        "gravity": 2.5,
+        ("forward_dynamics", "float64"): 0.5,
+        "forward_dynamics_derivatives": 0.5,
+    }
 }
 """How much longer straight-line code may be, by target and function, or function and precision: measured on a floating
 humanoid (docs/decisions/0005)."""

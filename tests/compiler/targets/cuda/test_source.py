@@ -38,6 +38,7 @@ REQUESTS = {
     "mass_matrix": ("q",),
     "kinetic_energy": ("q", "qd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
+    "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
 }
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 needs_cpp = pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
@@ -74,6 +75,7 @@ def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
 CASES = [
     *(("puma560", function, "float64") for function in REQUESTS),
     ("puma560", "inverse_dynamics", "float32"),
+    ("tree", "inverse_dynamics_derivatives", "float64"),
     ("tree", "inverse_dynamics", "float64"),
     ("tree", "mass_matrix", "float32"),
     ("long chain", "inverse_dynamics", "float64"),
@@ -87,10 +89,12 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, d
     robot, spec = ROBOTS[name], FunctionSpec(function)
     rng = np.random.default_rng(3)
     inputs = [rng.normal(size=(11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
-    source = kernel_source(lower_function(robot.system, spec), dtype, "test")
+    shape = robot.system.signature(spec).shape
+    source = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
     expected = getattr(robot, function)(*(array.astype("float64") for array in inputs))
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
     result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
+    assert ("group1_state" in source) == ("derivatives" in function and dtype == "float64")
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
 
@@ -187,6 +191,7 @@ def test_arguments_of_a_launch(wide: bool) -> None:
     """Arrays with their strides, in the order of the kernel's parameters."""
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
+    kernel.groups = 1
     kernel.batch = lambda grid, block, arguments: launched.append(arguments)
     kernel.rows = None if wide else kernel.batch
     q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))

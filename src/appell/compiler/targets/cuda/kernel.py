@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from appell.algorithms.function_spec import Signature
 from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
@@ -22,6 +24,7 @@ class CudaKernel:
     def __init__(self, signature: Signature, module: Any) -> None:
         self.signature = signature
         self.batch = module.get_function("appell_batch")
+        self.groups = whole_number(module, "appell_groups")
         try:
             self.rows = module.get_function("appell_rows")
         except (
@@ -50,7 +53,7 @@ class CudaKernel:
         """Any strides: numbers between states and between entries, for every input and the result."""
         if count:
             given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
-            self.batch((-(-count // BLOCK),), (BLOCK,), (*given, count))
+            self.batch((-(-count // BLOCK), self.groups), (BLOCK,), (*given, count))
 
 
 def _strides(array: Any) -> tuple[int, int]:
@@ -61,9 +64,17 @@ def _strides(array: Any) -> tuple[int, int]:
     return step, pitch
 
 
+def whole_number(module: Any, name: str) -> int:
+    """A variable of a module."""
+    runtime, value = cupy().cuda.runtime, np.empty(1, np.int32)
+    runtime.memcpy(value.ctypes.data, module.get_global_var(name), value.nbytes, runtime.memcpyDeviceToHost)
+    return int(value[0])
+
+
 def build(key: str, form: Callable[[], LoweredFunction], signature: Signature, dtype: str, title: str) -> CudaKernel:
     """The kernel of a form; `key` names what it computes."""
-    return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title), dtype))
+    width = signature.shape[-1] if len(signature.shape) > 1 else None
+    return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title, width), dtype))
 
 
 def module(key: str, source: Callable[[], str], dtype: str) -> Any:

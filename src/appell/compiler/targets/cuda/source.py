@@ -8,16 +8,21 @@ A module exports two kernels over n states:
 In `appell_batch` entry j of state i of input k is `in_k[i * step_k + j * pitch_k]`: columns (step 1) are read by
 neighbouring threads side by side, a value for all states is step 0. `appell_rows` is for contiguous rows: a block copies its
 rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too.
+
+Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM
+from appell.compiler.schedule import depth_first
 from appell.compiler.sincos import PRECISIONS
+from appell.compiler.targets.cuda.groups import ColumnGroup, column_groups
 from appell.compiler.targets.cuda.sincos import sincos_text
 
 BLOCK = 64
@@ -52,12 +57,37 @@ def cuda_dialect(dtype: str) -> Dialect:
     )
 
 
-def kernel_source(form: LoweredFunction, dtype: str, title: str) -> str:
-    """CUDA source of one function."""
-    text = [common_text([form], dtype, title), state_text(form, dtype), batch_text(form)]
+STRIDED = """
+/* The entries of one state's result. */
+struct strided {
+    real *p;
+    place pitch;
+    __device__ __forceinline__ real &operator[](int j) const { return p[j * pitch]; }
+};
+"""
+
+
+def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | None = None) -> str:
+    """CUDA source of one function; `width` is the number of columns where its result is a matrix."""
+    groups: list[ColumnGroup] = []
+    if isinstance(form, StraightLine) and width and form.cost > LONG and form.size_out > sum(form.sizes):
+        groups = column_groups(form.listed, width, dtype)
+    text = [common_text([form], dtype, title)]
+    if groups:
+        text += [STRIDED, *(group_text(group, dtype, f"group{k}") for k, group in enumerate(groups))]
+    if has_rows(form, dtype) or not groups:
+        text.append(state_text(form, dtype))
+    text.append(batch_text(form, len(groups)))
     if has_rows(form, dtype):
         text.append(rows_text(form))
     return "\n".join(text)
+
+
+def group_text(group: ColumnGroup, dtype: str, prefix: str) -> str:
+    """`<prefix>_state`, which computes some columns of one state; results are stored as soon as they are there."""
+    part = StraightLine(depth_first(group.listed), None if group.cost > APART else 1 << 30)
+    text = state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store))
+    return text.replace("real *restrict y", "strided y")
 
 
 def has_rows(form: LoweredFunction, dtype: str) -> bool:
@@ -87,9 +117,9 @@ typedef long long place;
 {sincos_text(dtype)}"""
 
 
-def state_text(form: LoweredFunction, dtype: str, prefix: str = "thread") -> str:
+def state_text(form: LoweredFunction, dtype: str, prefix: str = "thread", dialect: Dialect | None = None) -> str:
     """`<prefix>_state`, which computes one state."""
-    dialect = cuda_dialect(dtype)
+    dialect = dialect or cuda_dialect(dtype)
     angles = max(form.angle_count, 1)
     data = form.data(dialect).replace("static const", "static __constant__ const")
     functions = form.functions(dialect, prefix)
@@ -111,8 +141,8 @@ static __device__ __forceinline__ void {prefix}_state(const real *restrict x, re
 """
 
 
-def batch_text(form: LoweredFunction) -> str:
-    """The kernel for arrays of any strides."""
+def batch_text(form: LoweredFunction, groups: int = 0) -> str:
+    """The kernel for arrays of any strides; groups of columns have threads of their own."""
     given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
     given += ["real *restrict out, place step, place pitch", "place n"]
     loads = [
@@ -122,18 +152,24 @@ def batch_text(form: LoweredFunction) -> str:
     for (int j = 0; j < {size}; j++) x[{first} + j] = in{k}[j * pitch{k}];"""
         for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
     ]
+    own = [f"    if (blockIdx.y == {k}) group{k}_state(x, y);" for k in range(groups)]
+    whole = f"""\
+    real y[{form.size_out}];
+    thread_state(x, y);
+    out += i * step;
+    {_unroll(form.size_out)}
+    for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];"""
     return f"""\
+extern "C" __device__ int appell_groups = {max(groups, 1)};
+
 extern "C" __global__ void {launch_bounds(form)} appell_batch(
     {_commas(given)})
 {{
     const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
     if (i >= n) return;
-    real x[{sum(form.sizes)}], y[{form.size_out}];
+    real x[{sum(form.sizes)}];
 {_lines(loads)}
-    thread_state(x, y);
-    out += i * step;
-    {_unroll(form.size_out)}
-    for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];
+{_lines(["    const strided y = {out + i * step, pitch};", *own]) if groups else whole}
 }}
 """
 
