@@ -149,6 +149,22 @@ def require_vector(name: str, values: Any, size: int) -> np.ndarray:
     return require_finite(name, require_real_array(name, values, (size,)))
 
 
+def require_direction(name: str, values: Any) -> tuple[float, float, float]:
+    """Three numbers as a unit vector.
+
+    Example:
+        >>> from appell.checks import require_direction
+        >>> require_direction("axis", (0, 2, 0))
+        (0.0, 1.0, 0.0)
+    """
+    array = require_vector(name, values, 3)
+    length = float(np.linalg.norm(array))
+    if length == 0.0:
+        raise ArgumentError(f"{name} has length 0, expected a direction.")
+    x, y, z = (array / length).tolist()
+    return x, y, z
+
+
 def _array(values: Any) -> np.ndarray:
     try:
         return np.asarray(values)

@@ -1,9 +1,5 @@
 """Bodies at rest on a floor against MuJoCo: postures within its softness, contact forces within 1 %."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from helpers.shared_data import shared
@@ -11,6 +7,7 @@ from helpers.shared_data import shared
 import appell
 
 mujoco = pytest.importorskip("mujoco")
+study = pytest.importorskip("mujoco_rest")
 
 STOOL = """
 <mujoco>
@@ -65,12 +62,6 @@ def test_a_stool_dropped_on_its_feet_rests_as_in_mujoco():
 @pytest.mark.parametrize("method", ["moreau", "DOP853"])
 def test_a_quadruped_dropped_on_its_feet_stands_as_in_mujoco(method):
     """Feet and base within 2 mm, the force of every foot within 1 %: with springs at the joints these are unique."""
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "mujoco_rest.py"
-    spec = importlib.util.spec_from_file_location("mujoco_rest", path)
-    assert spec is not None
-    assert spec.loader is not None
-    study = sys.modules["mujoco_rest"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(study)
     robot = appell.load(shared("robots/go2.urdf"), base="floating")
     found = study.compare(robot, study.STANDS["go2"], method, 2.0)
     assert found["velocity"] < 1e-4

@@ -43,6 +43,7 @@
 #define ROUNDING 1e-13     /* of the energy, relative */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
 enum { SHARING = 16 }; /* steps after which redundant contacts share their loads anew: solutions start from those before */
+#define FLAT 1e-3          /* tilt below which a circle touches a plane with more than a point of it [rad] */
 #define CLOSURE_STEP 1e-14 /* of the joints, at which loops are closed, and which is not an error [rad, m] */
 #define CLOSURE_ERROR 1e-9
 enum { MOST_CLOSURE_STEPS = 12 };
@@ -186,7 +187,7 @@ static const double *joints_of(const stepper *s)
     return unit_of(s, s->units);
 }
 
-/* Gap, normal, rate, curvature acceleration and rate of the normal of a position and velocity. */
+/* Gap, normal, rate, curvature acceleration and arm of a position and velocity, with a sphere around it. */
 static void meet(const stepping_surface *surface, const double *x, const double *v, double radius, stepping_gap *gap)
 {
     double r[3], value, gradient[3], bend[3] = {0.0};
@@ -211,9 +212,37 @@ static void meet(const stepping_surface *surface, const double *x, const double 
     gap->gap = surface->sign * value / slope - radius;
     gap->curvature *= surface->sign / slope;
     for (int k = 0; k < 3; k++) gap->normal[k] = surface->sign * gradient[k] / slope;
-    for (int k = 0; k < 3; k++)
-        gap->turn[k] = surface->sign / slope * bend[k] - surface->sign / slope * dot3(gap->normal, bend) * gap->normal[k];
+    const double across = dot3(gap->normal, bend);
+    for (int k = 0; k < 3; k++) {
+        gap->arm[k] = -radius * gap->normal[k];
+        gap->arm_rate[k] = -radius * surface->sign / slope * (bend[k] - across * gap->normal[k]);
+    }
     gap->rate = dot3(gap->normal, v);
+}
+
+/* The gap of a point at a plane as that of a circle of radius r about the axis a. With sigma = n . a, w^2 = 1 - sigma^2 + FLAT^2,
+
+     g = g_centre - r psi,   psi = w - FLAT^2/w,   arm = A a - (r psi + A sigma) n,   A = -r dpsi/dsigma
+
+   FLAT makes it smooth where the circle lies in the plane: there it touches with its centre. */
+static void touch_with_circle(double r, const double *a, const double *omega, stepping_gap *gap)
+{
+    const double *n = gap->normal, sigma = dot3(n, a), flat = FLAT * FLAT, square = sigma * sigma;
+    const double w = sqrt(fmax(1.0 - square, 0.0) + flat), cube = w * w * w, psi = w - flat / w;
+    const double A = r * sigma * (1.0 / w + flat / cube);
+    const double slope = r * (1.0 / w + (square + flat) / cube + 3.0 * flat * square / (cube * w * w)); /* dA/dsigma */
+    double turned[3], twice[3], moved[3];
+    cross(omega, a, turned);
+    cross(omega, turned, twice);
+    const double rate = dot3(n, turned);
+    for (int k = 0; k < 3; k++) {
+        gap->arm[k] = A * a[k] - (r * psi + A * sigma) * n[k];
+        gap->arm_rate[k] = rate * slope * (a[k] - sigma * n[k]) + A * turned[k];
+    }
+    cross(omega, gap->arm, moved);
+    gap->gap -= r * psi;
+    gap->rate += dot3(n, moved);
+    gap->curvature += slope * rate * rate + A * dot3(n, twice);
 }
 
 /* Motion of the links, and all gaps into `gap`, at q, v; 0 where something is not finite. */
@@ -241,15 +270,25 @@ static int find_gaps(stepper *s, const double *q, const double *v, stepping_gap 
             if (!s->general(s, i)) return 0;
             const double *given = s->rhs; /* (points, 8): gap, normal, curvature, rate of the normal */
             for (int k = 0; k < s->points; k++, given += 8) {
-                own[k].gap = given[0] - s->point[k].radius;
+                const double radius = s->point[k].radius;
+                own[k].gap = given[0] - radius;
                 memcpy(own[k].normal, given + 1, sizeof own[k].normal);
                 own[k].curvature = given[4];
-                memcpy(own[k].turn, given + 5, sizeof own[k].turn);
+                for (int l = 0; l < 3; l++) own[k].arm[l] = -radius * given[1 + l], own[k].arm_rate[l] = -radius * given[5 + l];
                 own[k].rate = dot3(own[k].normal, s->velocity + 3 * k);
             }
         } else
             for (int k = 0; k < s->points; k++)
-                meet(s->surface + i, s->position + 3 * k, s->velocity + 3 * k, s->point[k].radius, own + k);
+            {
+                const stepping_point *point = s->point + k;
+                const int circle = dot3(point->axis, point->axis) > 0.0;
+                meet(s->surface + i, s->position + 3 * k, s->velocity + 3 * k, circle ? 0.0 : point->radius, own + k);
+                if (!circle) continue;
+                const double *link = link_of(s, point->link);
+                double axis[3];
+                for (int l = 0; l < 3; l++) axis[l] = dot3(link + 3 * l, point->axis);
+                touch_with_circle(point->radius, axis, link + 12, own + k);
+            }
     }
     stepping_gap *own = gap + (size_t)s->surfaces * s->points;
     for (int k = 0; k < s->limits; k++, own += 2) {
@@ -301,7 +340,7 @@ static void add_contact(stepper *s, int contact, const stepping_gap *gap, double
     double axis[3][3], foot[3], arm[3];
     memcpy(axis[size - 1], n, 3 * sizeof *n);
     if (size == 3) tangents(n, axis[0], axis[1]);
-    for (int k = 0; k < 3; k++) foot[k] = x[k] - point->radius * n[k];
+    for (int k = 0; k < 3; k++) foot[k] = x[k] + gap->arm[k];
     memset(s->J + (size_t)s->rows * nv, 0, (size_t)size * nv * sizeof *s->J);
     memset(bias + s->rows, 0, (size_t)size * sizeof *bias);
     for (int i = point->link; i >= 0; i = s->parent[i]) {
@@ -317,16 +356,16 @@ static void add_contact(stepper *s, int contact, const stepping_gap *gap, double
     }
     if (point->link >= 0) {
         const double *link = link_of(s, point->link), *omega = link + 12, *alpha = link + 18;
-        double a[3], b[3], rim[3];
-        for (int k = 0; k < 3; k++) arm[k] = x[k] - link[9 + k], rim[k] = -point->radius * n[k];
+        double a[3], b[3];
+        for (int k = 0; k < 3; k++) arm[k] = x[k] - link[9 + k];
         cross(omega, arm, a);
         cross(omega, a, b);
-        for (int k = 0; k < 3; k++) b[k] += link[21 + k], arm[k] += rim[k];
+        for (int k = 0; k < 3; k++) b[k] += link[21 + k], arm[k] += gap->arm[k];
         cross(alpha, arm, a);
         for (int k = 0; k < 3; k++) b[k] += a[k];
         for (int k = 0; k < size; k++) bias[s->rows + k] = dot3(axis[k], b);
-        cross(omega, gap->turn, a); /* the point of a sphere that touches moves over it */
-        for (int k = 0; k < size - 1; k++) bias[s->rows + k] -= point->radius * dot3(axis[k], a);
+        cross(omega, gap->arm_rate, a);
+        for (int k = 0; k < size - 1; k++) bias[s->rows + k] += dot3(axis[k], a);
     }
     bias[s->rows + size - 1] += gap->curvature;
     s->block[s->blocks++] = (contact_block){s->rows, size, 0, surface->friction};

@@ -16,7 +16,7 @@ enum { LINK_NUMBERS = 24, UNIT_NUMBERS = 6 }; /* results of the motion kernel pe
 
 typedef struct {
     int link; /* -1: fixed in the world */
-    double offset[3], radius;
+    double offset[3], radius, axis[3]; /* of a circle: the axis in the link; of a sphere zero */
 } stepping_point;
 
 typedef struct {
@@ -30,7 +30,8 @@ typedef struct {
 } stepping_limit;
 
 typedef struct {
-    double gap, normal[3], rate, curvature, turn[3]; /* rate: of the gap; turn: rate of the normal */
+    double gap, normal[3], rate, curvature; /* rate: of the gap */
+    double arm[3], arm_rate[3];             /* from the point to where it touches, and how that moves over the body */
 } stepping_gap;
 
 typedef struct stepper {

@@ -38,14 +38,14 @@ static void *copied(PyObject *given, char type, Py_ssize_t columns, int *rows)
 
 static int read_points(Stepper *self, PyObject *given)
 {
-    double *numbers = copied(given, 'd', 5, &self->s.points);
+    double *numbers = copied(given, 'd', 8, &self->s.points);
     if (!numbers) return 0;
     self->s.point = calloc((size_t)self->s.points + 1, sizeof *self->s.point);
     int good = self->s.point != NULL;
     for (int k = 0; good && k < self->s.points; k++) {
-        const double *row = numbers + 5 * k;
-        self->s.point[k] = (stepping_point){(int)row[0], {row[1], row[2], row[3]}, row[4]};
-        good = row[0] >= -1.0 && row[0] < self->s.links;
+        const double *row = numbers + 8 * k;
+        self->s.point[k] = (stepping_point){(int)row[0], {row[1], row[2], row[3]}, row[4], {row[5], row[6], row[7]}};
+        good = row[0] >= (row[5] || row[6] || row[7] ? 0.0 : -1.0) && row[0] < self->s.links;
     }
     free(numbers);
     if (!good) PyErr_SetString(PyExc_ValueError, "a point of the stepper is on no link");

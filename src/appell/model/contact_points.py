@@ -5,7 +5,7 @@
 | sphere | its centre, with its radius | none |
 | capsule | the centres of both ends, with its radius | none |
 | box | its 8 corners | none |
-| cylinder | n points on each rim | r (1 - cos(π / n)) |
+| cylinder | n points on each rim; or with `rims` also both rims as circles | r (1 - cos(π / n)); none with rims |
 | mesh | vertices of its convex hull, at most m | the largest distance of a vertex left out from the hull of those kept |
 
 The error is how much deeper than its points a shape can be. The same holds inside other convex surfaces; obstacles that are
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 RIM_POINTS, HULL_VERTICES = 8, 16
 """Default numbers of points on a rim of a cylinder, and of vertices of a mesh."""
+RIM_INSET = 1e-4
+"""Part of the radius by which points of a cylinder are within it where its rims touch as circles."""
 
 
 class ShapePoints(NamedTuple):
@@ -48,7 +50,7 @@ class ShapePoints(NamedTuple):
 
 
 def contact_points(
-    robot: Description, *, rim_points: int = RIM_POINTS, hull_vertices: int = HULL_VERTICES
+    robot: Description, *, rim_points: int = RIM_POINTS, hull_vertices: int = HULL_VERTICES, rims: bool = False
 ) -> tuple[Point, ...]:
     """Contact points of the collision shapes of all moving bodies; none if the description has no shapes.
 
@@ -60,6 +62,7 @@ def contact_points(
     Args:
         rim_points: on each rim of a cylinder.
         hull_vertices: most vertices of a mesh.
+        rims: whether cylinders have their rims as circles as well, so that wheels roll on planes without bumps.
 
     Example:
         >>> import appell
@@ -67,7 +70,7 @@ def contact_points(
         >>> builder = appell.RobotBuilder("ball").body("world")
         >>> builder = builder.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1), collisions=[Geometry("sphere", (0.2,))])
         >>> builder.floating("base", "world", "ball").build().contact_points()
-        (Point(body='ball', offset=(0.0, 0.0, 0.0), radius=0.2),)
+        (Point(body='ball', offset=(0.0, 0.0, 0.0), radius=0.2, axis=None),)
     """
     require_integer("rim_points", rim_points, 3)
     require_integer("hull_vertices", hull_vertices, 4)
@@ -85,6 +88,10 @@ def contact_points(
             except MeshError as problem:
                 missing[body.name] = str(problem)
                 continue
+            if rims and shape.kind == "cylinder":
+                circles = rims_of(body.name, shape)
+                centers = np.repeat([circle.offset for circle in circles], rim_points, axis=0)
+                points, own = points + RIM_INSET * (centers - points), own + circles
             own += [Point(body.name, triple(point), radius) for point in points]
         found += own or ([Point(body.name)] if body.name in missing else [])
         readable += len(own)
@@ -112,6 +119,13 @@ def outermost(robot: Description, points: Sequence[Point]) -> tuple[Point, ...]:
         kept.update(point for point in own if point.radius)
         kept.update(plain[k] for k in indices)
     return tuple(point for point in points if point in kept)
+
+
+def rims_of(body: str, shape: Geometry) -> list[Point]:
+    """Both rims of a cylinder as circles."""
+    (radius, length), R = shape.size, shape.pose.rotation
+    ends = [np.array(shape.pose.xyz) + side * length / 2 * R[:, 2] for side in (-1.0, 1.0)]
+    return [Point(body, triple(end), radius, triple(R[:, 2])) for end in ends]
 
 
 def shape_points(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from appell.checks import require_in_range, require_vector
+from appell.checks import require_direction, require_in_range, require_vector
 from appell.model.pose import Triple, triple
 
 _NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
@@ -16,12 +16,14 @@ _NUMBERS = re.compile(
 
 @dataclass(frozen=True)
 class Point:
-    """A point fixed to a body, or the centre of a sphere fixed to it.
+    """A point fixed to a body, or the centre of a sphere or of a circle fixed to it.
 
     Attributes:
         body: name of the body or frame.
         offset: position in the body's frame. [m]
-        radius: of the sphere around it; 0 for a point. [m]
+        radius: of the sphere or circle around it; 0 for a point. [m]
+        axis: of the circle in the body's frame, such as the rim of a wheel, which touches planes with its nearest point; None
+            for a sphere. A circle that lies on a plane touches it with its centre: name points on it as well where it may.
 
     Example:
         >>> import appell
@@ -34,10 +36,13 @@ class Point:
     body: str
     offset: Triple = (0.0, 0.0, 0.0)
     radius: float = 0.0
+    axis: Triple | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offset", triple(require_vector(f"offset of {self.body!r}", self.offset, 3)))
         object.__setattr__(self, "radius", require_in_range(f"radius of {self.body!r}", self.radius, unit="m"))
+        if self.axis is not None:
+            object.__setattr__(self, "axis", require_direction(f"axis of {self.body!r}", self.axis))
 
     @classmethod
     def from_text(cls, text: str) -> Point:
@@ -46,7 +51,7 @@ class Point:
         Example:
             >>> import appell
             >>> appell.Point.from_text("foot:0.12,0.03,-0.03,0.02")
-            Point(body='foot', offset=(0.12, 0.03, -0.03), radius=0.02)
+            Point(body='foot', offset=(0.12, 0.03, -0.03), radius=0.02, axis=None)
             >>> appell.Point.from_text("foot(0.1, 0.2, 0.3)").offset
             (0.1, 0.2, 0.3)
         """
@@ -54,7 +59,7 @@ class Point:
         if found is None:
             return cls(text)
         numbers = [float(word) for word in (found["inside"] or found["after"]).split(",")]
-        return cls(found["body"], triple(numbers[:3]), *numbers[3:])
+        return cls(found["body"], triple(numbers[:3]), sum(numbers[3:]))
 
     def __str__(self) -> str:
         return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"

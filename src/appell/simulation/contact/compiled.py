@@ -92,7 +92,7 @@ def contact_pairs(
     try:
         stepper = Stepper(model, points, surfaces, e, stops)
     except CompileError:
-        if stops or robot.nv != model.nv:
+        if stops or robot.nv != model.nv or any(point.axis for point in points):
             raise
         return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
     return CompiledPairs(names, surfaces, tuple(e), stepper, max(LOOK_AHEAD, dt))

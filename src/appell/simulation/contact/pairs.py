@@ -21,7 +21,7 @@ from appell.model.point import Point
 from appell.model.tree import BASE, Frame, Tree
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel
-from appell.simulation.contact.surfaces import Surface
+from appell.simulation.contact.surfaces import Plane, Surface
 from appell.simulation.contact.surfaces.surface import require_restitution
 
 Configurations = tuple[tuple[float, ...], ...]
@@ -340,6 +340,11 @@ def contact_candidates(
     if robot.nv != model.nv and options.points is None:
         closed = tuple(tuple(model.random_configuration(seed).tolist()) for seed in (1, 2))
     points = list(contact_points_of(robot, options.points, closed))
+    circles = [str(point) for point in points if point.axis is not None]
+    if circles and not all(isinstance(surface, Plane) for surface in surfaces):
+        raise ArgumentError(
+            f"{circles[0]!r} is a circle, which can touch planes only. Name spheres or points in its place."
+        )
     poses = {point.body: robot.pose(q, point.body) for point in points}
     positions = np.array([(poses[point.body] @ [*point.offset, 1.0])[:3] for point in points])
     for surface in surfaces:

@@ -69,7 +69,7 @@ class Stepper:
             _integers([(JOINTS[j.kind], j.idx_q, j.idx_v) for j in quasi_velocity_joints(tree)], 3),
             _integers(_coordinates(tree), 2), _integers(functions.units, 2),
             _integers(functions.parents, 1),
-            _numbers([_point(tree, point) for point in points], 5), _numbers(numbers, NATIVE_NUMBERS),
+            _numbers([_point(tree, point) for point in points], 8), _numbers(numbers, NATIVE_NUMBERS),
             _numbers(limits, 4),
             np.array(model.joint_friction.damping), np.array(model.joint_friction.friction),
             TOLERANCE, ACCEPTABLE, MAX_ITERATIONS, self._general, kernels,
@@ -114,12 +114,13 @@ def _coordinates(tree: Tree) -> list[tuple[int, int]]:
 
 
 def _point(tree: Tree, point: Point) -> list[float]:
-    """Link, position in its frame and radius."""
+    """Link, position in its frame, radius, and the axis of a circle in its frame, zero of a sphere."""
     frame = tree.frames[point.body]
+    axis = Vec3(0.0, 0.0, 0.0) if point.axis is None else frame.R @ Vec3(*point.axis)
     position = frame.p + frame.R @ Vec3(*point.offset)
     if frame.link < 0:
         position = tree.base @ position
-    return [frame.link, *map(float, position), point.radius]
+    return [frame.link, *map(float, position), point.radius, *map(float, axis)]
 
 
 def _stops(tree: Tree, model: SimulationModel) -> list[tuple[float, ...]]:

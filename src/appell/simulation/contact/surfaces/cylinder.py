@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.checks import require_positive
+from appell.checks import require_direction, require_positive
 from appell.model.pose import Triple
 from appell.simulation.contact.surfaces.surface import (
     NORM,
@@ -14,7 +14,6 @@ from appell.simulation.contact.surfaces.surface import (
     norm_curvature,
     norm_gradient,
     triple,
-    unit_vector,
 )
 
 
@@ -42,7 +41,7 @@ class Cylinder(SidedSurface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(radius=require_positive, center=triple, axis=unit_vector)
+        self._check(radius=require_positive, center=triple, axis=require_direction)
 
     def value_and_gradient(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return norm_gradient(self._radial_part(p - self.center), self.radius)

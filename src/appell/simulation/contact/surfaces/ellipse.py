@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.checks import require_positive
+from appell.checks import require_direction, require_positive
 from appell.errors import ArgumentError
 from appell.model.pose import Triple
 from appell.simulation.contact.surfaces.surface import (
@@ -15,7 +15,6 @@ from appell.simulation.contact.surfaces.surface import (
     norm_curvature,
     norm_gradient,
     triple,
-    unit_vector,
 )
 
 
@@ -48,7 +47,7 @@ class Ellipse(SidedSurface):
     def __post_init__(self) -> None:
         super().__post_init__()
         given = self.major
-        self._check(semi_axes=_two_lengths, center=triple, axis=unit_vector, major=unit_vector)
+        self._check(semi_axes=_two_lengths, center=triple, axis=require_direction, major=require_direction)
         if abs(np.dot(self.axis, self.major)) > 1e-12:
             raise ArgumentError(f"major of Ellipse is {given!r}, expected a direction at right angles to its axis.")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.checks import require_direction
 from appell.model.pose import Triple
-from appell.simulation.contact.surfaces.surface import PLANE, Surface, triple, unit_vector
+from appell.simulation.contact.surfaces.surface import PLANE, Surface, triple
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Plane(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(normal=unit_vector, point=triple)
+        self._check(normal=require_direction, point=triple)
 
     @property
     def sign(self) -> float:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from appell.checks import require_choice, require_in_range, require_vector
-from appell.errors import ArgumentError
 from appell.model.pose import Triple
 
 SIDES = {"inside": -1.0, "outside": 1.0}
@@ -139,16 +138,6 @@ def require_restitution(name: str, value: float) -> float:
 def triple(name: str, values: Sequence[float]) -> Triple:
     """Three finite numbers."""
     x, y, z = require_vector(name, values, 3).tolist()
-    return x, y, z
-
-
-def unit_vector(name: str, values: Sequence[float]) -> Triple:
-    """A direction, normalized."""
-    array = np.array(triple(name, values))
-    length = float(np.linalg.norm(array))
-    if length == 0.0:
-        raise ArgumentError(f"{name} has length 0, expected a direction.")
-    x, y, z = (array / length).tolist()
     return x, y, z
 
 
