@@ -6,7 +6,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
 #pragma GCC optimize("O3")
-#define FOR_CPUS __attribute__((target_clones("default", "arch=haswell")))
+#define FOR_CPUS __attribute__((target_clones("default", "avx2")))
 #if __GNUC__ >= 12
 #define FOR_VECTORS __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
