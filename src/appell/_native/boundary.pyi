@@ -104,10 +104,12 @@ class Motion:
         stepper: Stepper,
         index: np.ndarray,
         states: np.ndarray,
+        carries: np.ndarray,
         slack: np.ndarray,
         reference: np.ndarray,
         joints: np.ndarray,
         friction: np.ndarray,
+        loads: np.ndarray,
         works: bool,
         look_ahead: float,
         /,
@@ -117,7 +119,7 @@ class Motion:
     def margins(self, y: np.ndarray, tau: np.ndarray, tolerance: float, /) -> tuple[float, float]: ...
     def project(self, q: np.ndarray, v: np.ndarray, /) -> float: ...
     def refer(self, y: np.ndarray, /) -> bool: ...
-    def forces(self, y: np.ndarray, tau: np.ndarray, qdd: np.ndarray, f: np.ndarray, /) -> bool: ...
+    def forces(self, y: np.ndarray, tau: np.ndarray, qdd: np.ndarray, f: np.ndarray, d: np.ndarray, /) -> bool: ...
     @staticmethod
     def gaps(stepper: Stepper, q: np.ndarray, qd: np.ndarray, out: np.ndarray, /) -> bool: ...
     @staticmethod

@@ -1,13 +1,15 @@
 /* Motion with contacts in known states: every block of rows is open, sticks or slips in a known direction.
 
    The equations are linear: with the columns C of the forces (J of sticking rows; J_n + limit d J_t of slipping contacts) and
-   the rows R that have no acceleration, R M^-1 C^T f = -(R M^-1 F + bias). Dependent rows share the load: iterated Tikhonov
-   regularization converges to the solution of least norm. A strong one leaves little noise in the forces that have no effect,
+   the rows R that have no acceleration, R M^-1 C^T f = -(R M^-1 F + bias). All of them are entries of G = J M^-1 J^T. Where rows are dependent, iterated Tikhonov
+   regularization converges to the solution nearest to given forces. A strong one leaves little noise in the forces that have no effect,
    a weak one then removes what the strong one left of the accelerations. */
 #include "mode.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "for_cpus.h"
 
 static const double regularization[] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
 #define DEPENDENT 1e-9 /* ratio of pivots below which rows are dependent */
@@ -59,13 +61,7 @@ static double dot(const double *a, const double *b, int n)
     return sum;
 }
 
-size_t mode_work(int rows, int nv)
-{
-    return (size_t)rows * ((size_t)2 * nv + 2 * rows + 5);
-}
-
-/* LU factors of A (m, m) with pivots, in place; the ratio of the smallest pivot to the largest. */
-static double lu(double *A, int *order, int m)
+double mode_lu(double *A, int *order, int m)
 {
     double least = INFINITY, most = 0.0;
     for (int k = 0; k < m; k++) {
@@ -91,7 +87,7 @@ static double lu(double *A, int *order, int m)
     return least / most;
 }
 
-static void lu_substitute(const double *A, const int *order, int m, double *x)
+void mode_lu_substitute(const double *A, const int *order, int m, double *x)
 {
     for (int k = 0; k < m; k++) {
         const double held = x[order[k]];
@@ -102,77 +98,118 @@ static void lu_substitute(const double *A, const int *order, int m, double *x)
         x[i] = (x[i] - dot(A + (size_t)i * m + i + 1, x + i + 1, m - i - 1)) / A[(size_t)i * m + i];
 }
 
-/* x of least norm with G x = b, G (m, m); A, step and order are work memory. */
-static void least_norm(const double *G, const double *b, double *x, int m, double *A, double *step, int *order)
+/* The x nearest to x on entry with G x = b, G (m, m); A, step and order are work memory. */
+static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, int *order)
 {
     const size_t bytes = (size_t)m * m * sizeof *A;
     double most = 0.0, largest = 0.0;
     memcpy(A, G, bytes);
-    memcpy(x, b, (size_t)m * sizeof *x);
-    if (lu(A, order, m) > DEPENDENT) {
-        lu_substitute(A, order, m, x);
+    if (mode_lu(A, order, m) > DEPENDENT) {
+        memcpy(x, b, (size_t)m * sizeof *x);
+        mode_lu_substitute(A, order, m, x);
         return;
     }
-    memset(x, 0, (size_t)m * sizeof *x);
     for (int i = 0; i < m; i++) most = fmax(most, fabs(G[(size_t)i * m + i])), largest = fmax(largest, fabs(b[i]));
     for (int level = 0; level < 3; level++) {
         memcpy(A, G, bytes);
         for (int i = 0; i < m; i++) A[(size_t)i * m + i] += regularization[level] * most;
-        lu(A, order, m);
+        mode_lu(A, order, m);
         double former = INFINITY;
         for (int round = 0; round < ROUNDS; round++) {
             double left = 0.0;
             for (int i = 0; i < m; i++) left = fmax(left, fabs(step[i] = b[i] - dot(G + (size_t)i * m, x, m)));
             if (!(left < 0.5 * former) || left <= ROUNDING * largest) break;
             former = left;
-            lu_substitute(A, order, m, step);
+            mode_lu_substitute(A, order, m, step);
             for (int i = 0; i < m; i++) x[i] += step[i];
         }
     }
 }
 
-int mode_accelerations(int nv, const double *L, double *z, int rows, const double *J, const double *bias, int blocks,
-    const contact_block *block, const int *state, const double *d, double *f, double *work)
+size_t mode_work(int rows, int nv)
 {
-    double *X = work, *Y = X + (size_t)rows * nv, *G = Y + (size_t)rows * nv, *A = G + (size_t)rows * rows;
-    double *x = A + (size_t)rows * rows, *step = x + rows, *wanted = step + rows;
-    int *order = (int *)(wanted + rows), *place = order + rows, m = 0;
-    for (int k = 0; k < rows; k++) f[k] = 0.0;
-    for (int b = 0; b < blocks; b++) {
-        const int first = block[b].first, size = block[b].size;
+    return (size_t)rows * ((size_t)nv + 3 * rows + 6);
+}
+
+static void add_scaled(double *restrict y, const double *restrict x, double factor, int n)
+{
+    for (int k = 0; k < n; k++) y[k] += factor * x[k];
+}
+
+FOR_CPUS void mode_rows(mode *m, const double *L, const double *z, int nv, int rows, const double *J, const double *bias, int blocks,
+    const contact_block *block, double *work)
+{
+    const size_t n = (size_t)rows;
+    *m = (mode){.nv = nv, .rows = rows, .blocks = blocks, .block = block, .T = work};
+    m->G = m->T + n * nv, m->D = m->G + n * n, m->A = m->D + n * n, m->free = m->A + n * n;
+    m->x = m->free + n, m->step = m->x + n, m->wanted = m->step + n;
+    m->order = (int *)(m->wanted + n), m->place = m->order + n, m->owner = m->place + n;
+    memcpy(m->free, bias, n * sizeof *bias);
+    memset(m->G, 0, n * n * sizeof *m->G);
+    for (int k = 0; k < nv; k++) {
+        double *row = m->T + k * n;
+        for (int r = 0; r < rows; r++) row[r] = J[(size_t)r * nv + k];
+        for (int i = 0; i < k; i++)
+            if (L[(size_t)k * nv + i] != 0.0) add_scaled(row, m->T + i * n, -L[(size_t)k * nv + i], rows);
+        for (int r = 0; r < rows; r++) row[r] /= L[(size_t)k * nv + k];
+        add_scaled(m->free, row, z[k], rows);
+        for (int r = 0; r < rows; r++)
+            if (row[r] != 0.0) add_scaled(m->G + r * n, row, row[r], rows);
+    }
+}
+
+/* Forces x of the equations as forces of rows, added to f. */
+static void add_forces(const mode *m, const double *d, const double *x, double *f)
+{
+    for (int i = 0; i < m->equations; i++) {
+        const int b = m->owner[i];
+        f[m->place[i]] += x[i];
+        for (int k = 0; b >= 0 && k < m->block[b].size - 1; k++) f[m->block[b].first + k] += m->block[b].limit * d[2 * b + k] * x[i];
+    }
+}
+
+FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
+{
+    int count = 0;
+    for (int b = 0; b < m->blocks; b++) {
+        const int first = m->block[b].first, last = first + m->block[b].size - 1;
         if (state[b] == MODE_OPEN) continue;
-        if (state[b] == MODE_STICK) {
-            for (int k = 0; k < size; k++, m++) {
-                double *row = X + (size_t)m * nv;
-                memcpy(row, J + (size_t)(first + k) * nv, (size_t)nv * sizeof *row);
-                mode_forward(L, nv, row);
-                memcpy(Y + (size_t)m * nv, row, (size_t)nv * sizeof *row);
-                place[m] = first + k;
-            }
-            continue;
+        for (int k = state[b] == MODE_STICK ? first : last; k <= last; k++)
+            m->place[count] = k, m->owner[count++] = state[b] == MODE_SLIP ? b : -1;
+    }
+    m->equations = count;
+    for (int i = 0; i < count; i++) {
+        const double *row = m->G + (size_t)m->place[i] * m->rows;
+        double *out = m->D + (size_t)i * count;
+        for (int j = 0; j < count; j++) {
+            const int b = m->owner[j];
+            out[j] = row[m->place[j]];
+            for (int k = 0; b >= 0 && k < m->block[b].size - 1; k++)
+                out[j] += m->block[b].limit * d[2 * b + k] * row[m->block[b].first + k];
         }
-        const int normal = first + size - 1;
-        double *row = X + (size_t)m * nv, *column = Y + (size_t)m * nv;
-        memcpy(row, J + (size_t)normal * nv, (size_t)nv * sizeof *row);
-        memcpy(column, row, (size_t)nv * sizeof *row);
-        for (int k = first; k < normal; k++)
-            for (int i = 0; i < nv; i++) column[i] += block[b].limit * d[2 * b + k - first] * J[(size_t)k * nv + i];
-        mode_forward(L, nv, row);
-        mode_forward(L, nv, column);
-        place[m++] = normal;
+        m->wanted[i] = -m->free[m->place[i]];
+        m->x[i] = f[m->place[i]];
     }
-    for (int i = 0; i < m; i++) {
-        for (int j = 0; j < m; j++) G[(size_t)i * m + j] = dot(X + (size_t)i * nv, Y + (size_t)j * nv, nv);
-        wanted[i] = -dot(X + (size_t)i * nv, z, nv) - bias[place[i]];
-    }
-    if (m) least_norm(G, wanted, x, m, A, step, order);
-    for (int i = 0; i < m; i++) {
-        f[place[i]] = x[i];
-        for (int k = 0; k < nv; k++) z[k] += x[i] * Y[(size_t)i * nv + k];
-    }
-    for (int b = 0; b < blocks; b++)
-        for (int k = 0; state[b] == MODE_SLIP && k < block[b].size - 1; k++)
-            f[block[b].first + k] = block[b].limit * f[block[b].first + block[b].size - 1] * d[2 * b + k];
-    mode_backward(L, nv, z);
-    return 1;
+    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->order);
+    memset(f, 0, (size_t)m->rows * sizeof *f);
+    add_forces(m, d, m->x, f);
+}
+
+void mode_react(const mode *m, const double *d, double *f)
+{
+    if (!m->equations) return;
+    for (int i = 0; i < m->equations; i++) m->step[i] = -dot(m->G + (size_t)m->place[i] * m->rows, f, m->rows);
+    mode_lu_substitute(m->A, m->order, m->equations, m->step);
+    add_forces(m, d, m->step, f);
+}
+
+double mode_acceleration(const mode *m, const double *f, int row)
+{
+    return m->free[row] + dot(m->G + (size_t)row * m->rows, f, m->rows);
+}
+
+void mode_accelerations(const mode *m, const double *L, const double *z, const double *f, double *qdd)
+{
+    for (int k = 0; k < m->nv; k++) qdd[k] = z[k] + dot(m->T + (size_t)k * m->rows, f, m->rows);
+    mode_backward(L, m->nv, qdd);
 }

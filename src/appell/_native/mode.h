@@ -7,6 +7,15 @@
 
 enum { MODE_OPEN, MODE_STICK, MODE_SLIP };
 
+/* Rows J of contacts and joints at one state of a robot. */
+typedef struct {
+    int nv, rows, blocks, equations; /* equations: of the last forces */
+    const contact_block *block;
+    double *T, *G, *free;            /* L^-1 J^T (nv, rows), J M^-1 J^T (rows, rows), accelerations without forces (rows) */
+    double *D, *A, *x, *step, *wanted; /* work memory: equations of the forces and their LU factors */
+    int *order, *place, *owner;      /* of equations: pivots, rows, and blocks that slip (or -1) */
+} mode;
+
 /* Lower Cholesky factor of the symmetric M (n, n), in place; 0 where M is not positive definite. */
 int mode_factor(double *M, int n);
 
@@ -14,11 +23,25 @@ int mode_factor(double *M, int n);
 void mode_forward(const double *L, int n, double *x);
 void mode_backward(const double *L, int n, double *x);
 
+/* LU factors of A (m, m) with pivots, in place; the ratio of the smallest pivot to the largest. x = A^-1 x from them. */
+double mode_lu(double *A, int *order, int m);
+void mode_lu_substitute(const double *A, const int *order, int m, double *x);
+
 /* Doubles of work memory for `rows` rows of nv entries. */
 size_t mode_work(int rows, int nv);
 
-/* Accelerations qdd = M^-1 (F + J^T f) with the forces f (rows) for which J qdd + bias = 0 in sticking blocks, and in the
-   normal rows of slipping ones, whose friction is limit f_n d. z = L^-1 F on entry; qdd on return. */
-int mode_accelerations(int nv, const double *L, double *z, int rows, const double *J, const double *bias, int blocks,
-    const contact_block *block, const int *state, const double *d, double *f, double *work);
+/* The rows J (rows, nv) with dJ/dt v = bias, under generalized forces F with z = L^-1 F. */
+void mode_rows(mode *m, const double *L, const double *z, int nv, int rows, const double *J, const double *bias, int blocks,
+    const contact_block *block, double *work);
+
+/* Forces f (rows) for which the accelerations of sticking blocks vanish, and those of the normal rows of slipping ones, whose
+   friction is limit f_n d; where rows are dependent, those nearest to f on entry. */
+void mode_forces(mode *m, const int *state, const double *d, double *f);
+
+/* Add to forces f (rows) those with which the same rows keep their accelerations. */
+void mode_react(const mode *m, const double *d, double *f);
+
+/* Accelerations with forces f: of a row, and of all coordinates, qdd (nv). */
+double mode_acceleration(const mode *m, const double *f, int row);
+void mode_accelerations(const mode *m, const double *L, const double *z, const double *f, double *qdd);
 #endif

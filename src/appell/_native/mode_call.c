@@ -30,14 +30,14 @@ PyObject *appell_mode_accelerations(PyObject *module, PyObject *arguments)
             PyErr_SetString(PyExc_ValueError, "arrays of a mode do not have matching sizes and types");
             goto done;
         }
-    double *work = PyMem_RawMalloc((mode_work((int)rows, (int)nv) + (size_t)(nv * nv)) * sizeof(double) +
+    double *work = PyMem_RawMalloc((mode_work((int)rows, (int)nv) + (size_t)(nv * nv + nv)) * sizeof(double) +
         (size_t)blocks * sizeof(contact_block) + 1);
     if (!work) {
         PyErr_NoMemory();
         goto done;
     }
-    double *L = work + mode_work((int)rows, (int)nv), *qdd = view[8].buf;
-    contact_block *block = (contact_block *)(L + nv * nv);
+    double *L = work + mode_work((int)rows, (int)nv), *z = L + nv * nv;
+    contact_block *block = (contact_block *)(z + nv);
     const int *numbers = view[4].buf;
     int good = 1;
     for (Py_ssize_t b = 0; b < blocks; b++, numbers += 3) {
@@ -46,11 +46,16 @@ PyObject *appell_mode_accelerations(PyObject *module, PyObject *arguments)
     }
     if (good) {
         memcpy(L, view[0].buf, (size_t)(nv * nv) * sizeof *L);
-        memmove(qdd, view[1].buf, (size_t)nv * sizeof *qdd);
-        int solved = mode_factor(L, (int)nv);
-        if (solved) mode_forward(L, (int)nv, qdd);
-        solved = solved && mode_accelerations((int)nv, L, qdd, (int)rows, view[2].buf, view[3].buf, (int)blocks, block,
-            view[6].buf, view[7].buf, view[9].buf, work);
+        memcpy(z, view[1].buf, (size_t)nv * sizeof *z);
+        const int solved = mode_factor(L, (int)nv);
+        memset(view[9].buf, 0, (size_t)view[9].len); /* forces of least norm */
+        if (solved) {
+            mode m;
+            mode_forward(L, (int)nv, z);
+            mode_rows(&m, L, z, (int)nv, (int)rows, view[2].buf, view[3].buf, (int)blocks, block, work);
+            mode_forces(&m, view[6].buf, view[7].buf, view[9].buf);
+            mode_accelerations(&m, L, z, view[9].buf, view[8].buf);
+        }
         result = PyBool_FromLong(solved);
     } else
         PyErr_SetString(PyExc_ValueError, "blocks of a mode lie outside of its rows");

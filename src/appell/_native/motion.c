@@ -15,8 +15,12 @@
 
 #include "mode.h"
 
-#define ANGLE_TOL 1e-12
-enum { MOST_TURNS = 96, FULL_TURNS = 16 }; /* after each FULL_TURNS changes are halved */
+#define ANGLE_TOL 1e-8 /* the last change of angles: what Newton's method leaves is its square */
+#define MOST_PULL 0.1 /* part of the largest normal force that contacts pull: the mode has ended before */
+#define LEAST_SPEED 1e-9 /* of slip [m/s]: slower ones are rounding errors */
+#define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
+#define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
+enum { MOST_TURNS = 24, MOST_CUTS = 5 };
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -29,12 +33,14 @@ static int make_room(motion *m)
 {
     const int rows = m->s->rows + m->joints;
     if (rows <= m->capacity) return 1;
-    free(m->f), free(m->work), free(m->states), free(m->d);
-    m->f = malloc((size_t)(rows + 1) * sizeof(double));
+    const size_t n = (size_t)m->contacts;
+    free(m->f), free(m->near), free(m->work), free(m->states), free(m->loaded), free(m->d), free(m->turns);
+    m->f = malloc((size_t)(rows + 1) * sizeof(double)), m->near = malloc((size_t)(rows + 1) * sizeof(double));
     m->work = malloc((mode_work(rows, m->s->nv) + 1) * sizeof(double));
-    m->states = malloc((size_t)(rows + 1) * sizeof(int));
+    m->states = malloc((size_t)(rows + 1) * sizeof(int)), m->loaded = malloc((size_t)(rows + 1) * sizeof(int));
     m->d = malloc((size_t)(2 * rows + 2) * sizeof(double));
-    m->capacity = m->f && m->work && m->states && m->d ? rows : 0;
+    m->turns = malloc((n * (n + 1) + (size_t)rows + 1) * sizeof(double));
+    m->capacity = m->f && m->near && m->work && m->states && m->loaded && m->d && m->turns ? rows : 0;
     return m->capacity == rows;
 }
 
@@ -59,64 +65,175 @@ static void friction_direction(motion *m, int k, const double *v)
     for (int i = 0; i < 2; i++) m->d[2 * k + i] = speed > m->slack[k] ? -sign * slip[i] / speed : -reference[i];
 }
 
-/* Accelerations for the directions of friction d, from z = L^-1 F. */
-static void accelerate(motion *m)
+/* Forces for the directions of friction d, of all contacts or of those that carry load. */
+static void find_forces(motion *m, const int *states)
 {
-    const stepper *s = m->s;
-    memcpy(m->qdd, m->z, (size_t)s->nv * sizeof *m->qdd);
-    mode_accelerations(s->nv, s->L, m->qdd, s->rows, s->J, m->bias, s->blocks, s->block, m->states, m->d, m->f, m->work);
+    memcpy(m->f, m->near, (size_t)m->s->rows * sizeof *m->f);
+    mode_forces(&m->rows, states, m->d, m->f);
 }
 
-/* Turn the friction of contacts with stiff slip, all together, by Newton's method with the slope of each alone. */
-static void turn_friction(motion *m, const double *v)
+/* Whether contacts without load have no acceleration along their normals. */
+static int stay_closed(const motion *m)
+{
+    for (int k = 0; k < m->contacts; k++) {
+        const int normal = m->s->block[k].first + m->s->block[k].size - 1;
+        const double a = m->loaded[k] == MODE_OPEN ? mode_acceleration(&m->rows, m->f, normal) : 0.0;
+        if (!(fabs(a) <= CLOSED_TOL * fmax(1.0, fabs(m->rows.free[normal])))) return 0;
+    }
+    return 1;
+}
+
+/* Acceleration of contact k along a tangent with forces f, without those of other causes where `forces_only`. */
+static double tangent_acceleration(const motion *m, int k, const double *t, const double *f, int forces_only)
+{
+    const int first = m->s->block[k].first;
+    double sum = 0.0;
+    for (int l = 0; l < 2; l++)
+        sum += t[l] * (mode_acceleration(&m->rows, f, first + l) - (forces_only ? m->rows.free[first + l] : 0.0));
+    return sum;
+}
+
+/* List the contacts with stiff slip; returns how many. */
+static int list_stiff(motion *m, const double *v)
 {
     const stepper *s = m->s;
-    const int nv = s->nv;
-    double *row = m->z + nv; /* work */
-    int pushes = 1; /* whether all slipping contacts do so with friction against the slip */
-    for (int k = 0; k < m->contacts; k++) pushes &= m->states[k] != MODE_SLIP || m->f[s->block[k].first + 2] >= 0.0;
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
-        double largest = 0.0;
-        for (int k = 0; k < m->contacts; k++) {
-            if (m->states[k] != MODE_SLIP) continue;
-            double slip[2], reference[2];
-            slip_of(m, k, v, slip, reference);
-            const int first = s->block[k].first;
-            const double mu = s->block[k].limit, normal = m->f[first + 2];
-            double speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]), e[2] = {reference[0], reference[1]};
-            if (speed > m->slack[k]) {
-                const double sign = slip[0] * reference[0] + slip[1] * reference[1] < 0.0 ? -1.0 : 1.0;
-                e[0] = sign * slip[0] / speed, e[1] = sign * slip[1] / speed;
-            }
-            const double across[2] = {-e[1], e[0]};
-            for (int i = 0; i < nv; i++)
-                row[i] = across[0] * s->J[(size_t)first * nv + i] + across[1] * s->J[(size_t)(first + 1) * nv + i];
-            const double a = dot(row, m->qdd, nv) + across[0] * m->bias[first] + across[1] * m->bias[first + 1];
-            mode_forward(s->L, nv, row);
-            const double push = mu * normal * dot(row, row, nv);
-            if (!turn) m->ahead[k] = m->look_ahead - (push > 0.0 ? speed / push : INFINITY);
-            const double time = m->ahead[k];
-            if (!(time > 0.0)) continue;
-            double *d = m->d + 2 * k;
-            const double x = atan2(-(d[0] * across[0] + d[1] * across[1]), -(d[0] * e[0] + d[1] * e[1]));
-            const double value = speed * sin(x) - time * a * cos(x);
-            const double slope = (speed + time * fmax(push, 0.0)) * cos(x) + fabs(time * a * sin(x));
-            double change = slope > 0.0 ? -value / slope / (1 << (turn / FULL_TURNS)) : 0.0;
-            if (fabs(x + change) > 1.5) change = copysign(1.5, x + change) - x;
-            d[0] = -(cos(x + change) * e[0] + sin(x + change) * across[0]);
-            d[1] = -(cos(x + change) * e[1] + sin(x + change) * across[1]);
-            largest = fmax(largest, fabs(change));
+    int count = 0;
+    for (int k = 0; k < m->contacts; k++) {
+        if (m->loaded[k] != MODE_SLIP) continue;
+        stiff_slip *x = m->stiff + count;
+        const int first = s->block[k].first;
+        x->contact = k, x->angle = x->speed = x->change = 0.0;
+        for (int i = 0; i < 2; i++) {
+            x->along[i] = -m->d[2 * k + i];
+            x->speed += x->along[i] * dot(s->J + (size_t)(first + i) * s->nv, v, s->nv);
         }
-        if (largest == 0.0) return;
-        accelerate(m);
-        int pulls = 0;
-        for (int k = 0; k < m->contacts; k++) pulls |= m->states[k] == MODE_SLIP && m->f[s->block[k].first + 2] < 0.0;
-        if (pulls && pushes) break;
-        if (largest < ANGLE_TOL) return;
+        x->speed = fmax(fabs(x->speed), LEAST_SPEED), x->across[0] = -x->along[1], x->across[1] = x->along[0];
+        const double *G = m->rows.G + (size_t)first * s->rows + first, *t = x->across;
+        const double g = t[0] * t[0] * G[0] + 2.0 * t[0] * t[1] * G[1] + t[1] * t[1] * G[s->rows + 1];
+        const double push = s->block[k].limit * m->f[first + 2] * g;
+        x->ahead = m->look_ahead - (push > 0.0 ? x->speed / push : INFINITY);
+        if (!(x->ahead > 0.0)) continue;
+        x->size = x->speed + x->ahead * push;
+        count++;
     }
-    for (int k = 0; k < m->contacts; k++) /* no solution: against the slip */
-        if (m->states[k] == MODE_SLIP) friction_direction(m, k, v);
-    accelerate(m);
+    return count;
+}
+
+/* Friction at the angles, part of a change added, its forces, and the sum of the squares of the errors of the angles. */
+static double turn_by(motion *m, int count, double part, double part_ahead)
+{
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) {
+        const stiff_slip *x = m->stiff + i;
+        const double angle = x->angle + part * x->change;
+        for (int l = 0; l < 2; l++) m->d[2 * x->contact + l] = -(cos(angle) * x->along[l] + sin(angle) * x->across[l]);
+    }
+    find_forces(m, m->loaded);
+    for (int i = 0; i < count; i++) {
+        stiff_slip *x = m->stiff + i;
+        const double angle = x->angle + part * x->change;
+        const double a = tangent_acceleration(m, x->contact, x->across, m->f, 0);
+        x->value = x->speed * sin(angle) - part_ahead * x->ahead * a * cos(angle);
+        x->slope = x->speed * cos(angle) + part_ahead * x->ahead * a * sin(angle);
+        sum += x->value * x->value / (x->size * x->size);
+    }
+    return sum;
+}
+
+/* Newton's changes of the angles; the largest, NaN where there is none. */
+static double find_changes(motion *m, int count, double part_ahead)
+{
+    const stepper *s = m->s;
+    double *D = m->turns, *change = D + (size_t)count * count, *f = change + count, largest = 0.0;
+    for (int j = 0; j < count; j++) {
+        const stiff_slip *x = m->stiff + j;
+        const contact_block *block = s->block + x->contact;
+        memset(f, 0, (size_t)s->rows * sizeof *f); /* of a turn of friction, with the forces that follow */
+        for (int l = 0; l < 2; l++)
+            f[block->first + l] = block->limit * m->f[block->first + 2] * (sin(x->angle) * x->along[l] - cos(x->angle) * x->across[l]);
+        mode_react(&m->rows, m->d, f);
+        for (int i = 0; i < count; i++) {
+            const stiff_slip *y = m->stiff + i;
+            D[(size_t)i * count + j] = -part_ahead * y->ahead * cos(y->angle) * tangent_acceleration(m, y->contact, y->across, f, 1);
+        }
+        D[(size_t)j * count + j] += x->slope;
+        change[j] = -x->value;
+    }
+    if (!(mode_lu(D, m->order, count) > 0.0)) return NAN;
+    mode_lu_substitute(D, m->order, count, change);
+    for (int i = 0; i < count; i++) {
+        stiff_slip *x = m->stiff + i;
+        const double next = x->angle + change[i];
+        x->change = fabs(next) <= LARGEST_ANGLE ? change[i] : 0.9 * (copysign(LARGEST_ANGLE, next) - x->angle);
+        if (!(fabs(change[i]) <= largest)) largest = fabs(change[i]);
+    }
+    return largest;
+}
+
+/* Smallest normal force, as part of the largest. */
+static double least_normal(const motion *m)
+{
+    double least = INFINITY, largest = 0.0;
+    for (int k = 0; k < m->contacts; k++) {
+        const double normal = m->f[m->s->block[k].first + m->s->block[k].size - 1];
+        least = fmin(least, normal), largest = fmax(largest, fabs(normal));
+    }
+    return largest > 0.0 ? least / largest : 0.0;
+}
+
+/* Angles of friction that looks ahead for a part of its time, all together, by Newton's method; whether there are some. */
+static int find_angles(motion *m, int count, double part_ahead)
+{
+    for (int i = 0; i < count; i++) m->stiff[i].change = 0.0;
+    double error = turn_by(m, count, 0.0, part_ahead);
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        const double largest = find_changes(m, count, part_ahead);
+        if (!(largest < INFINITY)) return 0;
+        double part = 1.0, next = turn_by(m, count, part, part_ahead);
+        for (int cut = 0; cut < MOST_CUTS && largest >= ANGLE_TOL && !(next < error); cut++)
+            next = turn_by(m, count, part *= 0.5, part_ahead);
+        for (int i = 0; i < count; i++) m->stiff[i].angle += part * m->stiff[i].change;
+        if (largest < ANGLE_TOL) return 1;
+        error = next;
+    }
+    return 0;
+}
+
+/* Turn the friction of contacts with stiff slip. */
+static void turn_friction(motion *m, const double *v)
+{
+    static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0};
+    const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
+    if (!count) return;
+    int found = find_angles(m, count, 1.0);
+    if (!found) { /* from no time ahead to all of it */
+        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+        found = 1;
+        for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k]);
+    }
+    if (found && !(pushes && least_normal(m) < -MOST_PULL)) return;
+    for (int i = 0; i < count; i++) /* no solution, or Painleve's paradox: against the slip */
+        for (int l = 0; l < 2; l++) m->d[2 * m->stiff[i].contact + l] = -m->stiff[i].along[l];
+    find_forces(m, m->loaded);
+}
+
+/* The loads by rows. */
+static void find_loads(motion *m)
+{
+    const stepper *s = m->s;
+    for (int k = 0; k < s->blocks; k++) {
+        const contact_block *block = s->block + k;
+        const double *load = m->load + 3 * k;
+        if (k >= m->contacts || m->index[k] >= s->surfaces * s->points) {
+            m->near[block->first] = load[2];
+            continue;
+        }
+        double t[2][3], *near = m->near + block->first;
+        const double *n = s->gap_next[m->index[k]].normal;
+        stepper_tangents(n, t[0], t[1]);
+        for (int i = 0; i + 1 < block->size; i++) near[i] = dot(t[i], load, 3);
+        near[block->size - 1] = dot(n, load, 3);
+    }
 }
 
 /* M and its factor L, gaps, and rows of contacts and sticking joints; 0 where something is not finite, -1 without memory. */
@@ -138,8 +255,10 @@ static int prepare(motion *m, const double *q, const double *v)
     for (int k = 0; k < s->blocks; k++) {
         const int slips = k < m->contacts && s->block[k].size == 3 && m->state[k] == MODE_SLIP;
         m->states[k] = slips ? MODE_SLIP : MODE_STICK;
+        m->loaded[k] = k >= m->contacts || m->carries[k] ? m->states[k] : MODE_OPEN;
         m->d[2 * k] = m->d[2 * k + 1] = 0.0;
     }
+    find_loads(m);
     memcpy(s->L, s->M, (size_t)nv * nv * sizeof *s->L);
     return mode_factor(s->L, nv);
 }
@@ -155,8 +274,10 @@ int motion_evaluate(motion *m, const double *q, const double *v, const double *t
         if (m->states[k] == MODE_SLIP) friction_direction(m, k, v);
     for (int k = 0; k < nv; k++) m->z[k] = s->forces[k] - s->b[k] - stepper_damping(s, k, v) + m->friction[k];
     mode_forward(s->L, nv, m->z);
-    accelerate(m);
+    mode_rows(&m->rows, s->L, m->z, nv, s->rows, s->J, m->bias, s->blocks, s->block, m->work);
+    find_forces(m, m->loaded);
     turn_friction(m, v);
+    mode_accelerations(&m->rows, s->L, m->z, m->f, m->qdd);
     for (int k = 0; k < m->joints; k++) m->qdd[m->joint[k]] = 0.0;
     return 1;
 }
@@ -168,12 +289,14 @@ int motion_project(motion *m, const double *q, double *v, double *gap)
     if (status < 1) return status;
     *gap = 0.0;
     for (int k = 0; k < m->contacts; k++) *gap = fmax(*gap, fabs(s->gap_next[m->index[k]].gap));
-    memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias);
+    memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias), memset(m->near, 0, (size_t)s->rows * sizeof *m->near);
     for (int i = 0; i < nv; i++) { /* L^-1 M v = L^T v */
         m->z[i] = 0.0;
         for (int k = i; k < nv; k++) m->z[i] += s->L[(size_t)k * nv + i] * v[k];
     }
-    accelerate(m);
+    mode_rows(&m->rows, s->L, m->z, nv, s->rows, s->J, m->bias, s->blocks, s->block, m->work);
+    find_forces(m, m->states);
+    mode_accelerations(&m->rows, s->L, m->z, m->f, m->qdd);
     for (int k = 0; k < m->joints; k++) m->qdd[m->joint[k]] = 0.0;
     memcpy(v, m->qdd, (size_t)nv * sizeof *v);
     return 1;
@@ -246,7 +369,7 @@ void motion_margins(const motion *m, const double *v, double tolerance, double *
     }
     for (int k = 0; k < m->joints; k++)
         least = fmin(least, s->friction[m->joint[k]] - fabs(m->f[s->block[m->contacts + k].first]));
-    *forces = least + tolerance * largest;
+    *forces = stay_closed(m) ? least + tolerance * largest : -largest;
 }
 
 int motion_refer(motion *m, const double *q, const double *v)

@@ -1,21 +1,36 @@
 /* Motion between events: see motion.c. */
 #ifndef APPELL_MOTION_H
 #define APPELL_MOTION_H
+#include "mode.h"
 #include "stepping.h"
+
+/* A contact whose slip is stiff: directions along and across it in its tangents, speed, and the angle between friction and slip. */
+typedef struct {
+    int contact;
+    double along[2], across[2], speed, ahead, size; /* ahead: time that friction looks ahead [s]; size: of `value` [m/s] */
+    double angle, value, slope, change;
+} stiff_slip;
 
 typedef struct {
     stepper *s;
     int contacts, joints;  /* closed contacts, sticking joints */
     int *index, *state;    /* of contacts: number, MODE_STICK or MODE_SLIP */
+    int *carries;          /* of contacts: whether they carry load; those that do not stay closed by others */
     double *reference;     /* directions of slip at the start of a step, world axes (contacts, 3) */
     double *slack;         /* speeds up to which they are kept, and that slip may reach against them [m/s] (contacts) */
+    double *load;          /* forces that those of dependent rows are near to: of contacts in world axes, (0, 0, f) of joints
+                              and limits (contacts + joints, 3) */
     int *joint;            /* indices of sticking joints */
     double look_ahead;     /* time within which slip is not turned [s] */
     double *friction;      /* generalized forces of friction in slipping joints (nv) */
     /* results of motion_evaluate */
     double *qdd, *f, *bias; /* accelerations, forces and dJ/dt v by rows */
-    int *states, capacity;
-    double *d, *work, *z, *ahead;
+    int *states, *loaded, capacity; /* states of all blocks, and the same with contacts that carry no load open */
+    double *d, *work, *z, *near; /* near: loads by rows */
+    mode rows;
+    stiff_slip *stiff;        /* (contacts) */
+    double *turns;            /* work memory of their angles */
+    int *order;
 } motion;
 
 /* Accelerations and forces at a state (q, v) under actuator forces tau; 0 where something is not finite, -1 without memory. */

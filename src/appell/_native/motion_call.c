@@ -72,34 +72,37 @@ static int inside(const int *numbers, int count, int size)
     return 1;
 }
 
-/* Motion(stepper, index, states, slack, reference, joints, friction, works, look_ahead) */
+/* Motion(stepper, index, states, carries, slack, reference, joints, friction, loads, works, look_ahead) */
 static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)keywords;
-    if (!takes(arguments, 9)) return NULL;
+    if (!takes(arguments, 11)) return NULL;
     PyObject *const *given = &PyTuple_GET_ITEM(arguments, 0);
     if (!PyObject_TypeCheck(given[0], &appell_stepper_type)) return PyErr_Format(PyExc_TypeError, "a motion needs a Stepper");
     stepper *s = appell_stepper_of(given[0]);
-    const Py_ssize_t sizes[6] = {-1, -1, -1, -1, -1, s->nv};
-    Py_buffer view[6];
-    if (!view_arrays(given + 1, "iiddid", sizes, 0, view)) return NULL;
+    const Py_ssize_t sizes[8] = {-1, -1, -1, -1, -1, -1, s->nv, -1};
+    Py_buffer view[8];
+    if (!view_arrays(given + 1, "iiiddidd", sizes, 0, view)) return NULL;
     Motion *self = (Motion *)type->tp_alloc(type, 0);
     if (!self) {
-        release(view, 6);
+        release(view, 8);
         return NULL;
     }
     motion *m = &self->m;
-    m->s = s, m->contacts = (int)(view[0].len / view[0].itemsize), m->joints = (int)(view[4].len / view[4].itemsize);
-    m->index = copy_of(view), m->state = copy_of(view + 1), m->slack = copy_of(view + 2), m->reference = copy_of(view + 3);
-    m->joint = copy_of(view + 4), m->friction = copy_of(view + 5);
+    m->s = s, m->contacts = (int)(view[0].len / view[0].itemsize), m->joints = (int)(view[5].len / view[5].itemsize);
+    m->index = copy_of(view), m->state = copy_of(view + 1), m->carries = copy_of(view + 2), m->slack = copy_of(view + 3);
+    m->reference = copy_of(view + 4), m->joint = copy_of(view + 5), m->friction = copy_of(view + 6), m->load = copy_of(view + 7);
     m->qdd = calloc((size_t)s->nv + 1, sizeof(double));
-    m->z = calloc(2 * (size_t)s->nv + 1, sizeof(double)), m->ahead = calloc((size_t)m->contacts + 1, sizeof(double));
-    const int fits = view[1].len == view[0].len && view[2].len == 2 * view[0].len && view[3].len == 6 * view[0].len;
-    release(view, 6);
+    m->z = calloc((size_t)s->nv + 1, sizeof(double)), m->order = calloc((size_t)m->contacts + 1, sizeof(int));
+    m->stiff = calloc((size_t)m->contacts + 1, sizeof(stiff_slip));
+    const int fits = view[1].len == view[0].len && view[2].len == view[0].len && view[3].len == 2 * view[0].len &&
+        view[4].len == 6 * view[0].len && view[7].len == 24 * (Py_ssize_t)(m->contacts + m->joints);
+    release(view, 8);
     self->stepper = Py_NewRef(given[0]);
-    self->works = PyObject_IsTrue(given[7]);
-    m->look_ahead = PyFloat_AsDouble(given[8]);
-    if (!m->index || !m->state || !m->reference || !m->joint || !m->friction || !m->slack || !m->qdd || !m->z || !m->ahead) {
+    self->works = PyObject_IsTrue(given[9]);
+    m->look_ahead = PyFloat_AsDouble(given[10]);
+    if (!m->index || !m->state || !m->carries || !m->reference || !m->joint || !m->friction || !m->load || !m->slack || !m->qdd || !m->z || !m->order ||
+        !m->stiff) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -118,8 +121,8 @@ static void motion_dealloc(Motion *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     const motion *m = &self->m;
-    void *arrays[] = {m->index, m->state, m->reference, m->slack, m->joint, m->friction, m->qdd, m->z, m->ahead, m->f, m->states,
-        m->d, m->work};
+    void *arrays[] = {m->index, m->state, m->carries, m->reference, m->slack, m->joint, m->friction, m->load, m->near, m->qdd, m->z, m->order, m->stiff, m->f, m->states,
+        m->loaded, m->d, m->work, m->turns};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
     Py_XDECREF(self->stepper);
     type->tp_free((PyObject *)self);
@@ -200,25 +203,29 @@ static PyObject *motion_refer_call(Motion *self, PyObject *arguments)
     return status_of(status);
 }
 
-/* forces(y, tau, qdd, f): accelerations, and forces on the points in world axes (contacts, 3) -> whether they are finite */
+/* forces(y, tau, qdd, f, d): accelerations, and by contact in world axes (contacts, 3) the forces on the points and the unit
+   directions that friction of slipping ones acts against -> whether they are finite */
 static PyObject *motion_forces(Motion *self, PyObject *arguments)
 {
-    Py_buffer view[4];
+    Py_buffer view[5];
     motion *m = &self->m;
     const stepper *s = m->s;
-    const Py_ssize_t sizes[4] = {state_size(self), s->actuators, s->nv, 3 * m->contacts};
-    if (!takes(arguments, 4) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dddd", sizes, 2, view)) return NULL;
+    const Py_ssize_t sizes[5] = {state_size(self), s->actuators, s->nv, 3 * m->contacts, 3 * m->contacts};
+    if (!takes(arguments, 5) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddddd", sizes, 3, view)) return NULL;
     const double *y = view[0].buf;
     const int status = motion_evaluate(m, y, y + s->nq, view[1].buf);
     memcpy(view[2].buf, m->qdd, (size_t)s->nv * sizeof(double));
     for (int k = 0; status == 1 && k < m->contacts; k++) {
         const contact_block *block = s->block + k;
-        const double *f = m->f + block->first, *n = s->gap_next[m->index[k]].normal;
-        double *out = (double *)view[3].buf + 3 * k, a[3], b[3];
+        const double *f = m->f + block->first, *n = s->gap_next[m->index[k]].normal, *d = m->d + 2 * k;
+        double *out = (double *)view[3].buf + 3 * k, *against = (double *)view[4].buf + 3 * k, a[3], b[3];
         stepper_tangents(n, a, b);
-        for (int i = 0; i < 3; i++) out[i] = (block->size == 3 ? f[0] * a[i] + f[1] * b[i] : 0.0) + f[block->size - 1] * n[i];
+        for (int i = 0; i < 3; i++) {
+            out[i] = (block->size == 3 ? f[0] * a[i] + f[1] * b[i] : 0.0) + f[block->size - 1] * n[i];
+            against[i] = -(d[0] * a[i] + d[1] * b[i]);
+        }
     }
-    release(view, 4);
+    release(view, 5);
     return status_of(status);
 }
 
@@ -318,7 +325,7 @@ static PyMethodDef methods[] = {
     {"margins", METHOD(motion_margins_call), METH_VARARGS,
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
     {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y): take the directions of slip as those that it may not turn against."},
-    {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f): accelerations and contact forces in world axes."},
+    {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f, d): accelerations, contact forces and directions of slip that friction acts against, in world axes."},
     {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest gap: remove what the mode does not allow from v."},
     {"gaps", METHOD(motion_gaps), METH_VARARGS | METH_STATIC, "gaps(stepper, q, qd, out): gaps and their rates."},
     {"contacts", METHOD(motion_contacts), METH_VARARGS | METH_STATIC,

@@ -32,6 +32,8 @@ ACCUMULATING = ((60, 5e-3), *STALLED)
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """Statuses of a run; the last is followed by the name of the event."""
 
+DRIVING_WORK, SHORTEST_STEP = 1e-11, 1e-13
+"""A longer step [s] in which friction of contacts does more work than this [J] is repeated with shorter steps."""
 MAX_SHORTENINGS = 4
 """A step of fixed length is repeated so often to end exactly at an event."""
 DIVERGENCE_WINDOW = 500
@@ -141,11 +143,12 @@ class SimulationLoop:
             if sampled:
                 actuation.sample(t, q, qd)
             impacts: tuple[Impact, ...] = ()
+            contact_work = 0.0
             y = self.plant.join(q, qd, work)
             if event or phase is None or not phase.continues(t, y):
-                q, qd, phase, impacts = self.environment.resolve_instant(t, q, qd)
+                q, qd, phase, impacts, contact_work = self.environment.resolve_instant(t, q, qd)
                 y = self.plant.join(q, qd, work)
-            self.recorder.begin(t, y, phase, impacts)
+            self.recorder.begin(t, y, phase, impacts, contact_work)
             stopped = self.detector.begin(t, q, qd)
             if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
@@ -178,6 +181,9 @@ class SimulationLoop:
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(getattr(solver, "h", step.end - step.start), cut_off or 0.0)
                 event = phase.first_event(step)
+                if event is None and not isinstance(solver, FixedStepSolver) and self._friction_drives(step):
+                    t, y, self._step_size = step.start, step.initial, 0.1 * (step.end - step.start)
+                    break
                 if event is not None and isinstance(solver, FixedStepSolver):
                     step, event = _step_to_event(solver, phase, step, event)
                 t = self.detector.scan(step, step.end if event is None else event)
@@ -194,6 +200,11 @@ class SimulationLoop:
                     break
             y = self.plant.project(y, phase)
         return t, y, False
+
+    def _friction_drives(self, step: IntegratorStep) -> bool:
+        """Whether friction of contacts does work in a step: some of its stages are beyond a pole of the forces."""
+        work = float(self.plant.work(step.final)[2] - self.plant.work(step.initial)[2])
+        return work > DRIVING_WORK and step.end - step.start > SHORTEST_STEP
 
     def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)

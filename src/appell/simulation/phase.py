@@ -254,12 +254,13 @@ class Phase:
 
 
 class InstantResult(NamedTuple):
-    """State after an instant, the phase that follows, and the impacts that occurred."""
+    """State after an instant, the phase that follows, the impacts that occurred, and the work of contacts beside them. [J]"""
 
     q: np.ndarray
     qd: np.ndarray
     phase: Phase
     impacts: tuple[Impact, ...]
+    work: float = 0.0
 
 
 class Environment:

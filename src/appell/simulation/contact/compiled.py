@@ -60,10 +60,12 @@ class CompiledPairs(ContactPairs):
             self.stepper.native,
             mode.index.astype(np.int32),
             np.where(mode.sticking, STICK, SLIP).astype(np.int32),
+            mode.carries.astype(np.int32),
             np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL),
             np.ascontiguousarray(mode.slip_direction),
             joints.sticking_indices.astype(np.int32),
             -friction * joints.slip_direction,
+            np.concatenate([mode.loads, np.zeros((len(joints.sticking_indices), 3))]),
             works,
             self.look_ahead,
         )

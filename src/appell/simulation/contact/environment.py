@@ -38,6 +38,8 @@ ARRIVAL_TIME = 10.0
 MAX_IMPACTS_PER_INSTANT = 200
 MAX_STOPS_PER_INSTANT = 5
 """Number of impulses at one instant that stop slip without forces."""
+MAX_TURNS = 4
+"""Number of trials at one instant to find the mode with friction that acts against the slip that it leads to."""
 MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
@@ -83,10 +85,12 @@ class ContactEnvironment(Environment):
                     impacts.append(self._record(t, q, qd, hit, result))
                     qd = result.qd
                     continue
-                q, qd = phase.project_to_constraints(q, qd)
-                if not self._involved(self.pairs.state(q, qd)).any():
-                    return InstantResult(q, qd, self._with_tolerance(phase), tuple(impacts))
-                continue
+                before = float(self.plant.model.energy(q, qd))
+                q, qd = self._projected(phase, q, qd)
+                if phase.slip_has_ended(q, qd) and count < MAX_ELASTIC_IMPACTS:
+                    continue  # others hold it
+                loss = min(float(self.plant.model.energy(q, qd)) - before, 0.0) if _captures(contacts, phase) else 0.0
+                return InstantResult(q, qd, self._with_tolerance(phase), tuple(impacts), loss)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
             result = self._collide(t, q, qd, hit, e[involved])
@@ -98,6 +102,17 @@ class ContactEnvironment(Environment):
             "Give the robot more room between the surfaces.",
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
+
+    def _projected(self, phase: ContactPhase, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state projected to a phase; contacts that this drives into their surface lose their normal velocity, too."""
+        while True:
+            q, qd = phase.project_to_constraints(q, qd)
+            contacts = self.pairs.state(q, qd)
+            driven = (contacts.gap <= CLOSED_GAP_TOL) & (contacts.gap_rate < -NORMAL_VELOCITY_TOL)
+            driven[phase.mode.index] = False
+            if not driven.any():
+                return q, qd
+            phase = replace(phase, mode=phase.mode.with_slipping(contacts.index[driven]))
 
     def _with_tolerance(self, phase: ContactPhase) -> ContactPhase:
         """The phase, with a wider tolerance of its forces where an event has not changed anything."""
@@ -197,9 +212,13 @@ class ContactEnvironment(Environment):
         if not np.isfinite(qdd).all():
             return ContactPhase(self.plant, moving, self.pairs, NO_CONTACT), none
         M = self.plant.model.mass_matrix(q)
+        y, opposed, turns = self.plant.join(q, qd, np.zeros(3)), np.array(contacts.slip_velocity), 0
+        speed = np.linalg.norm(opposed, axis=-1, keepdims=True)
+        opposed /= np.where(speed > 0.0, speed, 1.0)
         while True:
             kept = closed.select(resting)
-            found = next_mode(M, qdd, kept, self.mu[kept.index], at_rest, self.plant.friction[at_rest])
+            mu, friction = self.mu[kept.index], self.plant.friction[at_rest]
+            found = next_mode(M, qdd, kept, mu, at_rest, friction, opposed[kept.index])
             joints = with_joints_at_rest(moving, at_rest, found.joint_directions)
             phase = ContactPhase(self.plant, joints, self.pairs, found.mode)
             unresolved = ~resting & (closed.gap_rate > 0.0)
@@ -207,18 +226,28 @@ class ContactEnvironment(Environment):
                 unresolved &= _stays_below(
                     MIN_SEPARATION, closed.gap_rate, _gap_acceleration(closed, phase.derivative(t, q, qd).qdd)
                 )
-            if not unresolved.any():
-                jams = found.jams
-                if (
-                    found.residual > SOLVED
-                    and phase.has_rows
-                    and phase.margin(t, self.plant.join(q, qd, np.zeros(3))) < 0.0
-                ):
-                    jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
-                if not jams.any():
-                    self.residual = max(self.residual, found.residual)
-                return phase, kept.index[jams]
-            resting |= unresolved
+            if unresolved.any():
+                resting |= unresolved
+                continue
+            holds, jams = not phase.has_rows or phase.margin(t, y) >= 0.0, found.jams
+            if not holds and len(found.forces):  # dependent contacts that need other forces than those of least norm
+                phase = replace(phase, mode=found.mode.with_loads(found.forces))
+                holds = phase.margin(t, y) >= 0.0
+            turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
+            if turned is not None:
+                turns += 1
+                opposed[found.mode.index] = turned
+                continue
+            if found.residual > SOLVED and not holds:
+                jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
+            if not jams.any():
+                self.residual = max(self.residual, found.residual)
+            return phase, kept.index[jams]
+
+
+def _captures(contacts: ContactState, phase: ContactPhase) -> bool:
+    """Whether contacts of a phase lose a velocity with which they would separate."""
+    return bool((contacts.gap_rate[phase.mode.index] > NORMAL_VELOCITY_TOL).any())
 
 
 def _stays_below(height: float, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:

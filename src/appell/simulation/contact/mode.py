@@ -12,7 +12,7 @@ friction that are at rest are bounded scalars of the same problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,22 @@ class ContactMode:
     starts_at_rest: np.ndarray  # mask of those that do not slip at the start of the mode, (m,)
     slip_direction: np.ndarray  # at the start; for contacts at rest the direction of their acceleration, (m, 3)
     mu: np.ndarray  # coefficients of friction, (m,)
+    loads: np.ndarray  # forces in world axes, (m, 3), that those of dependent contacts are nearest to
+    carries: np.ndarray  # mask of those that may carry load; the others stay closed by these, (m,)
+
+    def with_slipping(self, index: np.ndarray) -> ContactMode:
+        """The same with further contacts (numbers) that slip without friction."""
+        none = np.zeros(len(index), dtype=bool)
+        return ContactMode(
+            np.append(self.index, index), np.append(self.sticking, none), np.append(self.starts_at_rest, none),
+            np.concatenate([self.slip_direction, np.zeros((len(index), 3))]), np.append(self.mu, np.zeros(len(index))),
+            np.concatenate([self.loads, np.zeros((len(index), 3))]), np.append(self.carries, ~none),
+        )  # fmt: skip
+
+    def with_loads(self, forces: np.ndarray) -> ContactMode:
+        """The same with these forces (m, 3), carried by those contacts alone whose force does not vanish."""
+        size = np.linalg.norm(forces, axis=-1)
+        return replace(self, loads=forces, carries=size > FORCE_TOL * max(1.0, size.max(initial=0.0)))
 
     def same_states(self, other: ContactMode) -> bool:
         """Whether the same contacts stick and slip."""
@@ -52,7 +68,7 @@ class ContactMode:
 
 
 _NONE = np.zeros(0, dtype=bool)
-NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _NONE, _NONE, np.zeros((0, 3)), np.zeros(0))
+NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _NONE, _NONE, np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), _NONE)
 
 
 class ModeRows(NamedTuple):
@@ -219,11 +235,13 @@ class ContactProblem(NamedTuple):
 class NextMode(NamedTuple):
     """The mode after an instant.
 
-    `joint_directions` are the slip directions of the joints at rest, 0 for those that stick; `residual` is the error of the
-    contact law, relative to the accelerations; `jams` a mask of slipping contacts that Coulomb's law stops at once.
+    `forces` are those of its contacts in world axes, (m, 3); `joint_directions` are the slip directions of the joints at rest, 0
+    for those that stick; `residual` is the error of the contact law, relative to the accelerations; `jams` a mask of slipping
+    contacts that Coulomb's law stops at once.
     """
 
     mode: ContactMode
+    forces: np.ndarray
     joint_directions: np.ndarray
     residual: float
     jams: np.ndarray
@@ -259,8 +277,9 @@ def _can_stick(
 
 
 def next_mode(
-    M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mu: np.ndarray, joints: np.ndarray, friction: np.ndarray
-) -> NextMode:
+    M: np.ndarray, qdd: np.ndarray, contacts: ContactState, mu: np.ndarray, joints: np.ndarray, friction: np.ndarray,
+    opposed: np.ndarray | None = None,
+) -> NextMode:  # fmt: skip
     """The contacts that stay closed and the joints that stick.
 
     Args:
@@ -268,6 +287,7 @@ def next_mode(
         contacts: without normal velocity.
         mu: their coefficients of friction.
         joints, friction: indices of joints at rest, and their Coulomb friction.
+        opposed: unit vectors (m, 3) that friction of slipping contacts acts against, by default their slip.
     """
     m, frames = len(contacts.index), contact_frames(contacts)
     J, bias = frame_rows(contacts, frames)
@@ -279,10 +299,12 @@ def next_mode(
     slips = (speed > SLIP_TOL) & (mu > 0.0)
     if not slips.any() and _can_stick(M, qdd, J, bias, mu, friction):
         none, rough = np.zeros(m, dtype=bool), mu > 0.0
-        mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, np.zeros((m, 3)), mu)
-        return NextMode(mode, np.zeros(len(joints)), 0.0, none)
+        zero = np.zeros((m, 3))
+        mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, zero, mu, zero, ~none)
+        return NextMode(mode, zero, np.zeros(len(joints)), 0.0, none)
     direction = contacts.slip_velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
-    along = SLIP_ACCELERATION * scale * np.einsum("cti,ci->ct", frames[:, :2], direction)
+    against = direction if opposed is None else np.where(slips[:, None], opposed, direction)
+    along = SLIP_ACCELERATION * scale * np.einsum("cti,ci->ct", frames[:, :2], against)
     columns = np.linalg.solve(M, J.T)
     G, c = J @ columns, a.copy()
     in_frames = c[: 3 * m].reshape(-1, 3)
@@ -305,5 +327,9 @@ def next_mode(
     starts = np.einsum("ct,cti->ci", w[:, :2] / np.where(size > 0.0, size, 1.0)[:, None], frames[:, :2])
     directions = np.where(speed[:, None] > SLIP_TOL, direction, starts)
     rest = speed <= SLIP_TOL
-    mode = ContactMode(contacts.index[closed], sticking[closed], rest[closed], directions[closed], mu[closed])
-    return NextMode(mode, _directions(force[3 * m :], friction), solution.residual / scale, jams)
+    forces = np.einsum("ct,cti->ci", force[: 3 * m].reshape(-1, 3), frames)[closed]
+    mode = ContactMode(
+        contacts.index[closed], sticking[closed], rest[closed], directions[closed], mu[closed], np.zeros_like(forces),
+        np.ones(len(forces), dtype=bool),
+    )  # fmt: skip
+    return NextMode(mode, forces, _directions(force[3 * m :], friction), solution.residual / scale, jams)

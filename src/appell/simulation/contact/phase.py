@@ -69,10 +69,18 @@ class ContactPhase(Phase):
             contacts = self._closed(q, qd)
             _, qdd, f = self._constrained(q, qd, self.plant.derivative(t, q, qd, self.joints).qdd)
             return qdd, np.einsum("ct,cti->ci", f[: 3 * len(contacts.index)].reshape(-1, 3), contact_frames(contacts))
-        qdd, f = np.empty(len(qd)), np.zeros((len(self.mode.index), 3))
-        if not self.motion.forces(self._vector(q, qd), self.plant.tau(t, q, qd)[0], qdd, f):
+        return self._solved(t, q, qd)[:2]
+
+    def opposed_slip(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray | None:
+        """Unit vectors (m, 3) that friction of the slipping contacts acts against, None where that is their slip."""
+        return None if self.motion is None else self._solved(t, q, qd)[2]
+
+    def _solved(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations, forces and opposed slip in compiled code."""
+        qdd, f, d = np.empty(len(qd)), *np.zeros((2, len(self.mode.index), 3))
+        if not self.motion.forces(self._vector(q, qd), self.plant.tau(t, q, qd)[0], qdd, f, d):
             qdd[:] = np.nan
-        return qdd, f
+        return qdd, f, d
 
     def _vector(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.plant.join(q, qd, np.zeros(3))
@@ -105,7 +113,8 @@ class ContactPhase(Phase):
     def margin(self, t: float, y: np.ndarray) -> float:
         if self.motion is None:
             return super().margin(t, y)
-        return self.motion.margins(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0], FORCE_TOL)[0]
+        tau = self.plant.tau(t, *self.plant.split(y))[0]
+        return self.motion.margins(np.ascontiguousarray(y), tau, self.force_tol)[0]
 
     def _least_slip(self, t: float, y: np.ndarray) -> float:
         """The least slip along its direction at the start of the step, of contacts with friction that slip. [m/s]"""
@@ -150,13 +159,22 @@ class ContactPhase(Phase):
         return not self.has_rows or self.margin(t, y) >= 0.0
 
     def _still_holds(self, t: float, q: np.ndarray, qd: np.ndarray) -> bool:
+        if self.motion is not None and (~self.mode.sticking & (self.mode.mu > 0.0)).any():
+            return False  # the motion depends on the forces
         joints, held = self.joints, self.joints.sticking_indices
         qdd = self.plant.derivative(t, q, qd, joints).qdd
         if not np.isfinite(qdd).all():
             return True
         M, friction = self.plant.model.mass_matrix(q), self.plant.friction[held]
-        found = next_mode(M, qdd, self._closed(q, qd), self.mode.mu, held, friction)
+        found = next_mode(M, qdd, self._closed(q, qd), self.mode.mu, held, friction, self.opposed_slip(t, q, qd))
         return found.mode.same_states(self.mode) and not found.joint_directions.any() and not found.jams.any()
+
+    def slip_has_ended(self, q: np.ndarray, qd: np.ndarray) -> bool:
+        """Whether a contact that slipped at the start of the mode does not slip in this state."""
+        slips = ~self.mode.sticking & ~self.mode.starts_at_rest & (self.mode.mu > 0.0)
+        if not slips.any():
+            return False
+        return bool((np.linalg.norm(self._closed(q, qd).slip_velocity[slips], axis=-1) <= SLIP_TOL).any())
 
     # --- constraints --------------------------------------------------------------------------------------------------
 

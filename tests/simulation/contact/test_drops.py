@@ -1,0 +1,43 @@
+"""Robots that fall on a floor in random postures, event-driven: they finish, with their energy accounted for."""
+
+import numpy as np
+import pytest
+from helpers.shared_data import shared
+
+import appell
+from appell.simulation.contact.pairs import contact_points_of
+
+FLOOR = appell.surfaces.Plane(friction=0.6)
+
+
+def heights(robot, points, q):
+    poses = {point.body: robot.pose(q, point.body) for point in points}
+    return np.stack(
+        [poses[p.body][..., 2, :3] @ p.offset + poses[p.body][..., 2, 3] - p.radius for p in points], axis=-1
+    )
+
+
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+@pytest.mark.parametrize(
+    ("name", "seed", "restitution", "duration"),
+    [
+        ("go2", 3, 0.0, 0.5),  # separates where its normal force vanishes, to within rounding
+        ("go2", 2, 0.0, 0.5),  # stiff slip, whose friction is not against it
+        ("go2", 0, 0.5, 1.0),
+        ("panda", 0, 0.0, 1.0),  # contacts that stay closed drive others into the floor
+        ("solo12", 0, 0.0, 0.7),  # many dependent contacts, of which some slip
+    ],
+)
+def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duration):
+    robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
+    points = list(contact_points_of(robot, None))
+    q = robot.random_configuration(seed)
+    q[:3] = 0.0
+    q[2] = 0.3 - heights(robot, points, q).min()
+    contact = appell.ContactOptions(points=points, restitution=restitution)
+    motion = appell.simulate(robot, q, np.zeros(robot.nv), duration, surfaces=FLOOR, contact=contact)
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert np.abs(motion.balance).max() < 1e-6
+    assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-7
+    assert heights(robot, points, motion.q).min() > -1e-9
