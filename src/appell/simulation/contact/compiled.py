@@ -56,6 +56,9 @@ class CompiledPairs(ContactPairs):
 
     def motion(self, mode: ContactMode, joints: JointFrictionState, friction: np.ndarray, works: bool) -> Any:
         """The equations of motion of a mode."""
+        loads = np.zeros((len(mode.index) + len(joints.sticking_indices), 3))
+        if mode.loads is not None:
+            loads[: len(mode.index)] = mode.loads
         return _native.Motion(
             self.stepper.native,
             mode.index.astype(np.int32),
@@ -65,7 +68,7 @@ class CompiledPairs(ContactPairs):
             np.ascontiguousarray(mode.slip_direction),
             joints.sticking_indices.astype(np.int32),
             -friction * joints.slip_direction,
-            np.concatenate([mode.loads, np.zeros((len(joints.sticking_indices), 3))]),
+            loads,
             works,
             self.look_ahead,
         )

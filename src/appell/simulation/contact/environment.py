@@ -231,7 +231,7 @@ class ContactEnvironment(Environment):
                 continue
             holds, jams = not phase.has_rows or phase.margin(t, y) >= 0.0, found.jams
             if not holds and len(found.forces):  # dependent contacts that need other forces than those of least norm
-                phase = replace(phase, mode=found.mode.with_loads(found.forces))
+                phase = replace(phase, mode=replace(found.mode, loads=found.forces))
                 holds = phase.margin(t, y) >= 0.0
             turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
             if turned is not None:

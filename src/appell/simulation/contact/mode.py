@@ -12,7 +12,7 @@ friction that are at rest are bounded scalars of the same problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -45,22 +45,23 @@ class ContactMode:
     starts_at_rest: np.ndarray  # mask of those that do not slip at the start of the mode, (m,)
     slip_direction: np.ndarray  # at the start; for contacts at rest the direction of their acceleration, (m, 3)
     mu: np.ndarray  # coefficients of friction, (m,)
-    loads: np.ndarray  # forces in world axes, (m, 3), that those of dependent contacts are nearest to
-    carries: np.ndarray  # mask of those that may carry load; the others stay closed by these, (m,)
+    loads: np.ndarray | None = None  # forces in world axes, (m, 3), that those of dependent contacts are nearest to
+
+    @property
+    def carries(self) -> np.ndarray:
+        """Mask of the contacts that may carry load; the others stay closed by these, (m,)."""
+        if self.loads is None:
+            return np.ones(len(self.index), dtype=bool)
+        size = np.linalg.norm(self.loads, axis=-1)
+        return size > FORCE_TOL * max(1.0, size.max(initial=0.0))
 
     def with_slipping(self, index: np.ndarray) -> ContactMode:
-        """The same with further contacts (numbers) that slip without friction."""
+        """The same with further contacts (numbers) that slip without friction, and no loads."""
         none = np.zeros(len(index), dtype=bool)
         return ContactMode(
             np.append(self.index, index), np.append(self.sticking, none), np.append(self.starts_at_rest, none),
             np.concatenate([self.slip_direction, np.zeros((len(index), 3))]), np.append(self.mu, np.zeros(len(index))),
-            np.concatenate([self.loads, np.zeros((len(index), 3))]), np.append(self.carries, ~none),
         )  # fmt: skip
-
-    def with_loads(self, forces: np.ndarray) -> ContactMode:
-        """The same with these forces (m, 3), carried by those contacts alone whose force does not vanish."""
-        size = np.linalg.norm(forces, axis=-1)
-        return replace(self, loads=forces, carries=size > FORCE_TOL * max(1.0, size.max(initial=0.0)))
 
     def same_states(self, other: ContactMode) -> bool:
         """Whether the same contacts stick and slip."""
@@ -68,7 +69,7 @@ class ContactMode:
 
 
 _NONE = np.zeros(0, dtype=bool)
-NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _NONE, _NONE, np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), _NONE)
+NO_CONTACT = ContactMode(np.zeros(0, dtype=int), _NONE, _NONE, np.zeros((0, 3)), np.zeros(0))
 
 
 class ModeRows(NamedTuple):
@@ -300,7 +301,7 @@ def next_mode(
     if not slips.any() and _can_stick(M, qdd, J, bias, mu, friction):
         none, rough = np.zeros(m, dtype=bool), mu > 0.0
         zero = np.zeros((m, 3))
-        mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, zero, mu, zero, ~none)
+        mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, zero, mu)
         return NextMode(mode, zero, np.zeros(len(joints)), 0.0, none)
     direction = contacts.slip_velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
     against = direction if opposed is None else np.where(slips[:, None], opposed, direction)
@@ -328,8 +329,5 @@ def next_mode(
     directions = np.where(speed[:, None] > SLIP_TOL, direction, starts)
     rest = speed <= SLIP_TOL
     forces = np.einsum("ct,cti->ci", force[: 3 * m].reshape(-1, 3), frames)[closed]
-    mode = ContactMode(
-        contacts.index[closed], sticking[closed], rest[closed], directions[closed], mu[closed], np.zeros_like(forces),
-        np.ones(len(forces), dtype=bool),
-    )  # fmt: skip
+    mode = ContactMode(contacts.index[closed], sticking[closed], rest[closed], directions[closed], mu[closed])
     return NextMode(mode, forces, _directions(force[3 * m :], friction), solution.residual / scale, jams)
