@@ -20,8 +20,6 @@ MAX_BAD_SHARE = 0.2
 """Share of bad samples of a column beyond which the column is unusable."""
 OUTLIER_FACTOR, SIDE, MAX_PASSES = 8.0, 5, 8
 """Robust standard deviations beyond which a sample differs from both sides, samples of a side, most passes."""
-EDGE = 4
-"""Samples at both ends that are not compared with neighbours; filters cut them off anyway."""
 NOTEWORTHY = 5e-3
 """Share of outliers from which they are a finding."""
 MAX_FROZEN_TIME = 0.05
@@ -128,7 +126,7 @@ def outliers(x: np.ndarray) -> np.ndarray:
         )  # an outlier next to another shows in the second
         floor, wide = (np.maximum(local_scale(distance), 2.0 * resolution) for distance in (near, far))
         unlike = ((near > OUTLIER_FACTOR * floor) | (far > OUTLIER_FACTOR * wide)) & ~flags
-        unlike[:EDGE] = unlike[len(x) - EDGE :] = False  # cubics lack neighbours there
+        unlike[:SIDE] = unlike[-SIDE:] = False  # without a whole side; filters cut these off anyway
         candidates = np.flatnonzero(unlike)
         before, after = (
             np.median([clean[np.clip(candidates + side * k, 0, last)] for k in range(1, SIDE + 1)], axis=0)

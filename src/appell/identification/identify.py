@@ -234,10 +234,14 @@ def _check_fit(
         found += sanity.check_columns(choices.products, robot.actuator_names)
     rng = np.random.default_rng(0)
     q = robot.random_configurations(200, rng)
-    recorded = [np.concatenate([getattr(motion, name) for motion in rows.motions]) for name in ("qd", "qdd")]
-    qd, qdd = (np.sqrt(np.mean(x**2, axis=0)) * rng.normal(size=(200, robot.nv)) for x in recorded)
+    samples = sum(len(motion.t) for motion in rows.motions)
+    qd, qdd = (
+        np.sqrt(sum(np.sum(getattr(motion, name) ** 2, axis=0) for motion in rows.motions) / samples)
+        * rng.normal(size=(200, robot.nv))
+        for name in ("qd", "qdd")
+    )
     K = base_regressor(robot, base, terms, q, qd, qdd, check=False)
-    fastest = np.abs(recorded[0]).max(axis=0)
+    fastest = np.max([np.abs(motion.qd).max(axis=0) for motion in rows.motions], axis=0)
     return [*found, *sanity.check_excitation(robot, base, K, values, covariance, data.count, error, fastest)]
 
 

@@ -124,16 +124,17 @@ def filtered_motion(
         expected = f"at least {4 * border} for this cutoff"
         raise IdentificationError(f"the recording has {len(t)} samples, expected {expected}.")
     kernel = signals.decimation_kernel(stride)
-    forces = (
-        segment.tau[border : len(t) - border, [k]] for k in range(segment.tau.shape[1])
-    )  # one by one, to save memory
-    tau = np.hstack([signals.decimate(force, kernel, stride) for force in forces])
+    count = len(signals.decimate(t[border : len(t) - border, None], kernel, stride))
+    tau = np.empty((count, segment.tau.shape[1]))
+    for k in range(tau.shape[1]):  # one by one, to save memory
+        tau[:, k] = signals.decimate(segment.tau[border : len(t) - border, [k]], kernel, stride)[:, 0]
     first = border + len(kernel) // 2
     kept = slice(first, first + stride * len(tau), stride)
     q, qd, qdd = _states(robot, segment, cutoff, kept, *rates)
     if robot.nq == robot.nv:
         resting = np.ptp(q, axis=0) < MIN_TRAVEL
-        qd, qdd = np.where(resting, 0.0, qd), np.where(resting, 0.0, qdd)
+        for rate in (qd, qdd):
+            rate[:, resting] = 0.0
     blurred = signals.decimate((~segment.trusted[border : len(t) - border]).astype(float), np.abs(kernel), stride)
     return RecordedMotion(t[kept], q, qd, qdd, tau, segment.tau[kept], blurred < 0.05, segment.recording)
 
@@ -161,25 +162,25 @@ def _states(
         if qd is None:
             qd = smooth(tangent_velocities(robot, segment.q, period))
         qdd = signals.differentiate(qd, period) if qdd is None else qdd
-        return segment.q[kept], qd[kept], qdd[kept]
-    rates: dict[str, list[np.ndarray]] = {"qd": [], "qdd": []}
-    coordinates = []
+        return segment.q[kept], qd[kept].copy(), qdd[kept].copy()
+    shape = (len(segment.t[kept]), robot.nv)
+    coordinates, velocities, accelerations = np.empty((shape[0], robot.nq)), np.empty(shape), np.empty(shape)
     for column, name in enumerate(robot.q_names):
         own = smooth(segment.q[:, [column]])
-        coordinates.append(own[kept].copy())  # not a view, to free the whole column
+        coordinates[:, column] = own[kept, 0]
         if name not in robot.qd_names:
             continue
         k = robot.qd_names.index(name)
         velocity = signals.differentiate(own, period) if qd is None else qd[:, [k]]
-        rates["qd"].append(velocity[kept].copy())
+        velocities[:, k] = velocity[kept, 0]
         if qdd is not None:
             second = qdd[:, [k]]
         elif qd is None:
             second = signals.differentiate(own, period, signals.SECOND_DIFFERENCE, 2)
         else:
             second = signals.differentiate(velocity, period)
-        rates["qdd"].append(second[kept].copy())
-    return np.hstack(coordinates), np.hstack(rates["qd"]), np.hstack(rates["qdd"])
+        accelerations[:, k] = second[kept, 0]
+    return coordinates, velocities, accelerations
 
 
 def tangent_velocities(robot: AnyRobot, q: np.ndarray, period: float) -> np.ndarray:
