@@ -4,7 +4,7 @@
     python tools/mutate.py --again mutants.json
 
 Mutants (mutants.py) are drawn with a seed from all places of the packages in TESTS. Texts, errors and the drawing of figures are
-left alone. The tests that execute the line run first, the quickest at the beginning, then others of the package
+left alone. The tests that execute the line run first, quick and simple ones at the beginning, then others of the package
 (covering_tests.py); a limit bounds the seconds of both. Each mutant has a process, forked from one that has imported all but the
 library. A mutant is killed by a failing test, by an error, or by taking several times as long as the library. Survivors are
 listed; one may be equivalent to the library, or is a test that is missing.
@@ -89,20 +89,20 @@ def executed_places(path: str, line: int) -> Iterator[tuple[str, int]]:
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
         }
         pattern = re.compile("|".join(rf"\b{name}\b" for name in names) or "$^")
-        for other in changed_files():
-            content = (SOURCE / other).read_text()
-            yield from ((other, k) for k, text in enumerate(content.splitlines(), 1) if pattern.search(text))
+        for file in sorted((SOURCE / "appell").rglob("*.py")):
+            lines = enumerate(file.read_text().splitlines(), 1)
+            yield from ((file.relative_to(SOURCE).as_posix(), k) for k, text in lines if pattern.search(text))
 
 
 def tests_for(mutant: Mutant, covering: CoveringTests, limit: float) -> list[str]:
     """Tests that execute the changed line, then others of the package, each within a limit of seconds.
 
-    The quickest are chosen; those of one module stay together, because they share fixtures.
+    The quickest that execute little else are chosen; those of one module stay together, because they share fixtures.
     """
 
-    def quickest(tests: set[str], seconds: float) -> list[str]:
+    def simplest(tests: set[str], seconds: float) -> list[str]:
         chosen: dict[str, list[str]] = {}
-        for test in sorted(tests, key=lambda test: (covering.seconds[test], test)):
+        for test in sorted(tests, key=lambda test: (covering.effort[test], test)):
             seconds -= covering.seconds[test]
             if seconds < 0:
                 break
@@ -112,9 +112,9 @@ def tests_for(mutant: Mutant, covering: CoveringTests, limit: float) -> list[str
     direct = set(covering.of_line(mutant.path, mutant.line))
     for place in () if direct else executed_places(mutant.path, mutant.line):
         direct |= covering.of_line(*place)
-    first = quickest(direct, limit)
+    first = simplest(direct, limit)
     own = {test for test in covering.seconds if test.startswith(own_tests(mutant.path))}
-    return first + quickest((covering.of_file(mutant.path) | own) - set(first), limit / 3)
+    return first + simplest((covering.of_file(mutant.path) | own) - set(first), limit / 3)
 
 
 class Chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -116,3 +117,30 @@ def test_tables_of_a_run():
     assert table.notes == ("finished",)
     empty = Run.table(run_of(stage=np.array(["home"] * 4)))  # type: ignore[arg-type]
     assert empty.rows[0][2:] == (None, None)
+
+
+def test_faults_are_detected_along_the_reference():
+    """From its second period on; times are those of the run."""
+    steps = []
+
+    @dataclass(frozen=True)
+    class Alarm:
+        time: float
+        onset: float
+
+    detector = SimpleNamespace(
+        initial_state=lambda q, qd: "first",
+        step=lambda state, q, qd, tau: (steps.append((state, tau)), ("next", Alarm(0.2, 0.1)))[1],
+    )
+    run = SimpleNamespace(
+        estimate=(np.zeros(1), np.zeros(1)), detector=detector, applied="tau", time=5.0, period=0.5, detector_state=None
+    )
+    assert Runtime.detect(run, "approach", 3) is None  # type: ignore[arg-type]
+    assert Runtime.detect(run, runtime.FOLLOW, 0) is None  # type: ignore[arg-type]
+    assert (run.detector_state, steps) == ("first", [])
+    found = Runtime.detect(run, runtime.FOLLOW, 4)  # type: ignore[arg-type]
+    assert steps == [("first", "tau")]
+    assert run.detector_state == "next"
+    assert found == Alarm(3.2, 3.1)
+    run.detector = None
+    assert Runtime.detect(run, runtime.FOLLOW, 4) is None  # type: ignore[arg-type]
