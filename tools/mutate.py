@@ -180,7 +180,7 @@ class Trial:
     def outcome(self) -> str | None:
         """None while the tests run."""
         process, status = os.waitpid(self.process, os.WNOHANG)
-        late = time.monotonic() - self.begun > 120.0 + 20.0 * self.expected
+        late = time.monotonic() - self.begun > 30.0 + 6.0 * self.expected
         if not process and not late:
             return None
         with contextlib.suppress(ProcessLookupError):
