@@ -28,6 +28,8 @@ from appell.model.body import Body
 LARGE, SMALL, FLEET = 1 << 23, 4096, 1 << 17
 FUNCTIONS = {"inverse_dynamics": 3, "mass_matrix": 1, "forward_dynamics": 3}
 HUMANOID = {"inverse_dynamics": 3, "forward_dynamics": 3}
+DERIVATIVES = {"inverse_dynamics_derivatives": 3, "forward_dynamics_derivatives": 3}
+SECOND = {"inverse_dynamics_second_derivatives": 3}
 
 
 def prepare(folder: Path, descriptions: Path) -> None:
@@ -39,6 +41,7 @@ def prepare(folder: Path, descriptions: Path) -> None:
         "puma560": appell.load("puma560"),
         "panda": replace(panda, joints=tuple(fixed)),
         "g1": appell.load(descriptions / "g1.urdf", base="floating"),
+        "go2": appell.load(descriptions / "go2.urdf", base="floating"),
     }
     for name, robot in robots.items():
         plain = robot.nq == robot.nv
@@ -46,9 +49,19 @@ def prepare(folder: Path, descriptions: Path) -> None:
             compiled = appell.compile(robot, dtype=dtype)
             functions = None if plain else tuple(HUMANOID)
             compiled.save(folder / f"{name}-{dtype}.appell", functions, rollouts=["torque"])
+        more = (*DERIVATIVES, *(SECOND if plain else ()))
+        for dtype in ("float32", "float64") if name != "g1" else ():
+            appell.compile(robot, dtype=dtype).save(folder / f"{name} derivatives-{dtype}.appell", more)
+        if name == "go2":
+            continue
         peer = robot if plain else appell.load(descriptions / f"{name}.urdf")
         bodies = (with_mass(peer.bodies[0]), *peer.bodies[1:])
         replace(peer, bodies=bodies).to_urdf(folder / f"{name}.urdf")
+
+
+def blocks(result) -> tuple:
+    """Matrices of derivatives side by side, or one result."""
+    return result if isinstance(result, tuple) else (result,)
 
 
 def with_mass(base: Body) -> Body:
@@ -136,14 +149,17 @@ class Bench:
                     rows = [x.get().astype("float64") for x in few]
                     rows = [x.T for x in rows] if layout == "columns" else rows
                     expected = getattr(cpu, function)(*map(np.ascontiguousarray, rows))
-                    got = call(*few).get()
-                    got = np.moveaxis(got, -1, 0) if layout == "columns" else got
+                    got = [x.get() for x in blocks(call(*few))]
+                    got = [np.moveaxis(x, -1, 0) for x in got] if layout == "columns" else got
+                    got, expected = (np.concatenate(blocks(x), axis=-1) for x in (tuple(got), expected))
                     error = float(np.abs(got - expected).max() / np.abs(expected).max())
                     many = self.states(dyn.robot, count, inputs, dtype, layout)
-                    out = call(*many, check=False)
+                    shape = (*got.shape[1:], count) if layout == "columns" else (count, *got.shape[1:])
+                    out = self.cp.empty(shape, dtype)
                     seconds = self.seconds(lambda: call(*many, out=out, check=False))  # noqa: B023 (called at once)
                     moved = (sum(x.nbytes for x in many) + out.nbytes) / seconds / self.bandwidth
-                    self.add(f"{name} {function}", dtype, layout, count / seconds, error=error, copy=moved)
+                    work = f"{name.split()[0]} {function}"
+                    self.add(work, dtype, layout, count / seconds, error=error, copy=moved)
                     many, out = [], None
                     self.cp.get_default_memory_pool().free_all_blocks()
 
@@ -238,6 +254,10 @@ GOALS = {
     ("g1 inverse_dynamics", "float32"): 1, ("g1 inverse_dynamics", "float64"): 0.25,
     ("panda inverse_dynamics, N = 4096, graph", "float32"): 0.7, ("panda inverse_dynamics, N = 4096, graph", "float64"): 0.5,
     ("panda rollout, rk4, steps", "float32"): 3, ("panda rollout, rk4, steps", "float64"): 1.2,
+    ("panda inverse_dynamics_derivatives", "float32"): 5, ("panda inverse_dynamics_derivatives", "float64"): 2.5,
+    ("panda forward_dynamics_derivatives", "float32"): 3.5, ("panda forward_dynamics_derivatives", "float64"): 1.5,
+    ("go2 inverse_dynamics_derivatives", "float32"): 0.6,
+    ("panda adjoint, semi_implicit_euler, 4096 robots, steps", "float32"): 1,
 }  # fmt: skip
 """What we set out to reach on an H200, G states a second."""
 
@@ -294,6 +314,9 @@ def main() -> None:
     bench.functions("puma560", FUNCTIONS, LARGE)
     bench.functions("panda", FUNCTIONS, LARGE)
     bench.functions("g1", HUMANOID, LARGE)
+    bench.functions("panda derivatives", DERIVATIVES, LARGE // 4)
+    bench.functions("panda derivatives", SECOND, LARGE // 64)
+    bench.functions("go2 derivatives", DERIVATIVES, LARGE // 32)
     bench.small_batches("panda")
     bench.rollouts("panda")
     bench.rollouts("g1", steps=100)
