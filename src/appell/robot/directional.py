@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from appell.compiler.directional import DirectionalSystem
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.lowering import StraightLine
 from appell.compiler.provider import TracedProvider
+from appell.compiler.targets.cuda import arrays as gpu
 from appell.errors import ArgumentError
 from appell.robot.functions import Dynamics
 
@@ -51,18 +53,20 @@ def jvp(
     _require_count("inputs", inputs, own.inputs)
     _require_count("tangents", tangents, own.inputs)
     columns, dtype = own.evaluator.options.layout == "columns", own.evaluator.options.dtype
+    xp, batch, _ = _array_module(own.evaluator, [*inputs, *tangents])
     named = [(f"tangent of {name}", size) for name, size in own.inputs.items()]
-    given = [np.zeros(size) if one is None else one for one, (_, size) in zip(tangents, named, strict=True)]
-    if columns:
-        given = [np.expand_dims(x, -1) if one is None else x for one, x in zip(tangents, given, strict=True)]
+    given = [
+        np.zeros((size, 1) if columns else size) if one is None else one
+        for one, (_, size) in zip(tangents, named, strict=True)
+    ]
     if own.joints:
-        (q, dq, *rest), lead = as_batch([("q", own.nq), *named], [inputs[0], *given], dtype, check, columns)
+        (q, dq, *rest), lead = batch([("q", own.nq), *named], [inputs[0], *given], check)
         rates = coordinate_rates(own.joints, [*q.T], [*dq.T])
-        rows = [np.stack(np.broadcast_arrays(*rates), axis=1), *rest]
+        rows = [xp.stack(xp.broadcast_arrays(*rates), axis=1), *rest]
     else:
-        rows, lead = as_batch(named, given, dtype, check, columns)
-    directions = np.concatenate([*rows, np.zeros((len(rows[0]), own.parameters), dtype)], axis=1).reshape(*lead, -1)
-    directions = np.moveaxis(directions, -1, 0) if columns else directions
+        rows, lead = batch(named, given, check)
+    directions = xp.concatenate([*rows, xp.zeros((len(rows[0]), own.parameters), dtype)], axis=1).reshape(*lead, -1)
+    directions = xp.moveaxis(directions, -1, 0) if columns else directions
     result = own("jvp", inputs, directions, gravity, external_forces, parameters, check)
     return result.reshape((*own.shape, *result.shape[1:]) if columns else (*result.shape[:-1], *own.shape))
 
@@ -94,23 +98,36 @@ def vjp(
     own = _directional(robot, function, gravity, external_forces)
     _require_count("inputs", inputs, own.inputs)
     shape, columns = own.shape, own.evaluator.options.layout == "columns"
-    weights = np.asarray(cotangents)
+    xp, _, enter = _array_module(own.evaluator, [*inputs, cotangents])
+    weights = enter("cotangents", cotangents)
     place = slice(0, len(shape)) if columns else slice(weights.ndim - len(shape), weights.ndim)
     if weights.ndim < len(shape) or weights.shape[place] != shape:
         raise ArgumentError(f"cotangents have shape {weights.shape}, expected that of {function}: (..., {shape}).")
     lead = weights.shape[len(shape) :] if columns else weights.shape[: weights.ndim - len(shape)]
     weights = weights.reshape((-1, *lead) if columns else (*lead, -1))
     result = own("vjp", inputs, weights, gravity, external_forces, parameters, check)
-    result = np.moveaxis(result, 0, -1) if columns else result
     if own.joints:
-        q = np.moveaxis(np.asarray(inputs[0]), 0, -1) if columns else np.asarray(inputs[0])
-        q = np.broadcast_to(q, (*result.shape[:-1], own.nq)).reshape(-1, own.nq).astype(result.dtype, copy=False)
-        N = tangent_map(own.joints, q, own.inputs["q"]).reshape(*result.shape[:-1], own.nq, -1)
-        by_q = np.einsum("...ij,...i->...j", N, result[..., : own.nq])
-        result = np.concatenate([by_q, result[..., own.nq :]], axis=-1)
-    result = np.moveaxis(result, -1, 0) if columns else result
+        result = enter("the result", result)
+        result, q = (xp.moveaxis(x, 0, -1) if columns else x for x in (result, enter("q", inputs[0])))
+        q = xp.broadcast_to(q, (*result.shape[:-1], own.nq)).reshape(-1, own.nq).astype(result.dtype, copy=False)
+        N = tangent_map(own.joints, q if xp is np else q.get(), own.inputs["q"]).reshape(*result.shape[:-1], own.nq, -1)
+        by_q = (xp.asarray(N) * result[..., : own.nq, None]).sum(axis=-2)
+        result = xp.concatenate([by_q, result[..., own.nq :]], axis=-1)
+        result = xp.moveaxis(result, -1, 0) if columns else result
     sizes = np.cumsum([0, *own.inputs.values()])
     return tuple(result[a:b] if columns else result[..., a:b] for a, b in pairwise(sizes))
+
+
+def _array_module(evaluator: Evaluator, values: Sequence[Any]) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
+    """NumPy or CuPy, wherever the values are; how they become arrays (N, size), and one of them an array."""
+    dtype, columns = evaluator.options.dtype, evaluator.options.layout == "columns"
+    if evaluator.options.target == "cuda" and gpu.kind_of(values):
+        return (
+            gpu.cupy(),
+            lambda named, given, _: gpu.as_batch(named, given, dtype, columns),
+            partial(gpu.entered, dtype=dtype),
+        )
+    return np, lambda named, given, check: as_batch(named, given, dtype, check, columns), lambda name, x: np.asarray(x)
 
 
 @dataclass(frozen=True)

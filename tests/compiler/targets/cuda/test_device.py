@@ -252,6 +252,26 @@ def test_gradients_of_joints_that_turn_freely_agree_with_the_cpu(folder, layout)
     assert worst(cp.asnumpy(found.controls["tau"]), gradient.controls["tau"]) < 1e-11
 
 
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("name", ["puma560", "free"])
+def test_derivatives_along_directions_agree_with_the_cpu(folder, name, layout):
+    """Arrays of CuPy and PyTorch; quaternions."""
+    gpu = appell.load_compiled(folder / f"{name}.appell", target="cuda", layout=layout)
+    cpu = appell.load_compiled(folder / f"{name}.appell", layout=layout)
+    turned = np.transpose if layout == "columns" else np.asarray
+    given = [np.ascontiguousarray(turned(x)) for x in free_state(gpu, 70)]
+    directions = [np.random.default_rng(k).normal(size=given[1].shape) for k in range(3)]
+    expected = appell.jvp(cpu, "inverse_dynamics", given, directions)
+    found = appell.jvp(gpu, "inverse_dynamics", list(map(cp.asarray, given)), list(map(cp.asarray, directions)))
+    assert worst(cp.asnumpy(found), expected) < 1e-11
+    gradients = appell.vjp(cpu, "inverse_dynamics", given, directions[0])
+    on_device = appell.vjp(gpu, "inverse_dynamics", list(map(cp.asarray, given)), cp.asarray(directions[0]))
+    for a, b in zip(on_device, gradients, strict=True):
+        assert worst(cp.asnumpy(a), b) < 1e-11
+    for a, b in zip(appell.vjp(gpu, "inverse_dynamics", given, directions[0]), gradients, strict=True):
+        assert worst(a, b) < 1e-11
+
+
 def test_gradients_reach_run_time_parameters(pair):
     gpu, cpu = pair(name="puma560-runtime")
     q0, qd0, _ = state(30).values()
