@@ -59,7 +59,7 @@ class Point:
         if found is None:
             return cls(text)
         numbers = [float(word) for word in (found["inside"] or found["after"]).split(",")]
-        return cls(found["body"], triple(numbers[:3]), sum(numbers[3:]))
+        return cls(found["body"], triple(numbers[:3]), numbers[3] if len(numbers) > 3 else 0.0)
 
     def __str__(self) -> str:
         return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"
