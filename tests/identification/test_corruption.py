@@ -149,8 +149,8 @@ def test_implausible_values(kind, factor, sign):
     assert not cleaned(x, reach=6.5)[1].findings
 
 
-def test_outliers_are_a_finding_from_two_in_a_thousand():
-    for hit, finding in (([300], False), ([300, 600], True)):
+def test_outliers_are_a_finding_from_five_in_a_thousand():
+    for hit, finding in (([200, 300, 400, 500], False), ([200, 300, 400, 500, 600], True)):
         x = wave()
         x[hit] += 8.0
         found, log = cleaned(x)

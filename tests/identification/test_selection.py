@@ -244,10 +244,13 @@ def test_steps_of_the_lag_take_four_milliseconds_or_a_sample():
     assert time == pytest.approx(0.008)
 
 
-def lag_of(squared):
+def lag_of(squared, samples=10**6):
     """The lag for squares of the errors by shift."""
     data = SimpleNamespace(
-        base_columns=None, forces=2, error=lambda active, rhs: float(np.sqrt(squared[rhs[len(rhs) - 2]]))
+        base_columns=None,
+        forces=2,
+        samples=np.array([samples]),
+        error=lambda active, rhs: float(np.sqrt(squared[rhs[len(rhs) - 2]])),
     )
     return lag.choose_lag(data, 0.004)  # type: ignore[arg-type]
 
@@ -267,6 +270,8 @@ def test_a_lag_without_gain_or_at_the_end_is_none():
         found = lag_of(1.0 + curvature * (k - 1.0) ** 2)
         assert (found.seconds != 0.0) == taken
         assert found.error == pytest.approx(1.0 if taken else found.without)
+    for curvature, taken in ((0.24, True), (0.22, False)):  # 100 samples: a tenth
+        assert (lag_of(1.0 + curvature * (k - 1.0) ** 2, 100)[0] != 0.0) == taken
     for end in (6.0, -6.0):
         assert lag_of(1.0 + (k - end) ** 2)[0] == 0.0
         assert lag_of(1.0 + (k - np.sign(end) * 5.0) ** 2)[0] == pytest.approx(0.004 * np.sign(end) * 5.0)
@@ -407,6 +412,6 @@ def test_coupled_joints_both_gain_a_tenth_in_all_folds_but_one(after, coupled):
     assert [term.ratio for term in terms if isinstance(term, Coupling)] == ([-1.0] if coupled else [])
     assert len(lines) == coupled
     if coupled:
-        assert lines[0] == "a motor shaft turns with joints 1 - 2: prediction error 90.00 %, without 100.00 %"
+        assert lines[0] == "a motor shaft turns with joint1 - joint2: prediction error 90.00 %, without 100.00 %"
     small, _ = coupled_terms({(): 1.0, (0,): 0.99, (1,): 0.975}, {(): before, (1,): after, (0,): after})
     assert small == TERMS
