@@ -197,3 +197,9 @@ def test_margins_by_parts():
     assert found.h.tolist() == [[4.0, 5.0, 6.0]]
     assert (found.det[0], found.euler[0]) == (7.0, 8.0)
     assert found.actuators[0] == pytest.approx(3.0)
+
+
+def test_spherical_robots_have_no_limits():
+    limits = appell.load("agile_wrist").simulation_model().limits
+    assert (limits[0] == -np.inf).all()
+    assert all((values == np.inf).all() for values in limits[1:])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 
+import appell
 from appell.control.hardware import card, runtime
 from appell.control.hardware.record import Run
 from appell.control.hardware.runtime import RunOptions, Runtime
@@ -144,3 +145,11 @@ def test_faults_are_detected_along_the_reference():
     assert found == Alarm(3.2, 3.1)
     run.detector = None
     assert Runtime.detect(run, runtime.FOLLOW, 4) is None  # type: ignore[arg-type]
+
+
+def test_effort_limits_below_one():
+    arm = appell.load("planar2r")
+    controller = appell.control.PDGravity(arm, [0.0, 0.0], kp=1.0, kd=1.0, effort_limit={"joint2": 0.5})
+    assert controller.effort_limits.tolist() == [np.inf, 0.5]
+    with pytest.raises(appell.ArgumentError, match="not negative"):
+        appell.control.PDGravity(arm, [0.0, 0.0], kp=1.0, kd=1.0, effort_limit={"joint2": -0.5})

@@ -139,3 +139,43 @@ def test_a_payload_is_significant_from_three_standard_errors(monkeypatch, mass, 
     assert estimate.mass == mass
     assert np.isinf(estimate.standard_errors[0]) != shown
     assert estimate.at == "link2"
+
+
+def test_a_significant_parameter_is_kept_however_few_the_others_cost():
+    found = essential_parameters(np.array([0.1, 0.1, 0.1, 2.5]), np.eye(4))
+    assert found.kept.tolist() == [False, False, False, True]
+
+
+def test_what_is_said_about_a_lag():
+    assert lag.Lag(0.0, 0.1, 0.1).notes == ()
+    (note,) = lag.Lag(0.004, 0.05, 0.1).notes
+    assert note == "forces are late by 4 ms and shifted back: prediction error 5.00 %, without 10.00 %"
+
+
+def test_a_payload_on_the_robot_is_that_of_with_payload():
+    robot = appell.load("puma560")
+    mass, com, central = 1.5, np.array([0.1, -0.05, 0.2]), np.diag([0.02, 0.03, 0.04])
+    at_origin = central + mass * (com @ com * np.eye(3) - np.outer(com, com))
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = at_origin
+    at = robot.tree.links[-1].body
+    estimate = payload.PayloadEstimate(at, np.array([mass, *(mass * com), xx, xy, yy, xz, yz, zz]), np.zeros(10), None)  # type: ignore[arg-type]
+    expected = robot.with_payload(mass, com, (0.02, 0.03, 0.04), at=at)
+    assert_close(estimate.on(robot).parameters, expected.parameters, tolerance=1e-9)
+    assert_close(estimate.com, com, tolerance=1e-12)
+    with pytest.raises(appell.IdentificationError, match="the payload has mass -1 kg"):
+        payload.PayloadEstimate(at, -np.ones(10), np.zeros(10), None).on(robot)  # type: ignore[arg-type]
+
+
+def test_information_is_the_inverse_of_the_covariance():
+    arm = appell.load("planar2r")
+    t = np.arange(0.0, 10.0, 0.005)
+    q, qd, qdd = appell.excitation(arm, 5.0, 3, iterations=0)(t)
+    rng = np.random.default_rng(0)
+    tau = arm.inverse_dynamics(q, qd, qdd) + rng.normal(size=q.shape)
+    found = appell.identify(arm, t, q, tau, terms=())
+    scale = np.sqrt(np.diag(found.covariance))
+    assert_close(
+        scale[:, None] * found.information * scale,
+        np.linalg.inv(found.covariance / np.outer(scale, scale)),
+        tolerance=1e-6,
+    )

@@ -90,8 +90,8 @@ def test_the_product_of_relative_errors():
     """Of the forces that have power."""
     data = SimpleNamespace(
         base_columns=None,
-        powers=lambda rhs: np.tile(np.array([4.0, 0.0, 9.0])[list(rhs)], (2, 1)),
-        residuals=lambda active, rhs, cross: np.array([[1.0, 0.5, 0.5], [1.0, 0.5, 0.0]]),
+        powers=lambda rhs: np.tile(np.array([0.04, 0.0, 0.09])[list(rhs)], (2, 1)),
+        residuals=lambda active, rhs, cross: np.array([[0.01, 0.005, 0.005], [0.01, 0.005, 0.0]]),
     )
     assert sanity._error_product(data, [0, 1, 2]) == pytest.approx(np.sqrt(2.0 / 8.0 * 0.5 / 18.0))  # type: ignore[arg-type]
     data.residuals = lambda active, rhs, cross: np.zeros((2, 3))

@@ -361,3 +361,14 @@ def test_limits_that_samples_pass():
     assert violation.name == "jx"
     assert violation.start == pytest.approx(0.02, abs=0.011)
     assert violation.end == pytest.approx(0.1)
+
+
+def test_fixed_steps_are_whole_to_the_end():
+    """Short steps, also where the duration is none of their multiples."""
+    for duration, count in ((3e-3, 30), (3.05e-3, 31)):
+        motion = appell.simulate(
+            sliders(), [0.0] * 3, [1.0, 0.0, 0.0], duration, method=appell.Integration("rk4", dt=1e-4)
+        )
+        assert len(motion.t) == count + 1
+        assert_close(motion.t[:-1], 1e-4 * np.arange(count), tolerance=1e-9)
+        assert motion.t[-1] == duration
