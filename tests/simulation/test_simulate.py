@@ -329,3 +329,20 @@ def test_events_without_progress_end_the_run_with_a_status():
     extras = Recorder(plant, None), EventDetector(plant, ()), Progress("arm", 1.0, False)
     loop = SimulationLoop(plant, Jam(plant), appell.Integration(rtol=1e-6), *extras)
     assert loop.run(q, qd, 1.0, 1000) == "no progress"
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "rk4", "Radau", "midpoint"])
+@pytest.mark.parametrize("spin", [1.0, 20.0])
+def test_functions_of_the_state_get_unit_quaternions(method, spin):
+    """Trial states of an integrator leave them; a law that uses the robot's functions would raise an error there."""
+    builder = appell.RobotBuilder("body").body("world").body("body", mass=2.0, inertia=(0.1, 0.2, 0.25))
+    robot = builder.floating("base", "world", "body").build()
+
+    def brake(t, q, qd):
+        return -0.5 * (robot.mass_matrix(q) @ qd)
+
+    start = [0.0, 0.0, 0.5, 0.1, 0.0, 0.0, np.sqrt(0.99)], [0.0, 0.0, 0.0, spin, 0.1, 0.2]
+    motion = appell.simulate(robot, *start, 0.2, tau=brake, method=method)
+    assert motion.status == "finished"
+    kinetic = robot.kinetic_energy(motion.q[[0, -1]], motion.qd[[0, -1]] * [0, 0, 0, 1, 1, 1])
+    assert kinetic[1] == pytest.approx(kinetic[0] * np.exp(-2 * 0.5 * 0.2), rel=1e-4)  # its angular momentum decays so

@@ -79,7 +79,16 @@ class Plant:
     # --- forces -------------------------------------------------------------------------------------------------------
 
     def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Forces of the actuators within their limits, (nu,) [N m, N], and a mask of those at their limit."""
+        """Forces of the actuators within their limits, (nu,) [N m, N], and a mask of those at their limit.
+
+        Functions of the state get unit quaternions and closed loops, which trial states of an integrator do not have; where
+        these are not finite, forces are not, either.
+        """
+        if not self.actuation.held:
+            if not (np.isfinite(q).all() and np.isfinite(qd).all()):
+                size = len(self.model.actuator_names)
+                return np.full(size, np.nan), np.zeros(size, dtype=bool)
+            q, _ = self.model.project_to_constraints(q, qd)
         tau = self.actuation.desired_tau(t, q, qd)
         if self.effort_limits is None:
             return tau, np.zeros(len(tau), dtype=bool)
