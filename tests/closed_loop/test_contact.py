@@ -129,6 +129,7 @@ def test_contact_forces_of_a_mechanism_at_rest_balance_its_weight():
         assert_close(J.T @ force, robot.gravity(motion.q[-1]), tolerance=1e-6, scale=0.1)
 
 
+@cache
 def floating_four_bar():
     """The four-bar on a base that flies."""
     rod = {"mass": 0.5, "com": (0.2, 0, 0), "inertia": (1e-3, 0.01, 0.01)}
@@ -173,6 +174,21 @@ def test_a_flying_mechanism_lands_on_its_frame(method):
             J, arm = robot.jacobian(impact.q, p.body), robot.pose(impact.q, p.body)[:3, :3] @ p.offset - p.radius * n
             given += (J[:3] - np.cross(arm, J[3:], axis=0)).T @ (normal * n + friction)
         assert_close(momentum, given, tolerance=1e-12, scale=max(np.abs(momentum).max(), 1.0))
+
+
+@pytest.mark.parametrize(("name", "tau"), [("frame", [0.3]), ("delta", [0.4, -0.2, 0.1])])
+def test_a_surface_far_away_changes_nothing(name, tau):
+    """Compiled equations of contact, with actuators and damping in all joints, against those of a run without surfaces."""
+    robot = floating_four_bar() if name == "frame" else built_in(name)
+    q, qd = np.array(robot.reference_configuration), 0.3 * np.random.default_rng(1).normal(size=robot.nv)
+    below = Plane(point=(0, 0, -20.0))
+    free = appell.simulate(robot, q, qd, 0.3, tau=tau, method=PRECISE, t_eval=0.1)
+    for method, tolerance in ((PRECISE, 1e-9), (MOREAU, 3e-6)):
+        motion = appell.simulate(robot, q, qd, 0.3, tau=tau, surfaces=below, method=method, t_eval=0.1)
+        assert_close(motion.q, free.q, tolerance=tolerance, scale=1.0)
+        assert_close(motion.qd, free.qd, tolerance=10 * tolerance, scale=1.0)
+        assert_close(motion.work.actuators, free.work.actuators, tolerance=10 * tolerance, scale=1.0)
+        assert_close(motion.work.passive, free.work.passive, tolerance=10 * tolerance, scale=1.0)
 
 
 def test_default_points_are_those_that_move_with_closed_loops():
