@@ -8,7 +8,7 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.identification import Recording
-from appell.identification.observations import tangent_velocities
+from appell.identification.recorded_motion import tangent_velocities
 
 
 def swing(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -121,3 +121,5 @@ def test_options_that_do_not_go_together():
     (t, q, tau), _ = recorded(0)
     with pytest.raises(appell.ArgumentError, match=r"instruments have shape \(3, 2\), expected \(6000, 2\)"):
         appell.identify(arm(), t, q, tau, terms=TERMS, estimator=Estimator(instruments=q[:3]))
+    with pytest.raises(appell.ArgumentError, match="physical=True does not go together with instruments"):
+        appell.identify(arm(), t, q, tau, physical=True, estimator=Estimator(essential=True))

@@ -8,10 +8,11 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.errors import IdentificationError
-from appell.identification import Holdout, observations
+from appell.identification import Holdout, observations, recorded_motion
 from appell.identification.base import base_parameters
 from appell.identification.cleaning import Segment
-from appell.identification.observations import Decimation, Observations, filtered_motion, usable_motions
+from appell.identification.observations import Observations
+from appell.identification.recorded_motion import Decimation, filtered_motion, usable_motions
 from appell.identification.signals import decimation_kernel
 from appell.robot.regressor_terms import Viscous
 
@@ -54,16 +55,16 @@ def test_decimation_in_two_steps(total, stride, factor):
 )
 def test_five_samples_remain_in_a_period_of_the_cutoff(cutoff, count, expected):
     """And two thousand in all: whole multiples of four from eight on."""
-    assert observations.default_decimation(cutoff, [segment(count)]) == expected
+    assert recorded_motion.default_decimation(cutoff, [segment(count)]) == expected
     if count > 20_000:
         halves = [segment(count // 2), segment(count // 2)]
-        assert observations.default_decimation(cutoff, halves) == expected
+        assert recorded_motion.default_decimation(cutoff, halves) == expected
 
 
 def test_borders_of_the_filter():
-    assert observations.border_samples(None, 0.001) == 4
-    assert observations.border_samples(10.0, 0.001) == 104
-    assert observations.border_samples(3.0, 0.1) == 8
+    assert recorded_motion.border_samples(None, 0.001) == 4
+    assert recorded_motion.border_samples(10.0, 0.001) == 104
+    assert recorded_motion.border_samples(3.0, 0.1) == 8
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_borders_of_the_filter():
 )
 def test_segments_long_enough(count, decimation, enough):
     """Four borders of 104, and more than 16 samples for each step of the decimation between two of them."""
-    assert observations.long_enough(segment(count), 10.0, decimation) == enough
+    assert recorded_motion.long_enough(segment(count), 10.0, decimation) == enough
 
 
 def test_a_filtered_motion_has_the_derivatives(robot):

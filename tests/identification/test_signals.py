@@ -15,7 +15,8 @@ from helpers.shared_data import shared
 from appell.identification import Holdout, signals
 from appell.identification.base import base_parameters
 from appell.identification.fit import accumulate_qr
-from appell.identification.observations import Observations, RecordedMotion
+from appell.identification.observations import Observations
+from appell.identification.recorded_motion import RecordedMotion
 
 
 def test_differences_are_of_fourth_order():

@@ -89,7 +89,8 @@ def test_the_page_and_the_picture(physical, tmp_path):
 def test_every_choice_of_the_fifth_block(free):
     """Not only the blocks that were held out above: each fifth in turn is predicted from the others."""
     from appell.identification.fit import accumulate_qr, fit_base_parameters
-    from appell.identification.observations import Observations, filtered_motion
+    from appell.identification.observations import Observations
+    from appell.identification.recorded_motion import filtered_motion
 
     t, q, tau = tx40_recording()
     recording = Recording(t, TX40_TRANSMISSION.joint_coordinates(q), TX40_TRANSMISSION.joint_forces(tau))

@@ -17,7 +17,8 @@ import numpy as np
 
 from appell.identification.base import BaseParameters, base_regressor
 from appell.identification.cleaning import Segment
-from appell.identification.observations import FOLDS, RecordedMotion
+from appell.identification.observations import FOLDS
+from appell.identification.recorded_motion import RecordedMotion
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
 

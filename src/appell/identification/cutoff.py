@@ -11,7 +11,8 @@ from appell.identification.base import BaseParameters
 from appell.identification.cleaning import Segment
 from appell.identification.cross_validation import products
 from appell.identification.findings import Finding
-from appell.identification.observations import Report, filtered_motion, ignore, long_enough
+from appell.identification.observations import ProgressCallback, ignore
+from appell.identification.recorded_motion import filtered_motion, long_enough
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm
 
@@ -37,7 +38,7 @@ def choose_cutoff(
     parts: Sequence[Segment],
     base: BaseParameters,
     terms: Sequence[RegressorTerm],
-    report: Report = ignore,
+    report: ProgressCallback = ignore,
 ) -> tuple[float, list[tuple[float, float]]]:
     """A frequency in the upper half of those around the least prediction error with errors within a percent of it."""
     curve: list[tuple[float, float]] = []

@@ -17,7 +17,7 @@ import numpy as np
 from appell.checks import require_choice
 from appell.errors import IdentificationError
 from appell.identification.base import BaseParameters
-from appell.identification.observations import FOLDS, Observations, Report, Rows, ignore
+from appell.identification.observations import FOLDS, Observations, ProgressCallback, Rows, ignore
 from appell.identification.solvers import SOLVERS
 
 WEIGHTINGS = {"equal": 0, "residual": 1, "iterated": 30, "robust": 30}
@@ -162,7 +162,7 @@ def fit_observations(
     solver: str,
     weights: str | np.ndarray,
     resting: Sequence[str] | None,
-    report: Report = ignore,
+    report: ProgressCallback = ignore,
 ) -> tuple[QRFactors, Fit, np.ndarray]:
     """Unconstrained least squares; a robust fit is repeated with samples weighted by their residuals.
 

@@ -28,16 +28,10 @@ from appell.identification.fit import (
 )
 from appell.identification.instruments import instrument_fit, instrument_pairs
 from appell.identification.lag import Lag, without_lag
-from appell.identification.observations import (
-    Decimation,
-    Observations,
-    Report,
-    default_decimation,
-    filtered_motion,
-    long_enough,
-)
+from appell.identification.observations import Observations, ProgressCallback
 from appell.identification.options import Estimator, Filtering, Holdout, Transmission, at_joints
 from appell.identification.physical import nearest_parameters, physical_fit, prior_parameters
+from appell.identification.recorded_motion import Decimation, default_decimation, filtered_motion, long_enough
 from appell.identification.recording import Recording, as_recordings
 from appell.identification.result import Identification
 from appell.identification.selection import Choices, choose
@@ -108,6 +102,8 @@ def identify(
     """
     if physical:
         require_tree("robot", robot, " Closed loops and spherical robots are identified with physical=False.")
+        if estimator.instruments is not None or estimator.essential:
+            raise ArgumentError("physical=True does not go together with instruments or essential of the estimator.")
     progress = Progress(robot.name, 100.0, what="identifying", unit="%")
     chosen = DEFAULT_TERMS if terms is None else as_terms(terms)
     prior, weights = estimator.prior_robot(robot), estimator.joint_weights(robot)
@@ -200,7 +196,7 @@ def _choices(
     filtering: Filtering,
     friction: bool,
     rates: tuple[np.ndarray | None, np.ndarray | None],
-    report: Report,
+    report: ProgressCallback,
 ) -> Choices:
     """By cross-validation; with given velocities the cut-off only."""
     if rates[0] is None:

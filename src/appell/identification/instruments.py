@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 from appell.errors import ArgumentError
 from appell.identification.cleaning import Segment
 from appell.identification.fit import Fit, QRFactors
-from appell.identification.observations import Observations, filtered_motion
+from appell.identification.observations import Observations
+from appell.identification.recorded_motion import filtered_motion
 from appell.robot.protocol import AnyRobot
 
 MAX_UPDATES = 30

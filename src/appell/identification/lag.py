@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.identification.cleaning import Segment
 from appell.identification.cross_validation import LAG_STEPS, Products
-from appell.identification.observations import RecordedMotion, filtered_motion, long_enough
+from appell.identification.recorded_motion import RecordedMotion, filtered_motion, long_enough
 from appell.robot.protocol import AnyRobot
 
 LAG_TIME = 0.004

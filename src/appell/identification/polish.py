@@ -24,8 +24,8 @@ from appell.errors import IdentificationError
 from appell.identification.base import base_regressor
 from appell.identification.cleaning import clean_recording
 from appell.identification.lag import without_lag
-from appell.identification.observations import Decimation, default_decimation, filtered_motion, long_enough
 from appell.identification.options import at_joints
+from appell.identification.recorded_motion import Decimation, default_decimation, filtered_motion, long_enough
 from appell.identification.recording import Recording, as_recordings
 from appell.identification.result import Identification
 from appell.model.tree import require_tree

@@ -21,14 +21,10 @@ from appell.identification.essential import EssentialParameters, essential_param
 from appell.identification.findings import Finding
 from appell.identification.identified_robot import identified_robot, urdf_comment
 from appell.identification.lag import without_lag
-from appell.identification.observations import (
-    Decimation,
-    Observations,
-    default_decimation,
-    usable_motions,
-)
+from appell.identification.observations import Observations
 from appell.identification.options import Estimator, Holdout, Transmission, at_joints
 from appell.identification.physical import is_consistent
+from appell.identification.recorded_motion import Decimation, default_decimation, usable_motions
 from appell.identification.recording import Recording, as_recordings
 from appell.identification.validation import RelativeError, Validation
 from appell.robot.protocol import AnyRobot

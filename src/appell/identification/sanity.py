@@ -14,7 +14,7 @@ from appell.identification.cleaning import Segment
 from appell.identification.cross_validation import Products, products, windows
 from appell.identification.findings import Finding
 from appell.identification.fit import Fit, QRFactors, fit_base_parameters, unexcited_parameters
-from appell.identification.observations import filtered_motion, long_enough
+from appell.identification.recorded_motion import filtered_motion, long_enough
 from appell.identification.recording import Recording
 from appell.robot.protocol import AnyRobot
 from appell.robot.regressor_terms import RegressorTerm

@@ -11,7 +11,7 @@ from appell.identification.cross_validation import LAG_STEPS, Products, products
 from appell.identification.cutoff import choose_cutoff, describe_cutoff
 from appell.identification.findings import Finding
 from appell.identification.lag import Lag, choose_lag, shifted_motions
-from appell.identification.observations import Report, ignore
+from appell.identification.observations import ProgressCallback, ignore
 from appell.identification.term_selection import (
     COULOMB_WIDTH,
     TermComparison,
@@ -53,7 +53,7 @@ def choose(
     terms: Terms,
     cutoff: float | str | None,
     free: bool,
-    report: Report = ignore,
+    report: ProgressCallback = ignore,
 ) -> Choices:
     """Cut-off frequency, if `"auto"`, lag, and couplings and friction beyond the given terms if `free`, by cross-validation."""
     parts, automatic = windows(segments), isinstance(cutoff, str)
