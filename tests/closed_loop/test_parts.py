@@ -65,6 +65,8 @@ def test_ranks_and_sines_of_columns():
     assert singularity.rank(np.diag([1.0, 1e-7])) == 1
     assert_close(singularity.column_sines(K, [0, 1, 3]), np.array([1.0, np.sqrt(0.5), 0.0]), tolerance=1e-12)
     assert_close(singularity.column_sines(K, [1, 2]), np.array([1.0, 0.0]), tolerance=1e-12)
+    long = np.array([[3.0, 2.0], [0.0, 2.0]])
+    assert_close(singularity.column_sines(long, [0, 1]), np.array([1.0, np.sqrt(0.5)]), tolerance=1e-12)
     short = singularity.LENGTH_TOL * np.array([[1.0], [0.0]])
     assert_close(singularity.column_sines(short, [0]), np.array([np.sqrt(0.5)]), tolerance=1e-12)
 
@@ -203,3 +205,14 @@ def test_spherical_robots_have_no_limits():
     limits = appell.load("agile_wrist").simulation_model().limits
     assert (limits[0] == -np.inf).all()
     assert all((values == np.inf).all() for values in limits[1:])
+
+
+def test_the_error_of_a_configuration_is_the_largest_one():
+    robot = built_in("four_bar")
+    model = robot.simulation_model()
+    q = np.array(robot.reference_configuration)
+    open_ = q.copy()
+    open_[0] += 1e-3
+    expected = np.abs(position_closure.residuals(robot, open_[None])).max()
+    assert expected > 1e-5
+    assert model.constraint_error(open_, np.zeros(robot.nv)) == pytest.approx(expected)

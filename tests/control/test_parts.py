@@ -153,3 +153,8 @@ def test_effort_limits_below_one():
     assert controller.effort_limits.tolist() == [np.inf, 0.5]
     with pytest.raises(appell.ArgumentError, match="not negative"):
         appell.control.PDGravity(arm, [0.0, 0.0], kp=1.0, kd=1.0, effort_limit={"joint2": -0.5})
+
+
+def test_laws_without_memory_have_none():
+    controller = appell.control.PDGravity(appell.load("planar2r"), [0.0, 0.0], kp=1.0, kd=1.0)
+    assert controller.initial_memory(0.0, np.zeros(2), np.zeros(2)).shape == (0,)

@@ -14,6 +14,7 @@ from appell.identification import base, lag, payload
 from appell.identification.cleaning import Segment
 from appell.identification.essential import essential_parameters
 from appell.identification.excitation_criteria import RANDOM_STATES, AddedInformation
+from appell.identification.log_columns import find_columns
 from appell.identification.recording import Recording
 
 
@@ -179,3 +180,12 @@ def test_information_is_the_inverse_of_the_covariance():
         np.linalg.inv(found.covariance / np.outer(scale, scale)),
         tolerance=1e-6,
     )
+
+
+def test_the_longest_name_of_a_joint_in_a_label_counts():
+    found = find_columns(["time", "arm/position", "arm_2/position", "arm/effort", "arm_2/effort"], ["arm", "arm_2"])
+    assert found.quantities == {"q": {0: 1, 1: 2}, "tau": {0: 3, 1: 4}}
+
+
+def test_segments_are_of_the_first_recording_by_default():
+    assert Segment(np.arange(3.0), np.zeros((3, 1)), np.zeros((3, 1)), None, np.ones(3, dtype=bool)).recording == 0

@@ -321,6 +321,9 @@ def test_the_joint_and_the_limit_at_a_wrong_start_are_named(q, told):
         appell.simulate(sliders(), q, [0.0, 0.0, 0.0], 0.1, method="moreau", limits="stop")
     assert error.value.time == 0.0
     appell.simulate(sliders(), [0.0, 0.5, -0.3], [0.0, 0.0, 0.0], 0.01, method="moreau", limits="stop")
+    floor = appell.surfaces.Plane(point=(0.0, 0.0, -9.0))
+    with pytest.raises(appell.SimulationError, match=told.replace(".", r"\.")):
+        appell.simulate(sliders(), q, [0.0, 0.0, 0.0], 0.1, method="moreau", limits="stop", surfaces=floor)
 
 
 def test_held_forces_and_samples_of_time_stepping():
