@@ -186,15 +186,33 @@ def test_missing_cupy_is_told_with_the_remedy():
         appell.compile(ROBOTS["puma560"], target="cuda")
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["rows", "rows that are too wide for shared memory"])
-def test_arguments_of_a_launch(wide: bool) -> None:
+def test_arguments_of_a_launch() -> None:
     """Arrays with their strides, in the order of the kernel's parameters."""
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
     kernel.groups = 1
-    kernel.batch = lambda grid, block, arguments: launched.append(arguments)
-    kernel.rows = None if wide else kernel.batch
+    kernel.batch = kernel.rows = lambda grid, block, arguments: launched.append(arguments)
     q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))
     kernel.run([q, np.broadcast_to(qd, (5, 2))], out)
-    steps = [argument for argument in launched[0] if isinstance(argument, int)]
-    assert steps == ([3, 1, 0, 1, 4, 1, 5] if wide else [3, 0, 5])
+    kernel.run([q, np.broadcast_to(qd, (5, 2))], np.zeros((5, 8))[:, ::2])
+    rows, others = ([argument for argument in each if isinstance(argument, int)] for each in launched)
+    assert rows == [3, 0, 5]
+    assert others == [3, 1, 0, 1, 8, 2, 5]
+
+
+def test_rows_that_are_too_wide_for_shared_memory_are_turned_columns(monkeypatch) -> None:
+    """In portions; the last one is not full. One input is shared by all states."""
+    monkeypatch.setattr("appell.compiler.targets.cuda.kernel.cupy", lambda: np)
+    monkeypatch.setattr("appell.compiler.targets.cuda.kernel.COLUMNS_BYTES", 1)
+    kernel = CudaKernel.__new__(CudaKernel)
+    kernel.groups, kernel.rows = 1, None
+
+    def batch(grid, block, arguments) -> None:
+        q, *step_of_q, shared, step, pitch, columns, step_of_columns, pitch_of_columns, count = arguments
+        assert (step_of_q, step, pitch, step_of_columns, pitch_of_columns) == ([3, 1], 0, 1, 1, columns.shape[1])
+        columns[:, :count] = np.concatenate([q[:count].T, np.tile(shared[:1].T, (1, count))])
+
+    kernel.batch = batch
+    q, shared, out = np.arange(450.0).reshape(150, 3), np.array([[7.0, 8.0]]), np.full((150, 5), np.nan)
+    kernel.run([q, np.broadcast_to(shared, (150, 2))], out)
+    np.testing.assert_array_equal(out, np.concatenate([q, np.tile(shared, (150, 1))], axis=1))

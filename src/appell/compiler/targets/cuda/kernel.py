@@ -17,6 +17,9 @@ from appell.errors import CompileError
 
 OPTIONS = ("-std=c++17", "--fmad=true")
 
+COLUMNS_BYTES = 1 << 25
+"""Size of columns that are turned to rows: they stay in the cache of the card."""
+
 
 class CudaKernel:
     """One function, ready to run on arrays (N, size)."""
@@ -44,10 +47,23 @@ class CudaKernel:
 
     def run_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any, count: int) -> None:
         """Contiguous rows; `steps` are the numbers of a row, or 0 for a row that all states share."""
-        if self.rows is None or not count:
-            return self.run_strided(inputs, [(step, 1) for step in (*steps, out.shape[-1])], out, count)
+        if self.rows is None:
+            return self.run_wide_rows(inputs, steps, out)
+        if not count:
+            return None
         given = [argument for pair in zip(inputs, steps, strict=True) for argument in pair]
         return self.rows((-(-count // BLOCK),), (BLOCK,), (*given, out, count))
+
+    def run_wide_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any) -> None:
+        """Rows beyond shared memory by columns that are turned: neighbouring threads write neighbouring numbers."""
+        count, entries = out.shape
+        portion = max(BLOCK, COLUMNS_BYTES // (entries * out.itemsize))
+        columns = cupy().empty((entries, min(count, portion)), out.dtype)
+        for first in range(0, count, portion):
+            rows = out[first : first + portion]
+            part = [array[first:] if step else array for array, step in zip(inputs, steps, strict=True)]
+            self.run_strided(part, [*((step, 1) for step in steps), (1, columns.shape[1])], columns, len(rows))
+            rows[...] = columns[:, : len(rows)].T
 
     def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
         """Any strides: numbers between states and between entries, for every input and the result."""
