@@ -120,6 +120,8 @@ def test_texts_of_points() -> None:
         assert Point.from_text(str(point)) == point
     assert Point.from_text("foot:.1,2,-3e-1,0.02") == Point("foot", (0.1, 2.0, -0.3), 0.02)
     assert Point.from_text("foot:1,2") == Point("foot:1,2")
+    assert Point.from_text("wheel:0,0,1,0.1,0,2,0") == Point("wheel", (0.0, 0.0, 1.0), 0.1, (0.0, 1.0, 0.0))
+    assert Point.from_text("wheel:0,0,1,0.1,0,2") == Point("wheel:0,0,1,0.1,0,2")
     with pytest.raises(appell.ArgumentError, match="radius of 'foot' is -1"):
         Point.from_text("foot:0,0,0,-1")
 

@@ -224,11 +224,12 @@ static void meet(const stepping_surface *surface, const double *x, const double 
 
      g = g_centre - r psi,   psi = w - FLAT^2/w,   arm = A a - (r psi + A sigma) n,   A = -r dpsi/dsigma
 
-   FLAT makes it smooth where the circle lies in the plane: there it touches with its centre. */
-static void touch_with_circle(double r, const double *a, const double *omega, stepping_gap *gap)
+   FLAT makes it smooth where the circle lies in the plane: there it touches with its centre. r is larger than the radius by a
+   factor that makes g exact where the axis is level. */
+static void touch_with_circle(double radius, const double *a, const double *omega, stepping_gap *gap)
 {
     const double *n = gap->normal, sigma = dot3(n, a), flat = FLAT * FLAT, square = sigma * sigma;
-    const double w = sqrt(fmax(1.0 - square, 0.0) + flat), cube = w * w * w, psi = w - flat / w;
+    const double w = sqrt(fmax(1.0 - square, 0.0) + flat), cube = w * w * w, psi = w - flat / w, r = radius * sqrt(1.0 + flat);
     const double A = r * sigma * (1.0 / w + flat / cube);
     const double slope = r * (1.0 / w + (square + flat) / cube + 3.0 * flat * square / (cube * w * w)); /* dA/dsigma */
     double turned[3], twice[3], moved[3];

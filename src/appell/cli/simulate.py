@@ -77,13 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_surfaces(contact)
     restitution = "coefficient of restitution, from 0 to 1 (default: %(default)s)"
     contact.add_argument("--restitution", type=float, default=1.0, metavar="E", help=restitution)
-    points = "bodies whose origins touch surfaces, BODY:X,Y,Z for other points of a body, BODY:X,Y,Z,R for a sphere "
+    points = "bodies whose origins touch surfaces, BODY:X,Y,Z for other points of a body, BODY:X,Y,Z,R for a sphere, "
+    points += "BODY:X,Y,Z,R,AX,AY,AZ for a circle about an axis "
     points += "(default: the collision shapes, or joints and tips)"
     contact.add_argument("--contact-points", nargs="+", metavar="POINT", help=points)
     integration = parser.add_argument_group("integration")
     integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
-    step = "step of semi_implicit_euler, rk4 and midpoint [s] (default: 0.001)"
+    step = "step of semi_implicit_euler, rk4, midpoint and moreau [s] (default: 0.001)"
     integration.add_argument("--dt", type=float, metavar="S", help=step)
     results = parser.add_argument_group("results")
     results.add_argument(

@@ -5,7 +5,7 @@
 | sphere | its centre, with its radius | none |
 | capsule | the centres of both ends, with its radius | none |
 | box | its 8 corners | none |
-| cylinder | n points on each rim; or with `rims` also both rims as circles | r (1 - cos(π / n)); none with rims |
+| cylinder | n points on each rim; or with `rims` also both rims as circles | r (1 - cos(π / n)); with rims 2e-4 r |
 | mesh | vertices of its convex hull, at most m | the largest distance of a vertex left out from the hull of those kept |
 
 The error is how much deeper than its points a shape can be. The same holds inside other convex surfaces; obstacles that are

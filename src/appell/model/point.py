@@ -10,7 +10,7 @@ from appell.model.pose import Triple, triple
 
 _NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
 _NUMBERS = re.compile(
-    rf"(?P<body>.+?)(?:\((?P<inside>{_NUMBER}(?:,{_NUMBER}){{2}})\)|:(?P<after>{_NUMBER}(?:,{_NUMBER}){{2,3}}))"
+    rf"(?P<body>.+?)(?:\((?P<inside>{_NUMBER}(?:,{_NUMBER}){{2}})\)|:(?P<after>{_NUMBER}(?:,{_NUMBER}){{2}}(?:,{_NUMBER}(?:(?:,{_NUMBER}){{3}})?)?))"
 )
 
 
@@ -46,7 +46,9 @@ class Point:
 
     @classmethod
     def from_text(cls, text: str) -> Point:
-        """The point of its text, or of `body:x,y,z` or `body:x,y,z,radius`, as on the command line; a name alone is an origin.
+        """The point of its text, or of `body:x,y,z` with `,radius` and `,axis` of a circle, as on the command line.
+
+        A name alone is an origin.
 
         Example:
             >>> import appell
@@ -59,7 +61,8 @@ class Point:
         if found is None:
             return cls(text)
         numbers = [float(word) for word in (found["inside"] or found["after"]).split(",")]
-        return cls(found["body"], triple(numbers[:3]), numbers[3] if len(numbers) > 3 else 0.0)
+        radius, axis = numbers[3] if len(numbers) > 3 else 0.0, triple(numbers[4:]) if len(numbers) > 4 else None
+        return cls(found["body"], triple(numbers[:3]), radius, axis)
 
     def __str__(self) -> str:
         return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"

@@ -45,9 +45,7 @@ def test_the_gap_is_that_of_the_lowest_point_of_the_rim():
     rim = RADIUS * np.stack([np.cos(turns), 0.0 * turns, np.sin(turns), np.ones_like(turns) / RADIUS], axis=1)
     for k in range(20):
         places = (robot.pose(q[k], "disc") @ rim.T)[:3].T
-        assert gaps[k, 0] == pytest.approx(
-            plane.gap(places).min(), abs=2e-7
-        )  # 5e-7 r higher, to be smooth where it lies flat
+        assert gaps[k, 0] == pytest.approx(plane.gap(places).min(), abs=2e-7)  # to be smooth where it lies flat
         state = pairs_of(robot, plane).state(q[k], qd[k])
         lowest = places[np.argmin(plane.gap(places))]
         J = robot.jacobian(q[k], "disc")
@@ -130,8 +128,8 @@ def test_a_wheel_rolls_without_bumps(method):
             )
         )
     rolls, bumps = ends
-    assert rolls.q[-1, 0] == pytest.approx(0.5, abs=1e-6)
-    assert rolls.energy[-1] == pytest.approx(rolls.energy[0], abs=2e-6)
+    assert rolls.q[-1, 0] == pytest.approx(0.5, abs=1e-8)
+    assert rolls.energy[-1] == pytest.approx(rolls.energy[0], abs=1e-8)
     assert bumps.energy[-1] < 0.9 * bumps.energy[0]
 
 
