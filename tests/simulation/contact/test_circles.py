@@ -128,8 +128,9 @@ def test_a_wheel_rolls_without_bumps(method):
             )
         )
     rolls, bumps = ends
-    assert rolls.q[-1, 0] == pytest.approx(0.5, abs=1e-8)
-    assert rolls.energy[-1] == pytest.approx(rolls.energy[0], abs=1e-8)
+    tolerance = 1e-6 if method == "moreau" else 1e-8
+    assert rolls.q[-1, 0] == pytest.approx(0.5, abs=tolerance)
+    assert rolls.energy[-1] == pytest.approx(rolls.energy[0], abs=tolerance)
     assert bumps.energy[-1] < 0.9 * bumps.energy[0]
 
 
