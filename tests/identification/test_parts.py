@@ -16,6 +16,7 @@ from appell.identification.essential import essential_parameters
 from appell.identification.excitation_criteria import RANDOM_STATES, AddedInformation
 from appell.identification.log_columns import find_columns
 from appell.identification.recording import Recording
+from appell.identification.term_selection import coupling_terms
 
 
 def test_parameters_without_significance_are_dropped_one_by_one():
@@ -189,3 +190,12 @@ def test_the_longest_name_of_a_joint_in_a_label_counts():
 
 def test_segments_are_of_the_first_recording_by_default():
     assert Segment(np.arange(3.0), np.zeros((3, 1)), np.zeros((3, 1)), None, np.ones(3, dtype=bool)).recording == 0
+
+
+def test_joints_that_may_share_a_shaft_follow_each_other():
+    found = coupling_terms(appell.load("planar2r"), 0.03)
+    assert [(term.first, term.second, term.width, term.ratio) for term in found] == [
+        (0, 1, 0.03, 1.0),
+        (0, 1, 0.03, -1.0),
+    ]
+    assert len(coupling_terms(appell.load("puma560"), 0.03)) == 10

@@ -157,6 +157,8 @@ def test_the_bound_below_a_gap_that_falls_and_rises():
     lopsided = np.array([[1.0], [0.25]]), np.array([[-1.0], [0.5]])
     meet = (0.25 - 1.0 - 0.5 * 2.0) / (-1.5)
     assert_close(roots._lower_bound(*lopsided, 0, 2.0), np.array([1.0 - meet - 0.5]))
+    later = [np.concatenate([[[9.0]], values]) for values in lopsided]
+    assert_close(roots._lower_bound(*later, 1, 2.0), np.array([1.0 - meet - 0.5]))
     flat = np.array([[0.4], [0.4]]), np.array([[0.0], [0.0]])
     assert_close(roots._lower_bound(*flat, 0, 2.0), np.array([0.2]))
 
