@@ -8,8 +8,8 @@ from helpers.recorded_motion import PUBLISHED, PUBLISHED_COUPLING, TX40_TERMS, T
 
 import appell
 from appell.identification import Estimator, Filtering, Holdout
+from appell.identification.cleaning import Segment
 from appell.identification.physical import pseudo_inertia
-from appell.identification.recording import Recording
 from appell.identification.result import Identification
 from appell.identification.validation import RelativeError
 from appell.robot.regressor_terms import Coulomb, Coupling
@@ -93,9 +93,9 @@ def test_every_choice_of_the_fifth_block(free):
     from appell.identification.recorded_motion import filtered_motion
 
     t, q, tau = tx40_recording()
-    recording = Recording(t, TX40_TRANSMISSION.joint_coordinates(q), TX40_TRANSMISSION.joint_forces(tau))
-    motion = filtered_motion(tx40(), recording, 40.0)
-    seen = Observations(tx40(), TX40_TERMS, free.base, motion, 10, Holdout())
+    q, tau = TX40_TRANSMISSION.joint_coordinates(q), TX40_TRANSMISSION.joint_forces(tau)
+    motion = filtered_motion(tx40(), Segment(t, q, tau, None, np.ones(len(t), dtype=bool)), 40.0)
+    seen = Observations(tx40(), TX40_TERMS, free.base, (motion,), 10, Holdout())
     number = np.floor((seen.t - motion.t[0]) / 0.5).astype(int)
     predicted, names = np.zeros_like(seen.forces), tx40().joint_names
     for phase in range(5):
