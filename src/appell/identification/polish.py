@@ -59,6 +59,9 @@ def polish(
 ) -> Identification:
     """The fit with parameters for which simulated positions follow the recorded ones.
 
+    It pays where the positions are noisy. Noise of the forces moves the simulated robot, and where it dominates, least squares
+    predict forces better: compare both by `validate`.
+
     Args:
         fit: a fit of a tree, the start.
         recordings: those of the fit, or others of the same kind.
