@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.recorded_motion import TX40_TRANSMISSION, tx40, tx40_recording
+from helpers.shared_data import shared
 
 import appell
-from appell.identification import Coupling
+from appell.identification import Coupling, LoadFriction
 from appell_lab.recordings import Plant, random_motion, record
 
 INERTIA, VISCOUS, COULOMB = 0.2, 1.0, 1.5
@@ -40,6 +41,21 @@ def test_a_shaft_that_turns_with_two_joints_is_found(ratio):
 
 def test_no_shaft_is_found_where_there_is_none():
     assert not any(isinstance(term, Coupling) for term in identified(0.0).terms)
+
+
+def test_friction_that_is_chosen_later_explains_a_shaft_away():
+    """Strong friction in proportion to the load looks like a shaft of the last two joints, until it is a term itself."""
+    robot = appell.load(shared("robots/iiwa14.urdf"))
+    plant = Plant.of(robot, 11, force=0.05, colour=0.7, encoder=5e-5, stribeck=0.6, width=0.02)
+    motion = random_motion(robot, 11, 15.0, 6, 0.6)
+    recording = record(plant, motion, 25.0, 0.008, 11)
+    q, qd, _ = motion(recording.t)
+    friction = 0.2 * np.abs(plant.robot.gravity(q)) * np.tanh(qd / 0.02) + 0.3 * plant.viscous * np.abs(qd)
+    fit = appell.identify(robot, replace(recording, tau=recording.tau + friction))
+    assert any("motor shaft turns with" in step for step in fit.steps)
+    assert any(step == "with the friction chosen, no motor shaft turns with two joints" for step in fit.steps)
+    assert not any(isinstance(term, Coupling) for term in fit.terms)
+    assert any(isinstance(term, LoadFriction) for term in fit.terms)
 
 
 def test_the_power_of_a_shaft_is_that_of_its_own_motion():

@@ -21,6 +21,7 @@ from appell.identification.term_selection import (
     width_terms,
 )
 from appell.robot.protocol import AnyRobot
+from appell.robot.regressor_terms import Coupling
 
 
 @dataclass(frozen=True)
@@ -80,5 +81,12 @@ def choose(
         data = products(robot, base, terms, [term for own in tried for term in own], motions, shifted)
         terms, lines = TermComparison(robot, base, terms, data, tried, shift).friction()
         notes += lines
+    coupled = tuple(term for term in terms if isinstance(term, Coupling))
+    if free and coupled:  # friction that was chosen later may explain them
+        others = tuple(term for term in terms if term not in coupled)
+        base = base_parameters(robot, others)
+        again = products(robot, base, others, coupled, motions, shifted)
+        terms, lines = TermComparison(robot, base, others, again, [(term,) for term in coupled], shift).couplings()
+        notes += [f"with the friction chosen, {line}" for line in lines or ["no motor shaft turns with two joints"]]
     described, findings = describe_cutoff(frequency, curve) if automatic and frequency else ([], [])
     return Choices(frequency, terms, lag, tuple(curve), (*described, *notes), tuple(findings), data)
