@@ -20,7 +20,8 @@
 #define LEAST_SPEED 1e-9 /* of slip [m/s]: slower ones are rounding errors */
 #define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
 #define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
-enum { MOST_TURNS = 24, MOST_CUTS = 5 };
+#define WIDE_ANGLE 1.3
+enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STARTS = 4 };
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -210,6 +211,10 @@ static void turn_friction(motion *m, const double *v)
         for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
         found = 1;
         for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k]);
+    }
+    for (int i = 0; !found && i < count && i < MOST_STARTS; i++) { /* a branch that has ended: from a wide angle of one contact */
+        m->stiff[i].angle = copysign(WIDE_ANGLE, m->stiff[i].angle);
+        found = find_angles(m, count, 1.0);
     }
     if (found && !(pushes && least_normal(m) < -MOST_PULL)) return;
     for (int i = 0; i < count; i++) /* no solution, or Painleve's paradox: against the slip */

@@ -20,7 +20,7 @@ import numpy as np
 
 from appell.errors import SimulationError
 from appell.simulation.contact.impact import ImpactResult, solve_impact
-from appell.simulation.contact.mode import NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
+from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import PROJECTION_TOL, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import moving_joints, with_joints_at_rest
@@ -44,6 +44,8 @@ MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
 """Points that an event leaves less deep behind a surface are moved to it. [m]"""
+AT_ONCE = 1e-12
+"""Events within such a time of each other make no progress. [s]"""
 MAX_FORCE_TOL = 1e-2
 """Largest part of the largest force by which forces may leave their bounds, where the mode stays the same."""
 SOLVED, STOPPED_SLIP = 1e-8, 1e-9
@@ -63,7 +65,7 @@ class ContactEnvironment(Environment):
         super().__init__(plant)
         self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
-        self._last: ContactPhase | None = None
+        self._last: tuple[float, ContactPhase | None] = (-np.inf, None)
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
@@ -90,7 +92,7 @@ class ContactEnvironment(Environment):
                 if phase.slip_has_ended(q, qd) and count < MAX_ELASTIC_IMPACTS:
                     continue  # others hold it
                 loss = min(float(self.plant.model.energy(q, qd)) - before, 0.0) if _captures(contacts, phase) else 0.0
-                return InstantResult(q, qd, self._with_tolerance(phase), tuple(impacts), loss)
+                return InstantResult(q, qd, self._with_tolerance(t, phase), tuple(impacts), loss)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
             result = self._collide(t, q, qd, hit, e[involved])
@@ -114,16 +116,16 @@ class ContactEnvironment(Environment):
                 return q, qd
             phase = replace(phase, mode=phase.mode.with_slipping(contacts.index[driven]))
 
-    def _with_tolerance(self, phase: ContactPhase) -> ContactPhase:
-        """The phase, with a wider tolerance of its forces where an event has not changed anything."""
-        last = self._last
-        if (
+    def _with_tolerance(self, t: float, phase: ContactPhase) -> ContactPhase:
+        """The phase, with a wider tolerance of its forces where an event has not changed anything, or follows another at once."""
+        since, last = self._last
+        if t - since < AT_ONCE or (
             last is not None
             and last.mode.same_states(phase.mode)
             and (last.joints.sticking == phase.joints.sticking).all()
         ):
-            phase = replace(phase, force_tol=min(10.0 * last.force_tol, MAX_FORCE_TOL))
-        self._last = phase
+            phase = replace(phase, force_tol=min(10.0 * (last.force_tol if last else FORCE_TOL), MAX_FORCE_TOL))
+        self._last = t, phase
         return phase
 
     # --- impacts ------------------------------------------------------------------------------------------------------
