@@ -21,7 +21,7 @@
 #define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
 #define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
 #define WIDE_ANGLE 1.3
-enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STARTS = 4 };
+enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4 };
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -183,11 +183,11 @@ static double least_normal(const motion *m)
 }
 
 /* Angles of friction that looks ahead for a part of its time, all together, by Newton's method; whether there are some. */
-static int find_angles(motion *m, int count, double part_ahead)
+static int find_angles(motion *m, int count, double part_ahead, int patience)
 {
     for (int i = 0; i < count; i++) m->stiff[i].change = 0.0;
     double error = turn_by(m, count, 0.0, part_ahead);
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
+    for (int turn = 0, stuck = 0; turn < MOST_TURNS && stuck < patience; turn++) {
         const double largest = find_changes(m, count, part_ahead);
         if (!(largest < INFINITY)) return 0;
         double part = 1.0, next = turn_by(m, count, part, part_ahead);
@@ -195,6 +195,7 @@ static int find_angles(motion *m, int count, double part_ahead)
             next = turn_by(m, count, part *= 0.5, part_ahead);
         for (int i = 0; i < count; i++) m->stiff[i].angle += part * m->stiff[i].change;
         if (largest < ANGLE_TOL) return 1;
+        stuck += !(next < error);
         error = next;
     }
     return 0;
@@ -206,15 +207,19 @@ static void turn_friction(motion *m, const double *v)
     static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0};
     const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
     if (!count) return;
-    int found = find_angles(m, count, 1.0);
+    int found = find_angles(m, count, 1.0, 2);
     if (!found) { /* from no time ahead to all of it */
         for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
         found = 1;
-        for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k]);
+        for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k], MOST_STUCK);
     }
     for (int i = 0; !found && i < count && i < MOST_STARTS; i++) { /* a branch that has ended: from a wide angle of one contact */
         m->stiff[i].angle = copysign(WIDE_ANGLE, m->stiff[i].angle);
-        found = find_angles(m, count, 1.0);
+        found = find_angles(m, count, 1.0, MOST_STUCK);
+    }
+    if (!found) {
+        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+        found = find_angles(m, count, 1.0, MOST_TURNS);
     }
     if (found && !(pushes && least_normal(m) < -MOST_PULL)) return;
     for (int i = 0; i < count; i++) /* no solution, or Painleve's paradox: against the slip */
