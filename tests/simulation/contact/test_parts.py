@@ -12,7 +12,13 @@ from appell import _native
 from appell.simulation.contact import impact, mode, solver
 from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.mode import OPEN, SLIP, STICK, ContactMode, ContactProblem, ModeRows
-from appell.simulation.contact.pairs import ContactOptions, ContactPoints, ContactState, InterpretedPairs
+from appell.simulation.contact.pairs import (
+    ContactOptions,
+    ContactPoints,
+    ContactState,
+    InterpretedPairs,
+    contact_points_of,
+)
 from appell.simulation.contact.solver import ContactBlocks
 from appell.simulation.contact.surfaces.surface import norm_curvature
 
@@ -364,3 +370,11 @@ def test_curvature_of_distances():
         np.linalg.norm(r + h * v, axis=1) - 2.0 * np.linalg.norm(r, axis=1) + np.linalg.norm(r - h * v, axis=1)
     ) / h**2
     assert_close(norm_curvature(r, v), second, tolerance=1e-5)
+
+
+def test_points_that_never_move_are_no_contact_points():
+    builder = appell.RobotBuilder("lift").body("base").body("cabin", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    builder.prismatic("z", parent="base", child="cabin", axis="z")
+    builder.fixed("left", parent="base", child="post", xyz=(1.0, 0.0, 0.0))
+    builder.fixed("top", parent="cabin", child="roof", xyz=(0.0, 0.0, 1.0))
+    assert contact_points_of(builder.build(), None) == (appell.Point("cabin"), appell.Point("roof"))
