@@ -103,10 +103,9 @@ def tests_for(mutant: Mutant, covering: CoveringTests, limit: float) -> list[str
     def simplest(tests: set[str], seconds: float) -> list[str]:
         chosen: dict[str, list[str]] = {}
         for test in sorted(tests, key=lambda test: (covering.effort[test], test)):
-            seconds -= covering.seconds[test]
-            if seconds < 0:
-                break
-            chosen.setdefault(test.split("::")[0], []).append(test)
+            if covering.seconds[test] <= seconds:
+                seconds -= covering.seconds[test]
+                chosen.setdefault(test.split("::")[0], []).append(test)
         return [test for module in chosen.values() for test in module]
 
     direct = set(covering.of_line(mutant.path, mutant.line))

@@ -63,6 +63,10 @@ def test_short_intervals_are_dropped(robot):
         found = clean_recording(robot, swing(t))
         assert [len(each.t) for each in found.segments] == ([first] if kept else []) + [count - first]
         assert (f"dropped 1 short intervals with {first} samples in all" in found.notes) != kept
+        t = even(count)
+        t[count - first :] += 1.0
+        last = clean_recording(robot, swing(t)).segments
+        assert [len(each.t) for each in last] == [count - first] + ([first] if kept else [])
 
 
 def test_missing_coordinates_are_interpolated_or_cut(robot):

@@ -208,6 +208,7 @@ def test_the_cutoff_of_short_recordings():
         ([1.0, 1.4, 1.06], []),
         ([1.0, 1.25, 1.04], []),
         ([1.04, 1.35, 2.0, 1.0], [1.0]),
+        ([2.0, 1.0, 1.4, 1.04], [4.0]),
         ([1.04, 1.0, 1.04, 1.04], []),
     ],
 )
@@ -215,7 +216,7 @@ def test_two_valleys_of_the_prediction_error(errors, doubtful):
     curve = [(float(k), e) for k, e in enumerate(errors, 1)]
     best = curve[int(np.argmin(errors))][0]
     notes, findings = cutoff.describe_cutoff(best, curve)
-    assert "1 Hz 10" in notes[0]
+    assert f"1 Hz {100 * errors[0]:.2f} %" in notes[0]
     assert [f"{other:.3g} Hz predicts about as well" in findings[0].evidence for other in doubtful] == [True] * len(
         findings
     )
