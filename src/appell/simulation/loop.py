@@ -131,6 +131,7 @@ class SimulationLoop:
     detector: EventDetector
     progress: Progress
     stalled: tuple[tuple[int, float], ...] = STALLED  # numbers of events and times
+    _failed_at: float = -1.0  # time from which a step has failed
     _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
@@ -175,7 +176,11 @@ class SimulationLoop:
             while True:
                 phase.begin_step(y)
                 message = _step(solver)
-                if solver.status == "failed" or not np.isfinite(solver.y).all():
+                failed = solver.status == "failed" or not np.isfinite(solver.y).all()
+                if failed and phase.has_rows and t > self._failed_at:  # forces may grow without end: another mode
+                    self._failed_at = t
+                    return t, self.plant.project(y, phase), True
+                if failed:
                     self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
                 step = IntegratorStep(solver, y)
                 cut_off = self._step_size if step.end == end else None

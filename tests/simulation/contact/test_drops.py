@@ -41,3 +41,19 @@ def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duratio
     assert np.abs(motion.balance).max() < 1e-6
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-7
     assert heights(robot, points, motion.q).min() > -1e-9
+
+
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
+    """A foot of a falling Go2 jams: forces have a pole that the integrator cannot reach."""
+    robot = appell.load(shared("robots/go2.urdf"), base="floating")
+    points = list(contact_points_of(robot, None))
+    q = np.array(robot.neutral_configuration())
+    q[7:] += 0.1 * np.random.default_rng(0).standard_normal(robot.nq - 7)
+    q[2] += 0.3 - min(robot.pose(q, point.body)[2, 3] for point in points)
+    floor = appell.surfaces.Plane(friction=1.0)
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.6, surfaces=floor, contact=contact)
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-8

@@ -50,6 +50,8 @@ MAX_FORCE_TOL = 1e-2
 """Largest part of the largest force by which forces may leave their bounds, where the mode stays the same."""
 SOLVED, STOPPED_SLIP = 1e-8, 1e-9
 """Relative residual up to which Coulomb's law has forces, and slip [m/s] that an impulse stops where it has none."""
+FAST_SLIP, JAM_TIME = 1e-3, 1e-7
+"""Slip above this [m/s] that forces of the mode would stop within such a time [s] is stopped by an impulse."""
 JAM_APPROACH = 1e-9
 """Approach velocity of an impact that stops slip without one, as part of the slip."""
 
@@ -242,9 +244,21 @@ class ContactEnvironment(Environment):
                 continue
             if found.residual > SOLVED and not holds:
                 jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
+            if holds and phase.has_rows:
+                jams = jams | _stops_at_once(kept, phase.forces(t, q, qd)[0])
             if not jams.any():
                 self.residual = max(self.residual, found.residual)
             return phase, kept.index[jams]
+
+
+def _stops_at_once(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:
+    """Mask of the contacts whose fast slip would end within JAM_TIME: their forces grow without end."""
+    slip = contacts.slip_velocity
+    speed = np.linalg.norm(slip, axis=-1)
+    deceleration = -np.sum(slip * (contacts.J @ qdd + contacts.acceleration_bias), axis=-1) / np.where(
+        speed > 0.0, speed, 1.0
+    )
+    return (speed > FAST_SLIP) & (speed < JAM_TIME * deceleration)
 
 
 def _captures(contacts: ContactState, phase: ContactPhase) -> bool:
