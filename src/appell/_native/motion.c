@@ -33,7 +33,7 @@ static double dot(const double *a, const double *b, int n)
 static int make_room(motion *m)
 {
     const int rows = m->s->rows + m->joints;
-    if (rows <= m->capacity) return 1;
+    if (m->f && rows <= m->capacity) return 1;
     const size_t n = (size_t)m->contacts;
     free(m->f), free(m->near), free(m->work), free(m->states), free(m->loaded), free(m->d), free(m->turns);
     m->f = malloc((size_t)(rows + 1) * sizeof(double)), m->near = malloc((size_t)(rows + 1) * sizeof(double));
@@ -41,7 +41,7 @@ static int make_room(motion *m)
     m->states = malloc((size_t)(rows + 1) * sizeof(int)), m->loaded = malloc((size_t)(rows + 1) * sizeof(int));
     m->d = malloc((size_t)(2 * rows + 2) * sizeof(double));
     m->turns = malloc((n * (n + 1) + (size_t)rows + 1) * sizeof(double));
-    m->capacity = m->f && m->near && m->work && m->states && m->loaded && m->d && m->turns ? rows : 0;
+    m->capacity = m->f && m->near && m->work && m->states && m->loaded && m->d && m->turns ? rows : -1;
     return m->capacity == rows;
 }
 
