@@ -121,9 +121,9 @@ def loaded(path: Path, method: str) -> tuple[appell.Robot, list[appell.Point]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         robot = appell.load(path)
+        require_tree("the robot", robot)
         if not any(joint.kind == "floating" for joint in robot.joints):
             robot = appell.load(path, base="floating")
-        require_tree("the robot", robot)
         points = list(contact_points_of(robot, None))
         drop(robot, points, 0, 0.0, method, 1e-3)
     return robot, points
