@@ -45,15 +45,7 @@ extern "C" __global__ void {bounds} appell_rollout(
     if (i >= n) return;
     real x[STATE + SIGNALS + CONSTANTS], y[STATE + NQ];
     {scratch}
-    UNROLL
-    for (int j = 0; j < NQ; j++) x[j] = q0[i * q0_step + j * q0_pitch];
-    UNROLL
-    for (int j = 0; j < NV; j++) x[NQ + j] = v0[i * v0_step + j * v0_pitch];
-    UNROLL
-    for (int j = NQ + NV; j < STATE; j++) x[j] = 0;
-    UNROLL
-    for (int j = 0; j < CONSTANTS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
-    for (int k = 0; k < steps; k++) {{
+{begin}    for (int k = 0; k < steps; k++) {{
         if (k % hold == 0) {{
             UNROLL
             for (int j = 0; j < SIGNALS; j++) x[STATE + j] = u[i * u_step + k / hold * u_time + j * u_pitch];
@@ -69,6 +61,18 @@ extern "C" __global__ void {bounds} appell_rollout(
 }}
 """
 
+
+BEGIN = """\
+    UNROLL
+    for (int j = 0; j < NQ; j++) x[j] = q0[i * q0_step + j * q0_pitch];
+    UNROLL
+    for (int j = 0; j < NV; j++) x[NQ + j] = v0[i * v0_step + j * v0_pitch];
+    UNROLL
+    for (int j = NQ + NV; j < STATE; j++) x[j] = 0;
+    UNROLL
+    for (int j = 0; j < CONSTANTS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
+"""
+"""The state and the constants of a robot, at the start."""
 
 TIDY = """
 /* Unit length for the quaternion that begins at x. */
@@ -113,12 +117,12 @@ def strided(array: Any) -> tuple[Any, ...]:
 def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
     _, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
-    form, state = StraightLine(listed(), 1 << 30), plan.nq + plan.nv + plan.memory
+    form, state = StraightLine(listed(), 1 << 30), plan.state_size
     places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
     dtype = dyn.options.dtype
     texts = [common_text([form], dtype, f"rollout, {rule.name}"), state_text(form, dtype), TIDY if places else ""]
     return "\n".join(texts) + TEMPLATE.format(
-        nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, constants=plan.constant_count,
+        begin=BEGIN, nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, constants=plan.constant_count,
         block=BLOCK, bounds=launch_bounds(form), integrator=rule.text,
         scratch=f"real start[{state}], sum[{state}];" if "start" in rule.text else "",
         tidy=" ".join(f"tidy(x + {place});" for place in places),

@@ -22,7 +22,7 @@ from appell.compiler.targets.cuda.arrays import cupy
 from appell.compiler.targets.cuda.kernel import module
 from appell.compiler.targets.cuda.source import common_text, state_text
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts.cuda import TIDY, strided
+from appell.rollouts.cuda import BEGIN, TIDY, strided
 from appell.rollouts.integrators import INTEGRATORS
 from appell.rollouts.plan import RolloutPlan, RolloutWeights, join_columns, signal_rows, state_rows
 
@@ -69,15 +69,7 @@ extern "C" __global__ void __launch_bounds__({block}, 1) appell_adjoint(
     if (i >= n) return;
     real x[GIVEN + RATE], y[GIVEN + RATE], start[STATE], sum[STATE], total[GIVEN];
     points += i;
-    UNROLL
-    for (int j = 0; j < NQ; j++) x[j] = q0[i * q0_step + j * q0_pitch];
-    UNROLL
-    for (int j = 0; j < NV; j++) x[NQ + j] = v0[i * v0_step + j * v0_pitch];
-    UNROLL
-    for (int j = NQ + NV; j < STATE; j++) x[j] = 0;
-    UNROLL
-    for (int j = 0; j < CONSTANTS; j++) x[STATE + SIGNALS + j] = g[i * g_step + j * g_pitch];
-    ROLL
+{begin}    ROLL
     for (int k = 0; k < steps; k++) {{
         if (k % hold == 0) {{
             UNROLL
@@ -163,7 +155,7 @@ extern "C" __global__ void __launch_bounds__({block}, 1) appell_adjoint(
 def source(dyn: CompiledRobot, plan: RolloutPlan) -> str:
     """CUDA source of the adjoint of a rollout."""
     listed, dtype = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1](), dyn.options.dtype
-    tableau, state = INTEGRATORS[plan.integrator].tableau, plan.nq + plan.nv + plan.memory
+    tableau, state = INTEGRATORS[plan.integrator].tableau, plan.state_size
     rate = state + (plan.nq if tableau.new_speeds else 0)
     wanted = replace(listed, outputs=listed.outputs[:rate])
     forms = {"rate": StraightLine(wanted, 1 << 30), "reverse": StraightLine(reverse(wanted), 1 << 30)}
@@ -174,7 +166,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan) -> str:
     texts += [TIDY] if places else []
     numbers = {"weights": tableau.weights, "ahead": (*tableau.ahead, 0.0)}
     return "\n".join(texts) + TEMPLATE.format(
-        nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, rate=rate, stages=len(tableau.weights),
+        begin=BEGIN, nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, rate=rate, stages=len(tableau.weights),
         constants=listed.size_in - state - plan.signal_count, block=BLOCK,
         tidy=" ".join(f"tidy(x + {place});" for place in places),
         tidy_weights=" ".join(f"tidy_weights({end.format(place)}, n, total + {place});" for place in places),
@@ -186,7 +178,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, weights: Any) -> RolloutWeights:
     """Gradients from the weights of saved states, (N, T, nq + nv); all arrays are CuPy's."""
     cp, dtype, count = cupy(), np.dtype(dyn.options.dtype), math.prod(plan.batch_shape)
     steps, every, hold = plan.saved * plan.save_every, plan.save_every, plan.control_every or plan.steps
-    state, stages = plan.nq + plan.nv + plan.memory, INTEGRATORS[plan.integrator].stages
+    state, stages = plan.state_size, INTEGRATORS[plan.integrator].stages
     signals = join_columns(cp, [signal_rows(cp, x, plan) for x in plan.signals.values()], 3, dtype)
     constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)
     given = *(state_rows(cp, x, plan) for x in plan.start), signals, constants, weights

@@ -130,7 +130,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, real: Real) 
     listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1]()
     if len(listed.operations) > LONGEST:
         return None
-    state, signals = plan.nq + plan.nv + plan.memory, plan.signal_count
+    state, signals = plan.state_size, plan.signal_count
     sizes = Sizes(plan.nq, plan.nv, state, signals, plan.constant_count)
     places = [begin for _, begin in quaternions(plan.quasi_velocity_joints)]
     return rollout_text(StraightLine(listed), real, rule.tableau, sizes, places)

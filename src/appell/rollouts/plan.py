@@ -94,6 +94,11 @@ class RolloutPlan:
         return self.joints.size(self.law) * len(self.law.memory)
 
     @property
+    def state_size(self) -> int:
+        """Entries of q, qd and the memory of the law."""
+        return self.nq + self.nv + self.memory
+
+    @property
     def signal_count(self) -> int:
         """Entries of all signals of one robot."""
         return self.joints.size(self.law) * len(self.law.signals)

@@ -33,7 +33,7 @@ class RolloutDerivatives:
         self.count = math.prod(plan.batch_shape)
         self.tableau = INTEGRATORS[plan.integrator].tableau
         self.quaternions = [slice(first, first + 4) for _, first in quaternions(plan.quasi_velocity_joints)]
-        self.state = plan.nq + plan.nv + plan.memory
+        self.state = plan.state_size
         self.signals = np.concatenate([self.rows(signal_rows, x) for x in plan.signals.values()], axis=-1)
         constants = [self.rows(state_rows, x) for x in plan.constants]
         self.constants = [np.concatenate(constants, axis=-1)] if constants else []
@@ -138,7 +138,7 @@ def rate_derivatives(dyn: CompiledRobot, plan: RolloutPlan) -> Evaluator:
     new_speeds = INTEGRATORS[plan.integrator].tableau.new_speeds
 
     def build() -> Evaluator:
-        operations, state = listed(), plan.nq + plan.nv + plan.memory
+        operations, state = listed(), plan.state_size
         rate = replace(operations, outputs=operations.outputs[: state + (plan.nq if new_speeds else 0)])
         inputs = {"state": state, "signals": plan.signal_count}
         if plan.constants:
