@@ -60,6 +60,12 @@ class Line:
         return stages_by_rate(self.rate, *arguments)
 
 
+def rk45(model, y: np.ndarray, end: float, max_step: float, first_step: float | None) -> EmbeddedSolver:
+    """From time 0, with tolerances 1e-3 and 1e-6."""
+    steps = {"max_step": max_step, "first_step": first_step}
+    return EmbeddedSolver(embedded_tableau(scipy.integrate.RK45), model, 0.0, y, end, rtol=1e-3, atol=1e-6, **steps)
+
+
 @pytest.mark.parametrize(
     ("y", "rate", "expected"),
     [
@@ -72,32 +78,12 @@ class Line:
 )
 def test_the_first_step_changes_the_state_by_a_hundredth(y, rate, expected):
     """In the norm of the tolerances, 1e-6 + 1e-3 |y|."""
-    solver = EmbeddedSolver(
-        embedded_tableau(scipy.integrate.RK45),
-        Line(rate),
-        0.0,
-        np.array(y),
-        1.0,
-        rtol=1e-3,
-        atol=1e-6,
-        max_step=1.0,
-        first_step=None,
-    )
+    solver = rk45(Line(rate), np.array(y), 1.0, max_step=1.0, first_step=None)
     assert solver.h == pytest.approx(expected, rel=1e-6)
 
 
 def test_steps_grow_tenfold_and_end_at_the_end():
-    solver = EmbeddedSolver(
-        embedded_tableau(scipy.integrate.RK45),
-        Line([1.0]),
-        0.0,
-        np.zeros(1),
-        5.0,
-        rtol=1e-3,
-        atol=1e-6,
-        max_step=2.0,
-        first_step=0.01,
-    )
+    solver = rk45(Line([1.0]), np.zeros(1), 5.0, max_step=2.0, first_step=0.01)
     times = []
     while solver.status == "running":
         solver.step()
@@ -111,17 +97,7 @@ def test_a_rate_that_is_not_finite_fails():
         def rate(self, t, y):
             return np.array([1.0]) if t <= 0.5 else np.array([np.nan])
 
-    solver = EmbeddedSolver(
-        embedded_tableau(scipy.integrate.RK45),
-        Wall(),
-        0.0,
-        np.zeros(1),
-        5.0,
-        rtol=1e-3,
-        atol=1e-6,
-        max_step=2.0,
-        first_step=0.1,
-    )
+    solver = rk45(Wall(), np.zeros(1), 5.0, max_step=2.0, first_step=0.1)
     while solver.status == "running":
         told = solver.step()
     assert solver.status == "failed"
