@@ -18,32 +18,6 @@ typedef struct {
     int works;
 } Motion;
 
-/* Views of arrays with entries of the types and numbers expected (-1 for any), the last `written` ones to write to. */
-static int view_arrays(PyObject *const *given, const char *types, const Py_ssize_t *sizes, int written, Py_buffer *view)
-{
-    const int count = (int)strlen(types);
-    for (int k = 0; k < count; k++) {
-        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (k >= count - written ? PyBUF_WRITABLE : 0);
-        int good = !PyObject_GetBuffer(given[k], view + k, flags);
-        if (good && (!view[k].format || view[k].format[0] != types[k] || view[k].format[1] ||
-                        (sizes[k] >= 0 && view[k].len != sizes[k] * view[k].itemsize))) {
-            PyErr_SetString(PyExc_ValueError, "an array of a motion does not have the expected size and type");
-            PyBuffer_Release(view + k);
-            good = 0;
-        }
-        if (!good) {
-            while (k-- > 0) PyBuffer_Release(view + k);
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static void release(Py_buffer *view, int count)
-{
-    for (int k = 0; k < count; k++) PyBuffer_Release(view + k);
-}
-
 /* Whether a call has so many arguments. */
 static int takes(PyObject *arguments, Py_ssize_t count)
 {
@@ -82,10 +56,10 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     stepper *s = appell_stepper_of(given[0]);
     const Py_ssize_t sizes[8] = {-1, -1, -1, -1, -1, -1, s->nv, -1};
     Py_buffer view[8];
-    if (!view_arrays(given + 1, "iiiddidd", sizes, 0, view)) return NULL;
+    if (!appell_view_arrays(given + 1, "iiiddidd", sizes, 0, view)) return NULL;
     Motion *self = (Motion *)type->tp_alloc(type, 0);
     if (!self) {
-        release(view, 8);
+        appell_release_views(view, 8);
         return NULL;
     }
     motion *m = &self->m;
@@ -97,7 +71,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     m->stiff = calloc((size_t)m->contacts + 1, sizeof(stiff_slip));
     const int fits = view[1].len == view[0].len && view[2].len == view[0].len && view[3].len == 2 * view[0].len &&
         view[4].len == 6 * view[0].len && view[7].len == 24 * (Py_ssize_t)(m->contacts + m->joints);
-    release(view, 8);
+    appell_release_views(view, 8);
     self->stepper = Py_NewRef(given[0]);
     self->works = PyObject_IsTrue(given[9]);
     m->look_ahead = PyFloat_AsDouble(given[10]);
@@ -138,9 +112,9 @@ static PyObject *motion_rate_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[3];
     const Py_ssize_t sizes[3] = {state_size(self), self->m.s->actuators, state_size(self)};
-    if (!takes(arguments, 3) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddd", sizes, 1, view)) return NULL;
+    if (!takes(arguments, 3) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddd", sizes, 1, view)) return NULL;
     const int status = motion_rate(&self->m, view[0].buf, view[1].buf, self->works, view[2].buf);
-    release(view, 3);
+    appell_release_views(view, 3);
     return status_of(status);
 }
 
@@ -152,7 +126,7 @@ static PyObject *motion_stages(Motion *self, PyObject *arguments)
     if (!takes(arguments, 6)) return NULL;
     const double h = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments, 4));
     const long done = PyLong_AsLong(PyTuple_GET_ITEM(arguments, 5));
-    if (PyErr_Occurred() || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dddd", sizes, 1, view)) return NULL;
+    if (PyErr_Occurred() || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dddd", sizes, 1, view)) return NULL;
     const Py_ssize_t s = view[3].len / ((Py_ssize_t)sizeof(double) * m);
     double *point = malloc((size_t)(m + 1) * sizeof *point), *K = view[3].buf;
     const double *A = view[2].buf, *y = view[0].buf;
@@ -170,7 +144,7 @@ static PyObject *motion_stages(Motion *self, PyObject *arguments)
             status = motion_rate(&self->m, point, view[1].buf, self->works, K + i * m);
         }
     free(point);
-    release(view, 4);
+    appell_release_views(view, 4);
     return status_of(status);
 }
 
@@ -181,12 +155,12 @@ static PyObject *motion_margins_call(Motion *self, PyObject *arguments)
     const Py_ssize_t sizes[2] = {state_size(self), self->m.s->actuators};
     if (!takes(arguments, 3)) return NULL;
     const double tolerance = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments, 2));
-    if (PyErr_Occurred() || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 0, view)) return NULL;
+    if (PyErr_Occurred() || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 0, view)) return NULL;
     const double *y = view[0].buf, *v = y + self->m.s->nq;
     double forces = NAN, slip = NAN;
     const int status = motion_evaluate(&self->m, y, v, view[1].buf);
     if (status == 1) motion_margins(&self->m, v, tolerance, &forces, &slip);
-    release(view, 2);
+    appell_release_views(view, 2);
     if (PyErr_Occurred()) return NULL;
     return status < 0 ? PyErr_NoMemory() : Py_BuildValue("dd", forces, slip);
 }
@@ -196,10 +170,10 @@ static PyObject *motion_refer_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[1];
     const Py_ssize_t sizes[1] = {state_size(self)};
-    if (!takes(arguments, 1) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "d", sizes, 0, view)) return NULL;
+    if (!takes(arguments, 1) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "d", sizes, 0, view)) return NULL;
     const double *y = view[0].buf;
     const int status = motion_refer(&self->m, y, y + self->m.s->nq);
-    release(view, 1);
+    appell_release_views(view, 1);
     return status_of(status);
 }
 
@@ -211,7 +185,7 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
     motion *m = &self->m;
     const stepper *s = m->s;
     const Py_ssize_t sizes[5] = {state_size(self), s->actuators, s->nv, 3 * m->contacts, 3 * m->contacts};
-    if (!takes(arguments, 5) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddddd", sizes, 3, view)) return NULL;
+    if (!takes(arguments, 5) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "ddddd", sizes, 3, view)) return NULL;
     const double *y = view[0].buf;
     const int status = motion_evaluate(m, y, y + s->nq, view[1].buf);
     memcpy(view[2].buf, m->qdd, (size_t)s->nv * sizeof(double));
@@ -225,7 +199,7 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
             against[i] = -(d[0] * a[i] + d[1] * b[i]);
         }
     }
-    release(view, 5);
+    appell_release_views(view, 5);
     return status_of(status);
 }
 
@@ -234,10 +208,10 @@ static PyObject *motion_project_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[2];
     const Py_ssize_t sizes[2] = {self->m.s->nq, self->m.s->nv};
-    if (!takes(arguments, 2) || !view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 1, view)) return NULL;
+    if (!takes(arguments, 2) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 1, view)) return NULL;
     double gap = NAN;
     const int status = motion_project(&self->m, view[0].buf, view[1].buf, &gap);
-    release(view, 2);
+    appell_release_views(view, 2);
     if (PyErr_Occurred()) return NULL;
     return status < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(status ? gap : NAN);
 }
@@ -251,7 +225,7 @@ static PyObject *motion_gaps(PyObject *type, PyObject *arguments)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "gaps needs a Stepper");
     stepper *s = appell_stepper_of(PyTuple_GET_ITEM(arguments, 0));
     const Py_ssize_t any[3] = {-1, -1, -1};
-    if (!view_arrays(&PyTuple_GET_ITEM(arguments, 1), "ddd", any, 1, view)) return NULL;
+    if (!appell_view_arrays(&PyTuple_GET_ITEM(arguments, 1), "ddd", any, 1, view)) return NULL;
     const Py_ssize_t n = view[0].len / ((Py_ssize_t)sizeof(double) * s->nq);
     const double *q = view[0].buf, *v = view[1].buf;
     double *out = view[2].buf;
@@ -263,7 +237,7 @@ static PyObject *motion_gaps(PyObject *type, PyObject *arguments)
             status = stepper_gaps(s, q + i * s->nq, v + i * s->nv, s->gap_next);
             for (int c = 0; c < s->contacts; c++) *out++ = s->gap_next[c].gap, *out++ = s->gap_next[c].rate;
         }
-    release(view, 3);
+    appell_release_views(view, 3);
     return status_of(status);
 }
 
@@ -277,7 +251,7 @@ static PyObject *motion_contacts(PyObject *type, PyObject *arguments)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "contacts needs a Stepper");
     stepper *s = appell_stepper_of(PyTuple_GET_ITEM(arguments, 0));
     const Py_ssize_t c = s->contacts, sizes[8] = {s->nq, s->nv, c, 3 * c, 3 * c, 3 * c * s->nv, 3 * c, c};
-    if (!view_arrays(&PyTuple_GET_ITEM(arguments, 1), "dddddddd", sizes, 6, view)) return NULL;
+    if (!appell_view_arrays(&PyTuple_GET_ITEM(arguments, 1), "dddddddd", sizes, 6, view)) return NULL;
     double *gap = view[2].buf, *normal = view[3].buf, *velocity = view[4].buf, *J = view[5].buf, *acceleration = view[6].buf;
     double *curvature = view[7].buf, *bias = NULL;
     int status = stepper_gaps(s, view[0].buf, view[1].buf, s->gap_next);
@@ -312,7 +286,7 @@ static PyObject *motion_contacts(PyObject *type, PyObject *arguments)
             for (int l = 0; l < s->nv; l++)
                 velocity[3 * k + i] += J[(size_t)(3 * k + i) * s->nv + l] * ((double *)view[1].buf)[l];
     }
-    release(view, 8);
+    appell_release_views(view, 8);
     return status_of(status);
 }
 

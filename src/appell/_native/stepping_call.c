@@ -198,23 +198,29 @@ static void stepper_dealloc(Stepper *self)
     type->tp_free((PyObject *)self);
 }
 
-/* Views of arrays of doubles with the expected numbers of entries; 0 with an error otherwise. */
-static int view_arrays(PyObject **given, const Py_ssize_t *sizes, int count, int first_written, Py_buffer *view)
+int appell_view_arrays(PyObject *const *given, const char *types, const Py_ssize_t *sizes, int written, Py_buffer *view)
 {
+    const int count = (int)strlen(types);
     for (int k = 0; k < count; k++) {
-        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (k >= first_written ? PyBUF_WRITABLE : 0);
+        const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (k >= count - written ? PyBUF_WRITABLE : 0);
         int good = !PyObject_GetBuffer(given[k], view + k, flags);
-        if (good && (!view[k].format || strcmp(view[k].format, "d") || view[k].len < sizes[k] * (Py_ssize_t)sizeof(double))) {
-            PyErr_SetString(PyExc_ValueError, "an array of the stepper does not have the expected size and type");
+        if (good && (!view[k].format || view[k].format[0] != types[k] || view[k].format[1] ||
+                        (sizes[k] >= 0 && view[k].len != sizes[k] * view[k].itemsize))) {
+            PyErr_SetString(PyExc_ValueError, "an array of a motion does not have the expected size and type");
             PyBuffer_Release(view + k);
             good = 0;
         }
         if (!good) {
-            while (k-- > 0) PyBuffer_Release(view + k);
+            appell_release_views(view, k);
             return 0;
         }
     }
     return 1;
+}
+
+void appell_release_views(Py_buffer *view, int count)
+{
+    for (int k = 0; k < count; k++) PyBuffer_Release(view + k);
 }
 
 static PyObject *stepper_start(Stepper *self, PyObject *arguments)
@@ -223,10 +229,10 @@ static PyObject *stepper_start(Stepper *self, PyObject *arguments)
     PyObject *given[2];
     Py_buffer view[2];
     const Py_ssize_t sizes[2] = {s->nq, s->nv};
-    if (!PyArg_ParseTuple(arguments, "OO:start", given, given + 1) || !view_arrays(given, sizes, 2, 2, view)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OO:start", given, given + 1) || !appell_view_arrays(given, "dd", sizes, 0, view)) return NULL;
     memcpy(s->q, view[0].buf, (size_t)s->nq * sizeof(double));
     memcpy(s->v, view[1].buf, (size_t)s->nv * sizeof(double));
-    for (int k = 0; k < 2; k++) PyBuffer_Release(view + k);
+    appell_release_views(view, 2);
     self->left = 0.0;
     memset(s->work, 0, sizeof s->work);
     s->steps = s->splits = s->impacts = s->failures = 0;
@@ -259,8 +265,12 @@ static PyObject *stepper_run(Stepper *self, PyObject *arguments)
     int steps;
     if (!PyArg_ParseTuple(arguments, "OdiOOOO:run", given, &dt, &steps, given + 1, given + 2, given + 3, given + 4)) return NULL;
     if (steps < 0 || !(dt > 0.0)) return PyErr_Format(PyExc_ValueError, "steps and dt must be positive");
-    const Py_ssize_t n = steps, sizes[5] = {s->actuators, n * s->nq, n * s->nv, n * 3, 5 * (Py_ssize_t)s->surfaces * s->points};
-    if (!view_arrays(given, sizes, 5, 1, view)) return NULL;
+    const Py_ssize_t n = steps, sizes[5] = {s->actuators, n * s->nq, n * s->nv, n * 3, -1};
+    if (!appell_view_arrays(given, "ddddd", sizes, 4, view)) return NULL;
+    if (view[4].len < 5 * (Py_ssize_t)s->surfaces * s->points * (Py_ssize_t)sizeof(double)) {
+        appell_release_views(view, 5);
+        return PyErr_Format(PyExc_ValueError, "there are fewer rows of forces than contacts");
+    }
     int done = 0, status = STEPPED, forces = 0;
     const int room = (int)(view[4].len / (5 * (Py_ssize_t)sizeof(double))) - s->surfaces * s->points;
     double *q = view[1].buf, *v = view[2].buf, *work = view[3].buf, *force = view[4].buf;
@@ -277,7 +287,7 @@ static PyObject *stepper_run(Stepper *self, PyObject *arguments)
         done++;
     }
     Py_END_ALLOW_THREADS
-    for (int k = 0; k < 5; k++) PyBuffer_Release(view + k);
+    appell_release_views(view, 5);
     if (PyErr_Occurred()) return NULL;
     if (status == NO_ROOM) return PyErr_NoMemory();
     return Py_BuildValue("iidi", done, status, self->left, forces);
@@ -298,14 +308,14 @@ static PyObject *stepper_read(Stepper *self, PyObject *arguments)
     };
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
         if (!strcmp(name, vectors[k].name)) {
-            if (!view_arrays(&given, &vectors[k].size, 1, 0, &view)) return NULL;
+            if (!appell_view_arrays(&given, "d", &vectors[k].size, 1, &view)) return NULL;
             memcpy(view.buf, vectors[k].from, (size_t)vectors[k].size * sizeof(double));
             PyBuffer_Release(&view);
             Py_RETURN_NONE;
         }
     if (strcmp(name, "gaps")) return PyErr_Format(PyExc_ValueError, "the stepper has no vector '%s'", name);
     const Py_ssize_t size = 5 * (Py_ssize_t)s->contacts; /* gap, rate, normal */
-    if (!view_arrays(&given, &size, 1, 0, &view)) return NULL;
+    if (!appell_view_arrays(&given, "d", &size, 1, &view)) return NULL;
     double *row = view.buf;
     for (int c = 0; c < s->contacts; c++, row += 5) {
         row[0] = s->gap[c].gap, row[1] = s->gap[c].rate;
