@@ -411,3 +411,9 @@ def test_what_needs_a_store() -> None:
         appell.sweep(robot(), ["gravity"], random_states(robot(), 10), client="tcp://127.0.0.1:1")
     with pytest.raises(appell.ArgumentError, match="expected at most 8 GB in memory"):
         appell.sweep(robot(), ["gravity"], random_states(robot(), 10**10))
+
+
+@pytest.mark.parametrize("options", [{"progress": True}, {"chunk": 0}, {"threads": 1.5}])
+def test_options_that_mean_nothing_are_named(options: dict) -> None:
+    with pytest.raises(appell.ArgumentError, match=next(iter(options))):
+        Execution(**options)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from appell.checks import require_integer
+from appell.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Execution:
         for name in ("chunk", "threads"):
             if getattr(self, name) is not None:
                 require_integer(name, getattr(self, name), 1)
+        if self.progress is not None and not callable(self.progress):
+            raise ArgumentError(f"progress is {self.progress!r}, expected a function of the completed share, or None.")
 
 
 @dataclass(frozen=True)
