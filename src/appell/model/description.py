@@ -197,7 +197,9 @@ class Description:
         }
 
     def random_configuration(self, seed: int | np.random.Generator = 0) -> np.ndarray:
-        """A configuration drawn uniformly within the joint limits (unlimited angles from [-π, π]). (nq,)
+        """A configuration drawn uniformly within the joint limits. (nq,)
+
+        Unlimited coordinates, also those of limits beyond ±100 rad or m, are drawn from [-π, π].
 
         Example:
             >>> import appell

@@ -170,6 +170,28 @@ def test_random_configurations_are_within_limits_and_seeded() -> None:
     np.testing.assert_array_equal(robot.random_configuration(7), drawn[7])
 
 
+@pytest.mark.parametrize(
+    ("limits", "drawn"),
+    [
+        ((-1e16, 1e16), (-np.pi, np.pi)),
+        ((-999999.0, np.inf), (-np.pi, np.pi)),
+        ((-np.inf, -4.0), (-4.0 - 2 * np.pi, -4.0)),
+        ((-1e16, -4.0), (-4.0 - 2 * np.pi, -4.0)),
+        ((0.5, 1e16), (0.5, 0.5 + 2 * np.pi)),
+        ((500.0, 501.0), (500.0, 501.0)),
+        ((-501.0, -500.0), (-501.0, -500.0)),
+        ((-7.854, 7.854), (-7.854, 7.854)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "helical"])
+def test_limits_that_no_mechanism_has_are_drawn_as_none(
+    kind: str, limits: tuple[float, float], drawn: tuple[float, float]
+) -> None:
+    q = [KINDS[kind].random(np.random.default_rng(seed), *limits) for seed in range(300)]
+    assert drawn[0] <= np.min(q) < drawn[0] + 0.03 * (drawn[1] - drawn[0])
+    assert drawn[1] - 0.03 * (drawn[1] - drawn[0]) < np.max(q) <= drawn[1]
+
+
 def test_turns_of_a_random_quaternion_are_even() -> None:
     """The mean of R is zero where rotations are drawn evenly."""
     robot = single("spherical")

@@ -11,6 +11,9 @@ from appell.algebra import NO_MASS, ZERO, Angle, Inertia, Rotation, Scalar, Scal
 from appell.model.joint import Joint
 from appell.model.pose import Triple
 
+UNLIMITED = 100.0
+"""Limits beyond this are no limits of a mechanism: files write 1e16 for a joint that turns without end. [rad, m]"""
+
 
 class JointModel(ABC):
     """The motion of a joint, in the child's frame, whose z axis is the joint's axis.
@@ -105,7 +108,7 @@ class JointModel(ABC):
         return q1 - q0
 
     def random(self, rng: np.random.Generator, lower: float, upper: float) -> np.ndarray:
-        """Coordinates drawn uniformly between the limits; unlimited ones from [-π, π]."""
-        low = lower if np.isfinite(lower) else min(-np.pi, upper - 2 * np.pi)
-        high = upper if np.isfinite(upper) else max(np.pi, low + 2 * np.pi)
-        return rng.uniform(low, high, self.nq)
+        """Coordinates drawn uniformly between the limits; unlimited ones, also those of limits beyond ±100, from [-π, π]."""
+        low = lower if lower >= -UNLIMITED else min(-np.pi, upper - 2 * np.pi)
+        high = upper if upper <= UNLIMITED else max(np.pi, low + 2 * np.pi)
+        return rng.uniform(max(low, lower), min(high, upper), self.nq)
