@@ -91,3 +91,16 @@ def test_parameters_that_no_body_has_are_not_written():
         appell.IdentificationError, match=r"the parameters of .* are not physically consistent.* physical=True"
     ):
         found.to_urdf()
+
+
+@pytest.mark.filterwarnings("ignore::appell.errors.IdentificationWarning")
+def test_an_interval_without_any_force_of_a_joint_is_left_out():
+    """After a gap in time the force of one joint is missing to the end."""
+    robot = appell.load("planar2r")
+    t = np.arange(0.0, 10.0, 0.01)
+    q, qd, qdd = appell.excitation(robot, 5.0, 3, iterations=0)(t)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    tau[900:, 1] = np.nan
+    found = appell.identify(robot, np.where(t < 8.995, t, t + 1.0), q, tau, terms=("viscous",))
+    assert found.relative_error.total < 1e-3
+    assert found.value("fv[joint1]")[0] == pytest.approx(0.0, abs=1e-3)

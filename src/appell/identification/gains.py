@@ -203,7 +203,7 @@ def _solve(
     options = {"method": "trf", "x_scale": "jac", "xtol": 1e-12, "ftol": 1e-12}
     solution = least_squares(residuals, start, jacobian, **options)  # pyright: ignore[reportArgumentType]
     J = solution.jac
-    scale = np.maximum(np.linalg.norm(J, axis=0), 1e-300)
+    scale = np.maximum(np.linalg.norm(J, axis=0), 1e-150)
     covariance = np.linalg.pinv((J / scale).T @ (J / scale), rcond=1e-12) / np.outer(scale, scale)
     factors, errors = np.ones(n), np.zeros(n)
     factors[free] = np.exp(solution.x[b:])

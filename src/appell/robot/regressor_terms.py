@@ -245,8 +245,8 @@ def append_terms(K, terms: Sequence[str | RegressorTerm], q, qd, qdd, out: np.nd
     _require_rows(np.shape(qd)[-1] == nv)
     states = [np.broadcast_to(np.asarray(x, dtype=K.dtype), (*batch_shape, np.shape(x)[-1])) for x in (q, qd, qdd)]
     flat = [x.reshape(-1, x.shape[-1]) for x in states]
-    added = [term.columns(*flat).reshape(*batch_shape, nv, -1) for term in as_terms(terms)]
-    return _joined([K, *(columns.astype(K.dtype) for columns in added)], out)
+    added = [term.columns(*flat) for term in as_terms(terms)]
+    return _joined([K, *(x.reshape(*batch_shape, nv, x.shape[-1]).astype(K.dtype) for x in added)], out)
 
 
 def append_actuator_terms(
