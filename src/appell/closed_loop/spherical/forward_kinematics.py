@@ -38,6 +38,10 @@ IMAGINARY_TOL = 1e-4
 """Largest imaginary part of a solution before refinement."""
 DUPLICATE_TOL = 1e-6
 """Solutions whose quaternions are closer than this are equal."""
+ANGLE_TOL = 1e-10
+"""Largest error of the angles of the actuators of a solution near a start. [rad]"""
+MAX_STEP = 0.3
+"""Of one coordinate per iteration. [rad]"""
 MAX_ITERATIONS = 50
 COUNT = 8
 """Solutions, real or complex."""
@@ -156,12 +160,13 @@ def solve_near(robot: SphericalRobot, angles: ArrayLike, start: ArrayLike) -> np
     for _ in range(MAX_ITERATIONS):
         step = newton_step(robot, theta, q)
         longest = np.abs(step).max(axis=1, keepdims=True, initial=0.0)
-        q += step * np.minimum(1.0, 0.3 / np.maximum(longest, 0.3))
+        q += step * (MAX_STEP / np.maximum(longest, MAX_STEP))
         if (longest < 1e-13).all():
             break
     error = np.abs(actuator_residual(robot, theta, q)).max(axis=1, initial=0.0)
-    if not (error <= 1e-10).all():
-        k = int(np.argmax(~(error <= 1e-10)))
+    missed = ~(error <= ANGLE_TOL)  # also where it is NaN
+    if missed.any():
+        k = int(np.argmax(missed))
         index = tuple(int(i) for i in np.unravel_index(k, batch_shape)) if batch_shape else ()
         place = f"start[{', '.join(map(str, index))}]" if index else "start"
         ended = f"still misses the angles by {error[k]:.3g} rad" if np.isfinite(error[k]) else "leaves the workspace"

@@ -57,7 +57,7 @@ class StepClock:
 
 
 def set_realtime_priority(level: int) -> bool:
-    """FunctionSpec real-time priority (SCHED_FIFO) from the operating system; whether it was granted."""
+    """Request real-time priority (SCHED_FIFO) from the operating system; whether it was granted."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(level))
     except (AttributeError, OSError):
