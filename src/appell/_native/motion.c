@@ -21,6 +21,7 @@
 #define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
 #define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
 #define WIDE_ANGLE 1.3
+#define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
 enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4 };
 
 static double dot(const double *a, const double *b, int n)
@@ -45,15 +46,17 @@ static int make_room(motion *m)
     return m->capacity == rows;
 }
 
-/* Tangential velocity of contact k along its two tangential rows, and its reference along them. */
+/* Slip of contact k along its two tangential rows, and its reference along them. Slip that starts at rest is greater along its
+   reference by its slack: it has a direction at once. */
 static void slip_of(const motion *m, int k, const double *v, double *slip, double *reference)
 {
     const stepper *s = m->s;
     const contact_block *block = s->block + k;
     double a[3], b[3];
     stepper_tangents(s->gap_next[m->index[k]].normal, a, b);
-    for (int i = 0; i < 2; i++) slip[i] = dot(s->J + (size_t)(block->first + i) * s->nv, v, s->nv);
     reference[0] = dot(m->reference + 3 * k, a, 3), reference[1] = dot(m->reference + 3 * k, b, 3);
+    for (int i = 0; i < 2; i++)
+        slip[i] = dot(s->J + (size_t)(block->first + i) * s->nv, v, s->nv) + fmax(m->slack[k], 0.0) * reference[i];
 }
 
 /* Direction of friction against the slip. */
@@ -63,7 +66,7 @@ static void friction_direction(motion *m, int k, const double *v)
     slip_of(m, k, v, slip, reference);
     const double speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
     const double sign = slip[0] * reference[0] + slip[1] * reference[1] < 0.0 ? -1.0 : 1.0;
-    for (int i = 0; i < 2; i++) m->d[2 * k + i] = speed > m->slack[k] ? -sign * slip[i] / speed : -reference[i];
+    for (int i = 0; i < 2; i++) m->d[2 * k + i] = speed > 0.0 ? -sign * slip[i] / speed : -reference[i];
 }
 
 /* Forces for the directions of friction d, of all contacts or of those that carry load. */
@@ -94,6 +97,23 @@ static double tangent_acceleration(const motion *m, int k, const double *t, cons
     return sum;
 }
 
+/* World direction of a tangential vector of contact k. */
+static void in_world(const motion *m, int k, const double *t, double *out)
+{
+    double a[3], b[3];
+    stepper_tangents(m->s->gap_next[m->index[k]].normal, a, b);
+    for (int i = 0; i < 3; i++) out[i] = t[0] * a[i] + t[1] * b[i];
+}
+
+/* The angle of friction at the start of the step, from the slip here. */
+static double start_angle(const motion *m, const stiff_slip *x)
+{
+    double along[3], across[3];
+    const double *opposed = m->opposed + 3 * x->contact;
+    in_world(m, x->contact, x->along, along), in_world(m, x->contact, x->across, across);
+    return fmin(fmax(atan2(dot(across, opposed, 3), dot(along, opposed, 3)), -WIDE_ANGLE), WIDE_ANGLE);
+}
+
 /* List the contacts with stiff slip; returns how many. */
 static int list_stiff(motion *m, const double *v)
 {
@@ -103,18 +123,18 @@ static int list_stiff(motion *m, const double *v)
         if (m->loaded[k] != MODE_SLIP) continue;
         stiff_slip *x = m->stiff + count;
         const int first = s->block[k].first;
-        x->contact = k, x->angle = x->speed = x->change = 0.0;
-        for (int i = 0; i < 2; i++) {
-            x->along[i] = -m->d[2 * k + i];
-            x->speed += x->along[i] * dot(s->J + (size_t)(first + i) * s->nv, v, s->nv);
-        }
-        x->speed = fmax(fabs(x->speed), LEAST_SPEED), x->across[0] = -x->along[1], x->across[1] = x->along[0];
+        x->contact = k, x->angle = x->change = 0.0;
+        double slip[2], reference[2];
+        slip_of(m, k, v, slip, reference);
+        for (int i = 0; i < 2; i++) x->along[i] = -m->d[2 * k + i];
+        x->speed = fmax(sqrt(slip[0] * slip[0] + slip[1] * slip[1]), LEAST_SPEED), x->across[0] = -x->along[1], x->across[1] = x->along[0];
         const double *G = m->rows.G + (size_t)first * s->rows + first, *t = x->across;
         const double g = t[0] * t[0] * G[0] + 2.0 * t[0] * t[1] * G[1] + t[1] * t[1] * G[s->rows + 1];
         const double push = s->block[k].limit * m->f[first + 2] * g;
         x->ahead = m->look_ahead - (push > 0.0 ? x->speed / push : INFINITY);
         if (!(x->ahead > 0.0)) continue;
         x->size = x->speed + x->ahead * push;
+        x->angle = start_angle(m, x);
         count++;
     }
     return count;
@@ -374,7 +394,7 @@ void motion_margins(const motion *m, const double *v, double tolerance, double *
         else {
             double velocity[2], reference[2];
             slip_of(m, k, v, velocity, reference);
-            *slip = fmin(*slip, velocity[0] * reference[0] + velocity[1] * reference[1] + m->slack[k]);
+            *slip = fmin(*slip, velocity[0] * reference[0] + velocity[1] * reference[1] + fmin(m->slack[k], 0.0));
         }
     }
     for (int k = 0; k < m->joints; k++)
@@ -382,20 +402,21 @@ void motion_margins(const motion *m, const double *v, double tolerance, double *
     *forces = stay_closed(m) ? least + tolerance * largest : -largest;
 }
 
-int motion_refer(motion *m, const double *q, const double *v)
+int motion_refer(motion *m, const double *q, const double *v, const double *tau)
 {
     stepper *s = m->s;
-    s->actives = m->contacts, s->rows = s->blocks = 0;
-    memcpy(s->active, m->index, (size_t)m->contacts * sizeof *s->active);
-    if (!stepper_gaps(s, q, v, s->gap_next) || !stepper_rows(s, s->gap_next)) return 0;
+    const int status = motion_evaluate(m, q, v, tau);
+    if (status < 1) return status;
     for (int k = 0; k < m->contacts; k++) {
         if (s->block[k].size < 3 || m->state[k] != MODE_SLIP) continue;
-        double slip[2], reference[2], a[3], b[3];
+        double slip[2], reference[2];
         slip_of(m, k, v, slip, reference);
-        const double speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
-        if (speed <= m->slack[k] || slip[0] * reference[0] + slip[1] * reference[1] < 0.0) continue;
-        stepper_tangents(s->gap_next[m->index[k]].normal, a, b);
-        for (int i = 0; i < 3; i++) m->reference[3 * k + i] = (slip[0] * a[i] + slip[1] * b[i]) / speed;
+        const double speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]), against[2] = {-m->d[2 * k], -m->d[2 * k + 1]};
+        in_world(m, k, against, m->opposed + 3 * k);
+        if (speed <= LEFT_REST * m->slack[k] || slip[0] * reference[0] + slip[1] * reference[1] < 0.0) continue;
+        slip[0] /= speed, slip[1] /= speed;
+        in_world(m, k, slip, m->reference + 3 * k);
+        m->slack[k] = fmin(m->slack[k], -0.5 * m->slack[k]);
     }
     return 1;
 }

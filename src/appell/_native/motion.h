@@ -17,7 +17,9 @@ typedef struct {
     int *index, *state;    /* of contacts: number, MODE_STICK or MODE_SLIP */
     int *carries;          /* of contacts: whether they carry load; those that do not stay closed by others */
     double *reference;     /* directions of slip at the start of a step, world axes (contacts, 3) */
-    double *slack;         /* speeds up to which they are kept, and that slip may reach against them [m/s] (contacts) */
+    double *opposed;       /* directions that friction of stiff slip acts against there, or zero (contacts, 3) */
+    double *slack;         /* of slip that starts at rest: speeds up to which references are kept, and that it may reach against
+                              them; of others: speeds, below zero, at which it ends [m/s] (contacts) */
     double *load;          /* forces that those of dependent rows are near to: of contacts in world axes, (0, 0, f) of joints
                               and limits (contacts + joints, 3) */
     int *joint;            /* indices of sticking joints */
@@ -45,6 +47,7 @@ int motion_rate(motion *m, const double *y, const double *tau, int works, double
 /* How far forces are from leaving their bounds, with a tolerance, and the least slip along its reference plus its slack. */
 void motion_margins(const motion *m, const double *v, double tolerance, double *forces, double *slip);
 
-/* Take the directions of slip at a state as references, of points faster than their slack. */
-int motion_refer(motion *m, const double *q, const double *v);
+/* Take the directions of slip at a state as references, of points faster than their slack, and those of friction as the ones
+   near which others are searched. */
+int motion_refer(motion *m, const double *q, const double *v, const double *tau);
 #endif

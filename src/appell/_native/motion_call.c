@@ -68,7 +68,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     m->reference = copy_of(view + 4), m->joint = copy_of(view + 5), m->friction = copy_of(view + 6), m->load = copy_of(view + 7);
     m->qdd = calloc((size_t)s->nv + 1, sizeof(double));
     m->z = calloc((size_t)s->nv + 1, sizeof(double)), m->order = calloc((size_t)m->contacts + 1, sizeof(int));
-    m->stiff = calloc((size_t)m->contacts + 1, sizeof(stiff_slip));
+    m->stiff = calloc((size_t)m->contacts + 1, sizeof(stiff_slip)), m->opposed = calloc((size_t)m->contacts * 3 + 1, sizeof(double));
     const int fits = view[1].len == view[0].len && view[2].len == view[0].len && view[3].len == 2 * view[0].len &&
         view[4].len == 6 * view[0].len && view[7].len == 24 * (Py_ssize_t)(m->contacts + m->joints);
     appell_release_views(view, 8);
@@ -76,7 +76,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     self->works = PyObject_IsTrue(given[9]);
     m->look_ahead = PyFloat_AsDouble(given[10]);
     if (!m->index || !m->state || !m->carries || !m->reference || !m->joint || !m->friction || !m->load || !m->slack || !m->qdd || !m->z || !m->order ||
-        !m->stiff) {
+        !m->stiff || !m->opposed) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -95,7 +95,7 @@ static void motion_dealloc(Motion *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     const motion *m = &self->m;
-    void *arrays[] = {m->index, m->state, m->carries, m->reference, m->slack, m->joint, m->friction, m->load, m->near, m->qdd, m->z, m->order, m->stiff, m->f, m->states,
+    void *arrays[] = {m->index, m->state, m->carries, m->reference, m->slack, m->joint, m->friction, m->load, m->near, m->qdd, m->z, m->order, m->stiff, m->opposed, m->f, m->states,
         m->loaded, m->d, m->work, m->turns};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
     Py_XDECREF(self->stepper);
@@ -165,15 +165,15 @@ static PyObject *motion_margins_call(Motion *self, PyObject *arguments)
     return status < 0 ? PyErr_NoMemory() : Py_BuildValue("dd", forces, slip);
 }
 
-/* refer(y): slip may turn against its directions at y from now on -> whether they are finite */
+/* refer(y, tau): slip may turn against its directions at y from now on -> whether they are finite */
 static PyObject *motion_refer_call(Motion *self, PyObject *arguments)
 {
-    Py_buffer view[1];
-    const Py_ssize_t sizes[1] = {state_size(self)};
-    if (!takes(arguments, 1) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "d", sizes, 0, view)) return NULL;
+    Py_buffer view[2];
+    const Py_ssize_t sizes[2] = {state_size(self), self->m.s->actuators};
+    if (!takes(arguments, 2) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 0, view)) return NULL;
     const double *y = view[0].buf;
-    const int status = motion_refer(&self->m, y, y + self->m.s->nq);
-    appell_release_views(view, 1);
+    const int status = motion_refer(&self->m, y, y + self->m.s->nq, view[1].buf);
+    appell_release_views(view, 2);
     return status_of(status);
 }
 
@@ -298,7 +298,7 @@ static PyMethodDef methods[] = {
         "stages(y, tau, A, K, h, done): rates K of the stages of a Runge-Kutta step; whether they are finite."},
     {"margins", METHOD(motion_margins_call), METH_VARARGS,
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
-    {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y): take the directions of slip as those that it may not turn against."},
+    {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y, tau): take the directions of slip as those that it may not turn against."},
     {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f, d): accelerations, contact forces and directions of slip that friction acts against, in world axes."},
     {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest gap: remove what the mode does not allow from v."},
     {"gaps", METHOD(motion_gaps), METH_VARARGS | METH_STATIC, "gaps(stepper, q, qd, out): gaps and their rates."},

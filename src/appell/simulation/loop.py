@@ -174,7 +174,7 @@ class SimulationLoop:
         while t < end:
             solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
-                phase.begin_step(y)
+                phase.begin_step(t, y)
                 message = _step(solver)
                 failed = solver.status == "failed" or not np.isfinite(solver.y).all()
                 if failed and phase.has_rows and t > self._failed_at:  # forces may grow without end: another mode

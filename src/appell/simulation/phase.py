@@ -219,7 +219,7 @@ class Phase:
             times.append(self._first_overload(step))
         return min((time for time in times if time is not None), default=None)
 
-    def begin_step(self, y: np.ndarray) -> None:
+    def begin_step(self, t: float, y: np.ndarray) -> None:
         """An integrator step begins at this state vector."""
 
     def continues(self, t: float, y: np.ndarray) -> bool:

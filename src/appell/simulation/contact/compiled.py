@@ -10,7 +10,7 @@ import numpy as np
 from appell import _native
 from appell.errors import ArgumentError, CompileError
 from appell.robot.simulation_model import SimulationModel
-from appell.simulation.contact.mode import NORMAL_VELOCITY_TOL, SLIP, SLIP_TOL, STICK, ContactMode
+from appell.simulation.contact.mode import SLIP, STICK, ContactMode
 from appell.simulation.contact.pairs import (
     ContactOptions,
     ContactPairs,
@@ -64,7 +64,7 @@ class CompiledPairs(ContactPairs):
             mode.index.astype(np.int32),
             np.where(mode.sticking, STICK, SLIP).astype(np.int32),
             mode.carries.astype(np.int32),
-            np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL),
+            mode.slack,
             np.ascontiguousarray(mode.slip_direction),
             joints.sticking_indices.astype(np.int32),
             -friction * joints.slip_direction,

@@ -108,7 +108,9 @@ class ContactEnvironment(Environment):
         )  # fmt: skip
 
     def _projected(self, phase: ContactPhase, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state projected to a phase; contacts that this drives into their surface lose their normal velocity, too."""
+        """The state projected to a phase whose slow contacts are at rest; those that this drives into their surface lose their
+        normal velocity, too."""
+        phase = replace(phase, mode=phase.mode.at_start)
         while True:
             q, qd = phase.project_to_constraints(q, qd)
             contacts = self.pairs.state(q, qd)

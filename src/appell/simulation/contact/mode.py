@@ -12,7 +12,7 @@ friction that are at rest are bounded scalars of the same problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +54,16 @@ class ContactMode:
             return np.ones(len(self.index), dtype=bool)
         size = np.linalg.norm(self.loads, axis=-1)
         return size > FORCE_TOL * max(1.0, size.max(initial=0.0))
+
+    @property
+    def slack(self) -> np.ndarray:
+        """Speeds that slip from rest may reach against its direction; of other slip those at which it ends, below zero."""
+        return np.where(self.starts_at_rest, SLIP_TOL, -0.5 * SLIP_TOL)
+
+    @property
+    def at_start(self) -> ContactMode:
+        """The same with contacts that start at rest sticking."""
+        return replace(self, sticking=self.sticking | self.starts_at_rest)
 
     def with_slipping(self, index: np.ndarray) -> ContactMode:
         """The same with further contacts (numbers) that slip without friction, and no loads."""
@@ -179,13 +189,14 @@ def mode_rows(contacts: ContactState, mode: ContactMode, sticking_joints: np.nda
 
 
 def slip_direction(contacts: ContactState, mode: ContactMode) -> np.ndarray:
-    """Unit vectors (m, 3) of slip in a mode, continued smoothly beyond a reversal; those of the mode for slower points."""
-    slip = contacts.slip_velocity
+    """Unit vectors (m, 3) of slip in a mode, continued smoothly beyond a reversal.
+
+    Slip that starts at rest is greater by its slack: it has a direction at once.
+    """
+    slip = contacts.slip_velocity + np.maximum(mode.slack, 0.0)[:, None] * mode.slip_direction
     speed = np.linalg.norm(slip, axis=-1)
-    moves = speed > np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL)
-    along = np.sum(slip * mode.slip_direction, axis=-1)
-    signed = np.where(moves, np.where(along < 0.0, -speed, speed), 1.0)
-    return np.where(moves[:, None], slip / signed[:, None], mode.slip_direction)
+    signed = np.where(np.sum(slip * mode.slip_direction, axis=-1) < 0.0, -speed, speed)
+    return np.where(speed[:, None] > 0.0, slip / np.where(speed > 0.0, signed, 1.0)[:, None], mode.slip_direction)
 
 
 def force_margin(rows: ModeRows, f: np.ndarray, joint_friction: np.ndarray, tolerance: float = FORCE_TOL) -> float:

@@ -12,7 +12,6 @@ import numpy as np
 from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.mode import (
     FORCE_TOL,
-    NORMAL_VELOCITY_TOL,
     SLIP_TOL,
     ContactMode,
     ModeRows,
@@ -123,8 +122,7 @@ class ContactPhase(Phase):
                 1
             ]
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
-        slack = np.where(mode.starts_at_rest, SLIP_TOL, NORMAL_VELOCITY_TOL)
-        along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1) + slack
+        along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1) + mode.slack
         return float(along[~mode.sticking & (mode.mu > 0.0)].min(initial=np.inf))
 
     def _first_slip_reversal(self, step: IntegratorStep) -> float | None:
@@ -140,15 +138,17 @@ class ContactPhase(Phase):
                 return root(least_slip, a, b)
         return None
 
-    def begin_step(self, y: np.ndarray) -> None:
+    def begin_step(self, t: float, y: np.ndarray) -> None:
         slips = ~self.mode.sticking & (self.mode.mu > 0.0)
         if not slips.any():
             return
         if self.motion is not None:
-            self.motion.refer(np.ascontiguousarray(y))
+            self.motion.refer(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0])
             return
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
-        self.__dict__["_step_mode"] = replace(mode, slip_direction=slip_direction(contacts, mode))
+        rests = mode.starts_at_rest & (np.linalg.norm(contacts.slip_velocity, axis=-1) <= 4.0 * SLIP_TOL)
+        direction = np.where(rests[:, None], mode.slip_direction, slip_direction(contacts, mode))
+        self.__dict__["_step_mode"] = replace(mode, slip_direction=direction, starts_at_rest=rests)
 
     @cached_property
     def _step_mode(self) -> ContactMode:
