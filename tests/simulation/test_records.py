@@ -1,0 +1,303 @@
+"""What a run records, and the checks of a finished one, on masses whose motion is known."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers.closeness import assert_close
+from helpers.point_masses import PointMasses
+
+import appell
+from appell.simulation import simulate as simulation
+from appell.simulation import validity
+from appell.simulation.actuation import actuation_of
+from appell.simulation.integrators import Integration
+from appell.simulation.joint_friction import frictionless
+from appell.simulation.loop import NO_PROGRESS
+from appell.simulation.phase import Phase, Plant
+from appell.simulation.records import ContactInterval, Impact, LimitMonitor, Recorder, Work
+from appell.simulation.trajectory import Trajectory, _span
+
+# --- the recorder -------------------------------------------------------------------------------------------------------------
+
+
+class Touching(Phase):
+    """A phase with contacts of points, and the forces on them."""
+
+    closed: tuple[tuple[str, int], ...] = ()
+    on_points = np.zeros((0, 3))
+
+    @property
+    def contacts(self):
+        return self.closed
+
+    def forces(self, t, q, qd):
+        return super().forces(t, q, qd)[0], self.on_points
+
+
+def touching(*closed, forces=()):
+    model = PointMasses([2.0], [-10.0])
+    phase = Touching(Plant(model, actuation_of(1, None, None, np.zeros(1), np.zeros(1))), frictionless(1))
+    object.__setattr__(phase, "closed", closed)
+    object.__setattr__(phase, "on_points", np.array(forces, dtype=float).reshape(-1, 3))
+    return phase
+
+
+def impact(points, before, after):
+    k, none = len(points), np.zeros(1)
+    each = np.zeros(k)
+    return Impact(0.0, points, (0,) * k, each, np.zeros((k, 3)), each, each, before, after, none, none, none)
+
+
+def step_of(start, end):
+    """A step in which q = t and qd = 2 t."""
+    return SimpleNamespace(start=start, end=end, state=lambda t: np.array([t, 2.0 * t, 10.0 * t, 20.0 * t, 30.0 * t]))
+
+
+def recorder_of(phase, times=None):
+    phase.plant.tracks_work = True
+    return Recorder(phase.plant, None if times is None else np.array(times))
+
+
+def test_every_step_and_both_sides_of_impacts_are_samples():
+    phase = touching()
+    recorder = recorder_of(phase)
+    state = step_of(0.0, 9.0).state
+    recorder.begin(0.0, state(0.0), phase, (), 0.0)
+    recorder.accept(step_of(0.0, 1.0), 1.0, phase, False)
+    recorder.accept(step_of(1.0, 2.0), 1.5, phase, True)
+    recorder.end(1.5, state(1.5), phase)
+    recorder.begin(1.5, state(1.5), phase, (impact(("p",), 5.0, 3.0), impact((), 4.0, 3.5)), -0.25)
+    recorder.accept(step_of(1.5, 3.0), 3.0, phase, True)
+    recorder.end(3.0, state(3.0), phase)
+    recorder.begin(3.0, state(3.0), phase, (), 0.0)
+    recorder.finish(3.0, state(3.0), phase)
+    fields = recorder.fields()
+    assert fields["t"].tolist() == [0.0, 1.0, 1.5, 1.5, 3.0]
+    assert_close(fields["qd"][:, 0], 2.0 * fields["t"])
+    assert_close(fields["work"][:3], np.outer(fields["t"][:3], [10.0, 20.0, 30.0]))
+    assert_close(fields["work"][3:], np.outer(fields["t"][3:], [10.0, 20.0, 30.0]) + np.array([0.0, -0.5, -2.25]))
+    assert [each.points for each in fields["impacts"]] == [("p",)]
+    assert_close(fields["qdd"], np.full((5, 1), -10.0))
+    recorder.finish(3.5, state(3.5), phase)
+    assert recorder.samples[-1].t == 3.5
+
+
+def test_samples_at_given_times():
+    phase = touching()
+    recorder = recorder_of(phase, [0.0, 0.5, 1.0, 2.0, 2.5, 4.0])
+    recorder.begin(0.0, step_of(0.0, 1.0).state(0.0), phase, (), 0.0)
+    recorder.accept(step_of(0.0, 1.0), 1.0, phase, False)
+    assert [sample.t for sample in recorder.samples] == [0.0, 0.5]
+    recorder.accept(step_of(1.0, 2.0), 2.0, phase, True)
+    recorder.accept(step_of(2.0, 3.0), 3.0, phase, True)
+    assert [sample.t for sample in recorder.samples] == [0.0, 0.5, 1.0, 2.0, 2.5]
+    recorder.finish(3.5, step_of(3.0, 3.5).state(3.5), phase)
+    assert recorder.fields()["q"][:, 0].tolist() == [0.0, 0.5, 1.0, 2.0, 2.5, 3.5]
+    whole = recorder_of(phase, [0.0, 0.5])
+    whole.accept(step_of(0.0, 1.0), 1.0, phase, True)
+    whole.finish(1.0, step_of(0.0, 1.0).state(1.0), phase)
+    assert len(whole.samples) == 2
+
+
+def test_forces_and_intervals_of_contacts():
+    """Two surfaces push one point together; the third force is that of a stop."""
+    both = touching(("p", 0), ("p", 1), forces=[[1, 2, 3], [10, 20, 30], [7, 7, 7]])
+    recorder = recorder_of(both)
+    y = np.zeros(5)
+    recorder.begin(0.0, y, both, (), 0.0)
+    recorder.begin(1.0, y, touching(("p", 1), ("r", 0), forces=[[1, 1, 1], [2, 2, 2]]), (), 0.0)
+    recorder.begin(2.0, y, touching(), (), 0.0)
+    recorder.begin(3.0, y, touching(("p", 0), forces=[[5, 5, 5]]), (), 0.0)
+    recorder.finish(4.0, y, touching())
+    fields = recorder.fields()
+    assert fields["contact_forces"]["p"].tolist() == [[11, 22, 33], [1, 1, 1], [0, 0, 0], [5, 5, 5], [0, 0, 0]]
+    assert fields["contact_forces"]["r"][:, 0].tolist() == [0, 2, 0, 0, 0]
+    assert fields["contacts"] == (
+        ContactInterval("p", 0, 0.0, 1.0),
+        ContactInterval("p", 1, 0.0, 2.0),
+        ContactInterval("r", 0, 1.0, 2.0),
+        ContactInterval("p", 0, 3.0, 4.0),
+    )
+
+
+def test_limits_that_a_motion_exceeds():
+    model = PointMasses([1.0, 1.0], lower=[-1.0, -np.inf], upper=[2.0, np.inf], velocity=[np.inf, 3.0])
+    monitor = LimitMonitor(model)
+    for t, q, qd in (
+        (0.0, -1.0 - 0.9e-9, 3.0),
+        (1.0, -1.25, -3.0 - 2e-9),
+        (2.0, -1.5, 0.0),
+        (3.0, -1.125, 0.0),
+        (4.0, 2.0 + 1.1e-9, 4.0),
+        (5.0, 2.5, 3.5),
+        (6.0, 2.0, 3.5),
+    ):
+        monitor.check(t, np.array([q, 100.0]), np.array([100.0, qd]))
+    found = monitor.finish(7.0)
+    assert [(each.name, each.quantity, each.bound, each.start, each.end) for each in found] == [
+        ("b", "velocity", "upper", 1.0, 2.0),
+        ("a", "position", "lower", 1.0, 4.0),
+        ("a", "position", "upper", 4.0, 6.0),
+        ("b", "velocity", "upper", 4.0, 7.0),
+    ]
+    assert_close([each.worst for each in found], np.array([2e-9, 0.5, 0.5, 1.0]), tolerance=1e-15, scale=1.0)
+    for limits in ({"lower": [0.0]}, {"upper": [0.0]}, {"velocity": [0.0]}):
+        for q in (-1.0, 1.0):
+            monitor = LimitMonitor(PointMasses([1.0], **limits))
+            monitor.check(0.0, np.array([q]), np.array([2.0 * ("velocity" in limits)]))
+            expected = "velocity" in limits or (q < 0.0) == ("lower" in limits)
+            assert len(monitor.finish(1.0)) == expected
+
+
+# --- checks of a finished run -------------------------------------------------------------------------------------------------
+
+
+def motion_of(energy, actuators, status="finished", qd=(0.0, 0.0, 0.0), q=(0.0, 0.0, 0.0)):
+    """Three samples; the mass of 2 kg falls under 10 m/s²."""
+    zero = np.zeros(3)
+    fields = dict.fromkeys(("qdd", "tau", "saturated"), np.zeros((3, 1)))
+    fields |= dict.fromkeys(("impacts", "contacts", "events", "limit_violations"), ())
+    fields |= dict.fromkeys(("joint_names", "q_names", "qd_names", "actuator_names"), ("a",))
+    return Trajectory(
+        t=np.array([0.0, 1.0, 1.5]), q=np.array(q)[:, None], qd=np.array(qd)[:, None], energy=np.array(energy),
+        work=Work(np.array(actuators), zero, zero), status=status, robot_name="masses", **fields,
+    )  # fmt: skip
+
+
+MASS = PointMasses([2.0], [-10.0])
+
+
+def problems(motion, method="DOP853", rtol=1e-9, residual=0.0):
+    return validity.check_run(MASS, motion, Integration(method, rtol=rtol), 3.0, residual)
+
+
+def test_energies_that_a_motion_exchanges():
+    """Kinetic energy up to 9 J, heights from -1 to 2 m of 20 N, works of 4 J of either sign."""
+    q, qd = [0.0, 2.0, -1.0], [0.0, 3.0, 1.0]
+    motion = motion_of(20.0 * np.array(q) + np.square(qd), [0.0, -4.0, 3.0], q=q, qd=qd)
+    assert validity._exchanged(MASS, motion) == pytest.approx(9.0 + 60.0 + 4.0 + 1e-9, abs=1e-12)
+    still = motion_of([0.0] * 3, [0.0] * 3)
+    assert validity._exchanged(MASS, still) == pytest.approx(1e-9, rel=1e-9)
+
+
+def test_errors_of_the_balance_beyond_the_tolerance():
+    """8 J of energy and 8 J of work are exchanged; 1e4 rtol of them, a tenth at most, or a hundredth with fixed steps."""
+    for method, rtol, part in (("DOP853", 1e-9, 1e-5), ("DOP853", 1e-3, 0.1), ("rk4", 1e-9, 0.01)):
+        for error, count in ((0.99, 0), (1.01, 1), (-1.01, 1)):
+            off = error * part * 16.0
+            found = problems(motion_of([0.0, 4.0 + off, 8.0], [0.0, 4.0, 8.0]), method, rtol)
+            assert len(found) == count
+            assert all(("smaller dt" if method == "rk4" else "smaller rtol") in each for each in found)
+
+
+def test_residuals_and_runs_that_end_early():
+    good = motion_of([0.0] * 3, [0.0] * 3)
+    assert problems(good, residual=1e-6) == ()
+    (weak,) = problems(good, residual=1.1e-6)
+    assert "only to 1.1e-06 of its size" in weak
+    (early,) = problems(motion_of([0.0] * 3, [0.0] * 3, NO_PROGRESS))
+    assert early.startswith("it stopped at t = 1.5 s of 3 s: no progress. Lower")
+
+
+def test_the_balance_starts_at_zero():
+    motion = motion_of([5.0, 6.0, 8.0], [1.0, 2.0, 3.0])
+    assert motion.balance.tolist() == [0.0, 0.0, 1.0]
+    assert motion.work.total.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_the_axis_of_an_energy():
+    """5 % beyond its span, at least 0.5 % of the largest energy."""
+    assert _span(np.array([0.0, 10.0])) == pytest.approx((-0.5, 10.5))
+    assert _span(np.array([-100.0, -99.9])) == pytest.approx((-100.5, -99.4))
+    assert _span(np.array([99.9, 100.0])) == pytest.approx((99.4, 100.5))
+    assert _span(np.zeros(2)) == pytest.approx((-1e-12, 1e-12))
+
+
+# --- arguments of a simulation ------------------------------------------------------------------------------------------------
+
+
+def test_steps_that_would_never_end():
+    for limit in (simulation.MAX_STEPS, simulation.MAX_SAMPLES):
+        simulation._require_long_enough("dt", 1.0 / limit, 1.0, limit)
+        simulation._require_long_enough("dt", None, 1.0, limit)
+        with pytest.raises(appell.ArgumentError, match=r"dt is .* would not end"):
+            simulation._require_long_enough("dt", 0.999 / limit, 1.0, limit)
+    for t_eval, dt in ((0.9e-8, None), (None, 0.9e-10)):
+        method = Integration() if dt is None else Integration("rk4", dt=dt)
+        with pytest.raises(appell.ArgumentError, match="would not end"):
+            appell.simulate(MASS, [0.0], [0.0], 1.0, t_eval=t_eval, method=method)
+    assert simulation.MAX_SAMPLES == 100_000_000
+
+
+def test_times_of_samples():
+    def times(t_eval, end=1.0):
+        return simulation._sample_times(t_eval, end)
+
+    assert times(None) is None
+    assert times(0.25).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert times(0.3).tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9], abs=1e-15)
+    third = times(1.0 / 3.0, 1.0)
+    assert len(third) == 4
+    assert third[-1] == 1.0
+    assert len(times(0.1, 0.3)) == 4  # 0.3 / 0.1 is less than 3
+    assert times(1.0 * (1.0 + 1e-13)).tolist() == [0.0, 1.0]
+    assert len(times(0.25 * (1.0 + 1e-6))) == 4
+    with pytest.raises(appell.ArgumentError, match="expected at most the duration"):
+        times(1.0 + 1e-9)
+    for given in ([0.0, 1.0], [0.0], [1.0], [0.25, 0.5]):
+        assert times(given).tolist() == given
+    for given in ([], [0.0, 0.0], [0.5, 0.25], [-0.1, 0.5], [0.0, 1.1], [[0.0, 1.0]]):
+        with pytest.raises(appell.ArgumentError, match="t_eval must be"):
+            times(given)
+
+
+def test_states_that_miss_the_constraints():
+    """Up to 1e-6 they are projected, where they miss them by more than 1e-10."""
+    model = PointMasses([1.0])
+    model.project_to_constraints = lambda q, qd: (q + 1.0, qd + 1.0)
+    for error, moved in ((0.0, 0.0), (1e-10, 0.0), (1.1e-10, 1.0), (1e-6, 1.0)):
+        model.error = error
+        q, qd = simulation._initial_state(model, [2.0], [3.0])
+        assert (q.tolist(), qd.tolist()) == ([2.0 + moved], [3.0 + moved])
+    model.error = 1.1e-6
+    with pytest.raises(
+        appell.ArgumentError, match=r"miss the constraints of 'masses' .* by 1.1e-06, expected at most 1e-06"
+    ):
+        simulation._initial_state(model, [2.0], [3.0])
+
+
+def test_effort_limits():
+    def limits(given, controller=None):
+        found = simulation._effort_limits(PointMasses([1.0, 1.0]), controller, given)
+        return found if found is None else found.tolist()
+
+    assert limits(3.0) == [3.0, 3.0]
+    assert limits([3.0, np.inf]) == [3.0, np.inf]
+    assert limits({"b": 2.0}) == [np.inf, 2.0]
+    assert limits([0.0, 0.0]) == [0.0, 0.0]
+    assert limits([np.inf, np.inf]) is None
+    assert limits("robot") is None
+    assert limits(None) is None
+    assert limits(None, SimpleNamespace(effort_limits=5.0)) == [5.0, 5.0]
+    assert limits(None, SimpleNamespace(limits=6.0)) == [6.0, 6.0]
+    assert limits(1.0, SimpleNamespace(effort_limits=5.0)) == [1.0, 1.0]
+    for wrong in ([-1.0, 1.0], [1.0, -1e-300], [np.nan, 1.0]):
+        with pytest.raises(appell.ArgumentError, match=r"effort_limits.* expected"):
+            limits(wrong)
+
+
+def test_works_of_a_run_without_contact():
+    """2 kg pushed with 24 N against 10 m/s² for half a second: 0.25 m, 6 J; the work of nothing else."""
+    motion = appell.simulate(MASS, [0.0], [0.0], 0.5, tau=[24.0])
+    assert motion.q[-1] == pytest.approx([0.25])
+    assert motion.work.actuators[-1] == pytest.approx(6.0)
+    assert not motion.work.passive.any()
+    assert not motion.work.contact.any()
+    assert motion.problems == ()
+    assert motion.stepped_from is None
+    free = appell.simulate(MASS, [0.0], [0.0], 0.5)
+    assert free.energy[-1] == pytest.approx(free.energy[0], abs=1e-9)
+    assert not free.work.actuators.any()
