@@ -134,15 +134,14 @@ def test_a_step_that_friction_drives_is_repeated_with_a_tenth(monkeypatch):
 def test_the_step_is_kept_where_the_end_of_a_phase_cuts_it_off():
     plant = plant_of()
     y, phase = np.array([1.0, 0.0]), Phase(plant, frictionless(1))
-    for method, before, expected in (
-        (appell.Integration(), 0.5, 0.5),
-        (appell.Integration(), 0.005, 0.01),
-        (appell.Integration("rk4", dt=2e-3), None, 1e-3),
-    ):
-        loop = loop_of(plant, method=method)
+    for before, expected in ((0.5, 0.5), (0.005, 0.01), (None, 0.01)):
+        loop = loop_of(plant, method=appell.Integration())
         loop._step_size = before
         loop._integrate_phase(phase, 0.0, y, 1e-3, DivergenceMonitor(1.0))
-        assert loop._step_size == pytest.approx(expected, rel=1e-9)
+        if before is None:
+            assert 1e-3 < loop._step_size <= expected
+        else:
+            assert loop._step_size == pytest.approx(expected, rel=1e-9)
 
 
 class Failing(Phase):
