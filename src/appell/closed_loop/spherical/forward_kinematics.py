@@ -102,7 +102,7 @@ def all_assembly_modes(robot: SphericalRobot, angles: ArrayLike) -> AssemblyMode
     solutions.sort(key=lambda x: -abs(x[0]))
     if not solutions:
         return AssemblyModes(np.zeros((0, 3)), (), np.zeros(0))
-    platform = Rotation.from_quat(np.roll(solutions, -1, axis=-1))  # scalar last
+    platform = Rotation.from_quat(np.roll(solutions, -1, axis=1))  # scalar last
     u = np.array([leg.base.direction for leg in robot.legs])
     moved = np.einsum("kij,lj->kli", platform.as_matrix(), v)
     residual = np.abs(np.einsum("kli,li->kl", moved, w) - c).max(axis=1, initial=0.0)
@@ -134,8 +134,7 @@ def quadric(w: np.ndarray, v: np.ndarray, c: float) -> np.ndarray:
 
 
 def polish(quadrics: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-    """The common point near x by Newton's method on the sphere of quaternions; None if it does not converge."""
-    x = x / np.linalg.norm(x)
+    """The common point near x, of any length, by Newton's method on the sphere of quaternions; None if it does not converge."""
     for _ in range(MAX_ITERATIONS):
         gradients = quadrics @ x
         value = gradients @ x
@@ -228,9 +227,7 @@ def common_points(quadrics: np.ndarray) -> np.ndarray:
         coefficients = np.array([A[a, b] if a == b else 2.0 * A[a, b] for a, b in FACTORS])
         for row, shift in zip(rows[i], PLACES_TIMES_QUADRATIC, strict=True):
             row[shift] = coefficients
-    matrix = rows.reshape(-1, len(MONOMIALS))
-    matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-    null = np.linalg.svd(matrix)[2][-COUNT:].T
+    null = np.linalg.svd(rows.reshape(-1, len(MONOMIALS)))[2][-COUNT:].T
     form = np.tensordot(FORM, null[PLACES_TIMES_Y], axes=1)  # the null space times a linear form
     values = np.linalg.lstsq(null[: len(CUBIC)], form, rcond=None)[0]
     vectors = np.linalg.eig(values)[1]
