@@ -366,8 +366,8 @@ def test_steps_across_singular_configurations(monkeypatch):
     model = robot.simulation_model()
     n = len(robot.system.dependent)
     signs = np.array([1.0, 1.0, -1.0, -1.0])
-    columns = np.zeros((4, n, robot.spanning_tree.nv))
-    columns[:, :, list(robot.system.dependent)] = np.eye(n)
+    columns = np.zeros((4, n + 1, robot.spanning_tree.nv))  # one row is redundant
+    columns[:, :n, list(robot.system.dependent)] = np.eye(n)
     columns[:, 0] *= signs[:, None]
     model.dynamics = SimpleNamespace(closure_jacobian=lambda q, check: columns[np.asarray(q[:, 0], dtype=int)])
     q = np.zeros((4, robot.nq))

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import gc
-import inspect
 import math
 import struct
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.control_rigs import AXES, LocalCard, StillCard, driven, short_task
 
 import appell
-from appell.control import Commands, FaultDetector, MomentumObserver, Readings, RealClock, default_gains, scaled_masses
+from appell.control import Commands, FaultDetector, MomentumObserver, Readings, default_gains, scaled_masses
 from appell.control.controller import checked_call, nonnegative_vector, signals_of
-from appell.control.hardware import arm, clock, plant, runtime, shutdown, watchdog
+from appell.control.hardware import arm, plant
 from appell.control.hardware.arm import Counter, Fault, SimulatedArm, encoder_channels, parse_fault
 from appell.control.hardware.card import Axes
 from appell.control.hardware.comedi import ComediChannel, WrappedCounter
-from appell.control.hardware.estimation import search_end
-from appell.control.hardware.record import killed_outcome
-from appell.control.hardware.record_file import row_type
-from appell.control.hardware.runtime import RunOptions, Runtime, checked_duration, no_garbage_collection, tool_outputs
-from appell.control.hardware.shutdown import Outputs
 from appell.control.references import Hold
 from appell.control.sampled import NO_EFFORT_LIMIT, clip, integration_factor
-from appell.errors import HardwareError
 from appell.model.joint import Limits, Mimic
 
 ARM = appell.load("planar2r")
@@ -104,19 +94,6 @@ def test_messages_have_fixed_sizes():
     assert codec.unpack_readings(codec.pack_readings(readings)) == readings
     commands = Commands((5, 4095), (False, True))
     assert codec.unpack_commands(codec.pack_commands(commands)) == commands
-
-
-def test_rows_of_a_record():
-    row = row_type(2)
-    assert list(row.fields or ())[:2] == ["stage", "time"]
-    assert row.itemsize == 8 * 4 + 5 * 8 + 5 * 2 * 8
-    assert killed_outcome(np.zeros(0, row))["stop"][2] == 0.0
-    rows = np.zeros(2, row)
-    rows["time"], rows["codes"] = [0.5, 1.5], [[1, 2], [3, 4]]
-    found = killed_outcome(rows)
-    assert (found["stop"][0], found["stop"][2]) == ("killed", 1.5)
-    assert found["outputs"] == ([3, 4], (False, False))
-    assert found["shutdown"][:2] == (False, 0)
 
 
 # --- the simulated arm --------------------------------------------------------------------------------------------------------
@@ -300,203 +277,6 @@ def test_followers_are_not_named():
     own = FaultDetector(MomentumObserver(robot), 1.0)
     assert own.alarm(20, np.array([0.0, 3.0])).joint == "finger"
     assert own.alarm(20, np.array([2.0, 3.0])).kind == "collision"
-
-
-# --- runs ---------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("duration", "good"), [(98.0, True), (98.001, False), (1e-9, True), (0.0, False), (math.inf, False)]
-)
-def test_durations_of_runs(duration, good):
-    """Index search included, at most 10¹¹ periods."""
-    controller = SimpleNamespace(period=1e-9, robot=SimpleNamespace(nv=2), reference=Hold((0.0, 0.0)))
-    if good:
-        assert checked_duration(controller, TWO, duration) == duration  # type: ignore[arg-type]
-    else:
-        with pytest.raises(appell.ArgumentError):
-            checked_duration(controller, TWO, duration)  # type: ignore[arg-type]
-    controller.reference = SimpleNamespace(duration=3.0)
-    assert checked_duration(controller, TWO, None) == 3.0  # type: ignore[arg-type]
-    with pytest.raises(appell.ArgumentError, match="2 joints, the axes are 6"):
-        checked_duration(controller, AXES, 1.0)  # type: ignore[arg-type]
-
-
-def test_stages_of_a_run():
-    """Two seconds of index search and half a second of approach at least, then the reference."""
-    calls = []
-    follow = SimpleNamespace(first=SimpleNamespace(q=np.array([[1.0, 2.0], [3.0, 4.0]])))
-    run = SimpleNamespace(
-        axes=TWO, controller=SimpleNamespace(reference="reference"), estimate=SimpleNamespace(q=np.array([0.0, 1.5])),
-        stage=lambda *arguments: (calls.append(arguments), follow)[1], first_reading=lambda: calls.append("read"),
-        move_to=lambda name, goal, least: (name, goal.tolist(), least), track=calls.append,
-        apply_homing=lambda: calls.append("home"),
-    )  # fmt: skip
-    assert Runtime.run(run, 7.0) is None  # type: ignore[arg-type]
-    assert calls == [
-        ("follow", "reference", 7.0), "read", ("home", search_end(TWO, run.estimate.q).tolist(), 2.0), "home",
-        ("approach", [1.0, 2.0], 0.5), follow,
-    ]  # fmt: skip
-
-
-def test_the_index_search_passes_a_turn_of_each_motor_towards_the_middle():
-    q = np.array([1.5, 0.2])
-    assert_close(search_end(TWO, q) - q, 1.05 * 2.0 * math.pi * np.array([-1.0 / 50.0, 1.0 / 100.0]), tolerance=1e-12)
-    assert search_end(TWO, np.array([1.0, 1.0]))[0] > 1.0  # in the middle: upwards
-
-
-@pytest.mark.parametrize(("outputs", "good"), [((True, False), True), ([np.bool_(False), True], True), ((True,), False),
-                                               ((1, 0), False), ((True, False, True), False), (None, False)])  # fmt: skip
-def test_tools_have_two_truth_values(outputs, good):
-    if good:
-        assert tool_outputs(lambda t: outputs, 1.0) == tuple(map(bool, outputs))
-    else:
-        with pytest.raises(runtime.SafetyViolation) as caught:
-            tool_outputs(lambda t: outputs, 1.0)
-        assert caught.value.reason == "bad tool"
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_garbage_collection_comes_back_as_it_was(enabled):
-    before = gc.isenabled()
-    try:
-        (gc.enable if enabled else gc.disable)()
-        with no_garbage_collection():
-            assert not gc.isenabled()
-        assert gc.isenabled() == enabled
-    finally:
-        (gc.enable if before else gc.disable)()
-
-
-def test_periods_of_a_run_by_number():
-    """Times are multiples of the period from its first one; the detector and the tool count along the reference."""
-    seen, tools = [], []
-    card = LocalCard(period=4e-3)
-    task = short_task(0.1, period=4e-3)
-    found = driven(
-        card, task, callback=seen.append, options=RunOptions(tool=lambda t: (tools.append(t), (t > 0.05, False))[1])
-    )
-    assert found.ok
-    assert_close(found.t, 4e-3 * np.arange(1, len(found.t) + 1), tolerance=1e-12)
-    assert [cycle.time for cycle in seen] == found.t.tolist()
-    assert_close(tools, 4e-3 * np.arange(25), tolerance=1e-12, scale=1.0)
-    assert (found.stage == "follow").sum() == 25
-    assert found.stage[0] == "home"
-    assert (found.stage == "home").sum() == 500
-    assert found.real_time is False
-    assert found.nominal_period == 4e-3
-    assert_close(found.reference[-25:], np.array([task.reference(t)[0] for t in 4e-3 * np.arange(25)]), tolerance=1e-12)  # type: ignore
-
-
-def test_defaults_of_cards():
-    def defaults(function):
-        return {
-            name: p.default for name, p in inspect.signature(function).parameters.items() if p.default is not p.empty
-        }
-
-    assert defaults(watchdog.WatchdogCard.__init__) == {"reply_timeout": 5.0, "n": 6}
-    simulated = defaults(plant.SimulatedCard.__init__)
-    assert (simulated["watchdog"], simulated["timeout"], simulated["robot"]) == (5.0, 5.0, "puma560")
-    assert defaults(plant.PlantServer.run) == {"timeout": 60.0}
-    assert (plant.START_TIMEOUT, watchdog.START_TIMEOUT, plant.POLL_INTERVAL, clock.SPIN_TIME) == (
-        60.0,
-        60.0,
-        2e-3,
-        1e-4,
-    )
-    assert (shutdown.ATTEMPTS, shutdown.WRITE_TIMEOUT, shutdown.CLOSE_TIMEOUT) == (5, 1.0, 10.0)
-    assert RunOptions() == RunOptions(200.0, None, None, None)
-
-
-def test_the_clock_waits_asleep_and_then_awake(monkeypatch):
-    """Deadlines are multiples of the period; the last 0.1 ms are not slept."""
-    now, slept = [10.0], []
-
-    def sleep(seconds):
-        slept.append(seconds)
-        now[0] += seconds
-
-    def perf_counter():
-        now[0] += 1e-5
-        return now[0]
-
-    monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=perf_counter, sleep=sleep))
-    real = RealClock()
-    start = real.start_time
-    late = real.wait(3, 2e-3)
-    assert now[0] == pytest.approx(start + 6e-3 + late)
-    assert 0.0 <= late <= 1.1e-5
-    assert slept == pytest.approx([6e-3 - 1e-5 - 1e-4])
-    now[0] = start + 0.5
-    assert real.wait(4, 2e-3) == pytest.approx(0.5 + 1e-5 - 8e-3)
-    assert len(slept) == 1
-    assert clock.StepClock().wait(5, 1e-3) == 0.0
-
-
-# --- shutdown -----------------------------------------------------------------------------------------------------------------
-
-
-class FailingCard(StillCard):
-    def __init__(self, writes: int, closes: int) -> None:
-        super().__init__()
-        self.left = {"write": writes, "close": closes}
-        self.calls: list[str] = []
-
-    def attempt(self, name: str) -> None:
-        self.calls.append(name)
-        self.left[name] -= 1
-        if self.left[name] >= 0:
-            raise HardwareError(f"{name} {self.left[name]}")
-
-    def write(self, commands: Commands) -> None:
-        self.attempt("write")
-
-    def close(self) -> None:
-        self.attempt("close")
-
-
-@pytest.mark.parametrize(
-    ("writes", "closes", "attempts", "zero"), [(0, 0, 1, True), (4, 4, 5, True), (5, 0, 5, True), (9, 9, 5, False)]
-)
-def test_last_calls_are_made_five_times(writes, closes, attempts, zero, monkeypatch):
-    pauses = []
-    monkeypatch.setattr(shutdown.time, "sleep", pauses.append)
-    card = FailingCard(writes, closes)
-    outputs = Outputs(card, 2, 0.04)
-    found = outputs.zero()
-    assert found is not None
-    assert (found.zero, found.attempts) == (zero, attempts)
-    failures = min(writes, 5), min(closes, 5)
-    assert card.calls == ["write"] * min(writes + 1, 5) + ["close"] * min(closes + 1, 5)
-    assert pauses == [pause for n in failures for pause in [0.01] * min(n, 4) + [0.0] * (n == 5)]
-    assert outputs.zero() is found
-    with pytest.raises(HardwareError, match="because the program ends"):
-        outputs.write(Commands.zero(2))
-
-
-def test_outputs_that_were_not_accepted_are_not_reported_as_accepted(monkeypatch):
-    monkeypatch.setattr(shutdown.time, "sleep", lambda seconds: None)
-    card = FailingCard(0, 0)
-    outputs = Outputs(card, 2, 0.04)
-    last = Commands((5, 6))
-    outputs.write(last)
-    assert outputs.accepted is last
-    card.left["write"] = 9
-    outputs.zero()
-    assert outputs.accepted is last
-    again = Outputs(FailingCard(4, 0), 2, 0.04)
-    again.accepted = last
-    again.zero()
-    assert again.accepted == Commands.zero(2)
-
-
-def test_calls_that_fail_or_hang_are_sentences():
-    def broken():
-        raise OSError("no such device")
-
-    assert shutdown.failure_of(lambda: None, 1.0) == ""
-    assert shutdown.failure_of(broken, 1.0) == "OSError: no such device"
-    assert shutdown.failure_of(lambda: time.sleep(0.2), 0.01) == "no return within 0.01 s."
 
 
 # --- laws ---------------------------------------------------------------------------------------------------------------------
