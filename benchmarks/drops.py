@@ -32,7 +32,7 @@ LOADING_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run: an outcome (refused, finished, failed, slow) with its reason; sizes, errors and processor time."""
+    """One run: an outcome (refused, finished, failed, slow) with its reason or its warnings; sizes, errors and processor time."""
 
     robot: str
     method: str
@@ -106,9 +106,10 @@ def drop(
             robot, posture(robot, points, seed), np.zeros(robot.nv), duration, surfaces=floor, contact=contact, method=method
         )  # fmt: skip
     energy, finished = motion.energy, motion.status == "finished"
+    texts = "; ".join(str(warning.message).partition("\n")[0] for warning in caught)
     return {
         "outcome": "finished" if finished else "failed",
-        "reason": "" if finished else f"{motion.status} at {motion.t[-1]:.6g} s",
+        "reason": texts[:400] if finished else f"{motion.status} at {motion.t[-1]:.6g} s",
         "warned": bool(caught),
         "balance": float(np.abs(motion.balance).max()),
         "gain": float((energy - np.minimum.accumulate(energy)).max()),

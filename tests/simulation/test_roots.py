@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from appell.simulation.roots import GRAZING_DEPTH, first_crossing
+from appell.simulation.roots import GRAZING_DEPTH, first_crossing, root
 
 ALL = np.array([True])
 
@@ -72,3 +74,8 @@ def test_a_closed_contact_that_sinks_is_an_event_before_it_is_deep():
     found = first_crossing(gaps_of(gap), 0.0, 1.0, ALL)
     assert found is not None
     assert 1e-3 * found**2 == pytest.approx(GRAZING_DEPTH, rel=1e-3)
+
+
+def test_values_that_are_not_finite_are_beyond_the_root():
+    """Forces have no value beyond a pole, where states of a diverging step lie."""
+    assert root(lambda t: 0.3 - t if t < 0.4 else math.nan if t < 0.9 else -1.0, 0.0, 1.0) == pytest.approx(0.3)

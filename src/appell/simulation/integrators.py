@@ -25,6 +25,11 @@ DEFAULT_DT = 1e-3
 """Step of the fixed-step integrators where none is given. [s]"""
 RK4_WEIGHTS = np.array(RK4.weights)
 RK4_STAGES, RK4_TIMES = np.diag(RK4.ahead, -1), np.array([0.0, *RK4.ahead])
+STEP_TIME, LEAST_PART = 0.1, 1e-4
+"""A step of a method of order p is divided where contacts slip and the error of qd is above (dt / STEP_TIME)^p rad/s, m/s or of
+the largest velocity, so that the order is kept; the smallest part of dt."""
+DRIVING_WORK = 1e-11
+"""Friction of contacts does no more work than this in a step; more is a pole of the forces. [J]"""
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
@@ -115,25 +120,63 @@ class NotConverged(AppellError):
 class FixedStepSolver:
     """A `Solver` that steps from one multiple of dt to the next, and to the end.
 
-    Within a step the state is the cubic with the values and rates of its ends.
+    Within a step the state is the cubic with the values and rates of its ends. Where friction turns with the slip of contacts,
+    forces can change within much less than dt: there a step is divided until its error is below a tolerance.
+
+    Attributes:
+        tol: largest error of qd of a step that is not divided, as part of the largest velocity or of 1 rad/s, m/s.
+        h: length to try next; dt where steps are not divided. [s]
     """
 
     def __init__(
-        self, rule: StepRule, equations: PhaseEquations, t: float, y: np.ndarray, end: float, dt: float
+        self,
+        rule: StepRule,
+        equations: PhaseEquations,
+        t: float,
+        y: np.ndarray,
+        end: float,
+        dt: float,
+        tol: float,
+        h: float,
     ) -> None:
-        self.rule, self.equations, self.end, self.dt = rule, equations, end, dt
+        self.rule, self.equations, self.end, self.dt, self.tol, self.h = rule, equations, end, dt, tol, min(h, dt)
         self.t, self.y, self.status = t, y, "running"
         self.t_old: float | None = None
         self._y_old = y
         self._rates: dict[float, np.ndarray] = {}
 
     def step(self) -> str | None:
-        t_next = (math.floor(self.t / self.dt + 1e-6) + 1) * self.dt
-        if t_next > self.end - 1e-6 * self.dt:
-            t_next, self.status = self.end, "finished"
         self.t_old, self._y_old = self.t, self.y
         self._rates = {time: rate for time, rate in self._rates.items() if time == self.t}
-        return self._step_to(t_next)
+        if not self.equations.phase.slips:
+            self.h = self.dt
+            return self._step_to(self._next_time())
+        while True:
+            end = self._next_time()
+            message, h = self._step_to(end), end - self.t_old
+            error = self._error() if message is None else math.inf
+            if error <= 1.0 or h <= LEAST_PART * self.dt:
+                self.h = min(2.0 * self.h, self.dt) if error < 2.0**-5 else self.h
+                return message
+            self.t, self.y, self.h = self.t_old, self._y_old, 0.5 * h
+
+    def _next_time(self) -> float:
+        """The end of the next step: a multiple of dt, h later, or the end."""
+        multiple = (math.floor(self.t / self.dt + 1e-6) + 1) * self.dt
+        t_next = multiple if multiple <= self.t + (1.0 + 1e-6) * self.h else self.t + self.h
+        self.status = "finished" if t_next > self.end - 1e-6 * self.h else "running"
+        return self.end if self.status == "finished" else t_next
+
+    def _error(self) -> float:
+        """How far qd is from Simpson's integral of its rate, as part of the tolerance; infinite where friction does work."""
+        plant, a, h = self.equations.plant, float(self.t_old or 0.0), self.t - float(self.t_old or 0.0)
+        if (plant.work(self.y) - plant.work(self._y_old))[2] > DRIVING_WORK:
+            return math.inf
+        middle = self.equations.rate(a + 0.5 * h, self.dense_output()(np.array(a + 0.5 * h)))
+        integral = h / 6.0 * (self._rate(a, self._y_old) + 4.0 * middle + self._rate(self.t, self.y))
+        error, (_, qd) = plant.split(self.y - self._y_old - integral)[1], plant.split(self.y)
+        error = float(np.abs(error).max()) / (self.tol * max(1.0, float(np.abs(qd).max())))
+        return error if error < math.inf else math.inf
 
     def shorten(self, t: float) -> str | None:
         """Repeat the last step with this end."""
@@ -189,7 +232,8 @@ class IntegrationMethod:
         """A solver from the state vector y at time t to the end, with this first step if it is given."""
         if self.fixed:
             dt = DEFAULT_DT if options.dt is None else float(options.dt)
-            return FixedStepSolver(self.rule, equations, t, y, end, dt)
+            tol = (dt / STEP_TIME) ** (self.order or 1)
+            return FixedStepSolver(self.rule, equations, t, y, end, dt, tol, first or dt)
         step = None if first is None else min(first, end - t)
         atol = float(options.rtol) if options.atol is None else max(float(options.atol), MIN_ATOL)
         settings = {"rtol": options.rtol, "atol": atol, "max_step": options.max_step, "first_step": step}

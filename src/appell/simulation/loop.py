@@ -17,7 +17,7 @@ import numpy as np
 from appell.errors import ArgumentError, SimulationError
 from appell.progress import Progress
 from appell.simulation.actuation import require_state_function
-from appell.simulation.integrators import FixedStepSolver, Integration, PhaseEquations, method_named
+from appell.simulation.integrators import DRIVING_WORK, FixedStepSolver, Integration, PhaseEquations, method_named
 from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
 from appell.simulation.records import Event, Impact, Recorder
 from appell.simulation.roots import SUBDIVISIONS, root
@@ -32,8 +32,8 @@ ACCUMULATING = ((60, 5e-3), *STALLED)
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """Statuses of a run; the last is followed by the name of the event."""
 
-DRIVING_WORK, SHORTEST_STEP = 1e-11, 1e-13
-"""A longer step [s] in which friction of contacts does more work than this [J] is repeated with shorter steps."""
+SHORTEST_STEP = 1e-13
+"""A longer step in which friction of contacts does work is repeated with shorter steps. [s]"""
 MAX_SHORTENINGS = 4
 """A step of fixed length is repeated so often to end exactly at an event."""
 DIVERGENCE_WINDOW = 500

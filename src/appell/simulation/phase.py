@@ -201,6 +201,11 @@ class Phase:
         """Whether contacts are closed or joints stick."""
         return bool(len(self.joints.sticking_indices))
 
+    @property
+    def slips(self) -> bool:
+        """Whether contacts slip with friction."""
+        return False
+
     def rows(self, q: np.ndarray, qd: np.ndarray) -> ModeRows:
         """The rows without acceleration: of contacts, then of sticking joints."""
         return joint_rows(self.joints.sticking_indices, self.plant.model.nv)

@@ -8,6 +8,7 @@ closes when it decreases further.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -71,11 +72,19 @@ def _closing_time(gaps: Gaps, c: int, floor: float, a: float, b: float, below: b
 
 
 def root(function: Callable[[float], float], a: float, b: float) -> float:
-    """A zero of a function in [a, b]; the end nearest to zero if rounding hides the change of sign."""
+    """A zero of a function in [a, b]; the end nearest to zero if rounding hides the change of sign.
+
+    Values between that are not finite count as that at b.
+    """
     at_a, at_b = function(a), function(b)
     if at_a * at_b > 0.0:
         return a if abs(at_a) < abs(at_b) else b
-    return float(brentq(function, a, b, xtol=TIME_TOL))  # type: ignore[arg-type]
+
+    def value(t: float) -> float:
+        found = function(t)
+        return found if math.isfinite(found) else at_b
+
+    return float(brentq(value, a, b, xtol=TIME_TOL))  # type: ignore[arg-type]
 
 
 def first_true(test: Callable[[float], bool], a: float, b: float) -> float:

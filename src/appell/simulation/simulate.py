@@ -137,9 +137,7 @@ def simulate(
     environment = Environment(plant)
     if (all_surfaces or limits == STOP) and not stepping:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
-        fixed = method_named(integration.method).fixed
-        dt = (integration.dt or DEFAULT_DT) if fixed else 0.0
-        pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP, dt)
+        pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
         environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
     periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
     for name, step in periods.items():

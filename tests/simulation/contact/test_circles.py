@@ -29,7 +29,6 @@ def pairs_of(robot, plane) -> CompiledPairs:
         (plane,),
         appell.ContactOptions(points=[RIM]),
         False,
-        0.0,
     )
     assert isinstance(pairs, CompiledPairs)
     return pairs

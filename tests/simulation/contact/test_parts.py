@@ -342,7 +342,7 @@ def test_interpreted_contacts_are_those_of_compiled_code(radius):
     rng = np.random.default_rng(0)
     q, qd = np.array([0.1, 0.2, 1.0, 0.5, 0.5, 0.5, 0.5]), rng.normal(size=6)
     options = ContactOptions(points=points, restitution=0.5)
-    compiled = contact_pairs(robot.simulation_model(), q, surfaces, options, False, 0.0)
+    compiled = contact_pairs(robot.simulation_model(), q, surfaces, options, False)
     assert compiled.names == tuple(map(str, points))
     twin = InterpretedPairs(compiled.names, surfaces, compiled.restitution, ContactPoints(robot, points))
     other = q.copy()

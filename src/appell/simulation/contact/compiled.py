@@ -32,7 +32,6 @@ class CompiledPairs(ContactPairs):
     """Pairs of points and surfaces, and stops of joints, in compiled code."""
 
     stepper: Stepper
-    look_ahead: float  # time within which friction does not turn slip. [s]
 
     def __len__(self) -> int:
         return self.stepper.all_contacts
@@ -70,7 +69,7 @@ class CompiledPairs(ContactPairs):
             -friction * joints.slip_direction,
             loads,
             works,
-            self.look_ahead,
+            LOOK_AHEAD,
         )
 
 
@@ -80,13 +79,8 @@ def contact_pairs(
     surfaces: tuple[Surface, ...],
     options: ContactOptions,
     stops: bool,
-    dt: float,
 ) -> ContactPairs:
-    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q.
-
-    Args:
-        dt: step of a method of fixed step, 0 otherwise.
-    """
+    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q."""
     robot = model.contact_tree
     if robot is None:
         raise ArgumentError(NO_CONTACT_TREE.format(model.name))
@@ -100,4 +94,4 @@ def contact_pairs(
         if stops or robot.nv != model.nv or any(point.axis for point in points):
             raise
         return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
-    return CompiledPairs(names, surfaces, tuple(e), stepper, max(LOOK_AHEAD, dt))
+    return CompiledPairs(names, surfaces, tuple(e), stepper)

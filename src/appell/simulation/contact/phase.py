@@ -47,6 +47,10 @@ class ContactPhase(Phase):
     def has_rows(self) -> bool:
         return bool(len(self.mode.index)) or super().has_rows
 
+    @property
+    def slips(self) -> bool:
+        return bool((~self.mode.sticking & (self.mode.mu > 0.0)).any())
+
     def rows(self, q: np.ndarray, qd: np.ndarray) -> ModeRows:
         if not len(self.mode.index):
             return super().rows(q, qd)
@@ -127,7 +131,7 @@ class ContactPhase(Phase):
 
     def _first_slip_reversal(self, step: IntegratorStep) -> float | None:
         """The first time at which the slip of a contact has turned against its direction at the start of the step."""
-        if not (~self.mode.sticking & (self.mode.mu > 0.0)).any():
+        if not self.slips:
             return None
 
         def least_slip(t: float) -> float:
@@ -139,8 +143,7 @@ class ContactPhase(Phase):
         return None
 
     def begin_step(self, t: float, y: np.ndarray) -> None:
-        slips = ~self.mode.sticking & (self.mode.mu > 0.0)
-        if not slips.any():
+        if not self.slips:
             return
         if self.motion is not None:
             self.motion.refer(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0])
@@ -159,7 +162,7 @@ class ContactPhase(Phase):
         return not self.has_rows or self.margin(t, y) >= 0.0
 
     def _still_holds(self, t: float, q: np.ndarray, qd: np.ndarray) -> bool:
-        if self.motion is not None and (~self.mode.sticking & (self.mode.mu > 0.0)).any():
+        if self.motion is not None and self.slips:
             return False  # the motion depends on the forces
         joints, held = self.joints, self.joints.sticking_indices
         qdd = self.plant.derivative(t, q, qd, joints).qdd
