@@ -15,7 +15,7 @@ from appell.identification import MotionLimits, Recording
 from appell.identification import excitation as fourier
 from appell.identification.base import base_parameters
 from appell.identification.excitation import FourierMotion
-from appell.identification.excitation_criteria import AddedInformation
+from appell.identification.excitation_criteria import AddedInformation, ConditionNumber
 from appell.model.joint import Limits
 
 
@@ -178,27 +178,85 @@ def test_the_cost_is_the_condition_number_and_the_violation_of_forces():
         assert slope[k] == pytest.approx((pair[0] - pair[1]) / 2e-4, rel=1e-2, abs=1e-3)
 
 
+FACTORS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
+
+
 def test_amplitudes_are_reduced_until_the_drives_suffice():
-    robot = appell.load("planar2r")
+    """To the largest of some factors with which no force exceeds its limit."""
+    robot = appell.load("planar2r").with_gravity((0.0, 0.0, 0.0))
     free = search_of(robot)
     x = np.random.default_rng(0).normal(size=free.size)
     strong = free.motion(x)
-    peaks = {}
-    for factor in (1.0, 0.9, 0.5):
-        states = fourier.fourier_series(
-            strong.center, factor * strong.a, factor * strong.b, 3.0, np.linspace(0.0, 3.0, 768)
-        )
-        peaks[factor] = np.abs(robot.inverse_dynamics(*states)).max(axis=0)
-    found = search_of(robot, effort=1.0001 * peaks[0.9]).motion(x)
-    assert_close(found.a, 0.9 * strong.a, tolerance=1e-12)
-    assert_close(found.b, 0.9 * strong.b, tolerance=1e-12)
-    rows = robot.regressor(*states)[..., list(free.base.independent)].reshape(-1, len(free.base))
-    weak = search_of(robot, effort=1.0001 * peaks[0.5]).motion(x)
-    assert_close(weak.a, 0.5 * strong.a, tolerance=1e-12)
-    assert weak.condition_number == pytest.approx(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)), rel=1e-6)
-    assert weak.joint_names == ("joint1", "joint2")
-    assert [row[0] for row in FourierMotion(weak.center, weak.a, weak.b, 3.0).table().rows] == ["0", "1"]
-    assert weak.table().columns == ("joint", "c", "a1", "a2", "a3", "b1", "b2", "b3")
+    t = np.linspace(0.0, 3.0, 768)
+
+    def limited(effort):
+        return replace(free, limits=fourier._joint_limits(robot, MotionLimits(effort=effort))).motion(x)
+
+    for factor, less in zip(FACTORS, (*FACTORS[1:], None), strict=True):
+        states = fourier.fourier_series(strong.center, factor * strong.a, factor * strong.b, 3.0, t)
+        peaks = np.abs(robot.inverse_dynamics(*states)).max(axis=0)
+        found = limited(1.0001 * peaks)
+        assert_close(found.a, factor * strong.a, tolerance=1e-12)
+        assert_close(found.b, factor * strong.b, tolerance=1e-12)
+        rows = robot.regressor(*states)[..., list(free.base.independent)].reshape(-1, len(free.base))
+        condition = np.linalg.cond(rows / np.linalg.norm(rows, axis=0))
+        assert found.condition_number == pytest.approx(condition, rel=1e-6)
+        if less is not None:
+            assert_close(limited(0.9999 * peaks).a, less * strong.a, tolerance=1e-12)
+    assert found.joint_names == ("joint1", "joint2")
+    assert found.uncertainty is None
+    assert [row[0] for row in FourierMotion(found.center, found.a, found.b, 3.0).table().rows] == ["0", "1"]
+    assert found.table().columns == ("joint", "c", "a1", "a2", "a3", "b1", "b2", "b3")
+    with pytest.raises(appell.IdentificationError, match="no trajectory within the effort limits"):
+        limited(0.9999 * peaks)
+
+
+def test_the_best_of_twelve_random_motions():
+    """A seed whose thirteenth would be better."""
+    robot = appell.load("planar2r")
+    search = fourier._Search(robot, (), base_parameters(robot), fourier._joint_limits(robot, MotionLimits()), 3.0, 2)
+    for seed in range(100):
+        starts = np.random.default_rng(seed).normal(size=(13, search.size))
+        costs = search.costs(starts)
+        if int(np.argmin(costs)) == 12:
+            break
+    expected = search.motion(starts[int(np.argmin(costs[:12]))])
+    found = appell.excitation(robot, 3.0, 2, terms=(), iterations=0, seed=seed)
+    assert_close(found.a, expected.a)
+    assert_close(found.center, expected.center)
+
+
+def test_gradients_in_pieces_are_those_of_the_whole():
+    """One pass of all trajectories, with the step of 1e-5."""
+    search = search_of(appell.load("planar2r"))
+    x = np.random.default_rng(0).normal(size=search.size)
+    value, slope = search.cost_and_gradient(x)
+    costs = search.costs(np.concatenate([x[None], x + 1e-5 * np.eye(search.size)]))
+    assert value == pytest.approx(costs[0], rel=1e-12)
+    assert_close(slope, (costs[1:] - costs[0]) / 1e-5, tolerance=1e-6)
+
+
+def test_condition_numbers_of_columns_of_any_size():
+    """Columns are of unit length from 1e-12 on; dependent ones have the largest number, 1e14 of squares."""
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(1, 20, 2, 3))
+    rows = K.reshape(40, 3)
+    expected = np.log(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)))
+    for size in (1.0, 1e-10):
+        assert ConditionNumber().costs(K * [1.0, size, 1.0])[0] == pytest.approx(expected, rel=1e-9)
+    K[..., 2] = K[..., 0]
+    largest = np.linalg.eigvalsh((rows / np.linalg.norm(rows, axis=0)).T @ (rows / np.linalg.norm(rows, axis=0)))[-1]
+    assert ConditionNumber().costs(K)[0] == pytest.approx(0.5 * np.log(largest / 1e-14), rel=1e-3)
+
+
+def test_directions_without_information_are_very_uncertain():
+    """They count as a thousand-millionth of that of single parameters, and parameters without any as 1e-12 of the best."""
+    criterion = AddedInformation(np.zeros((2, 2)), np.ones(1), np.eye(2))
+    assert criterion._relative(np.diag([4.0, 9.0])) == pytest.approx(np.sqrt(0.25 + 1.0 / 9.0), rel=1e-8)
+    equal = np.ones((2, 2))
+    assert criterion._relative(equal) == pytest.approx(np.sqrt(1e9), rel=1e-3)
+    assert criterion._relative(np.diag([4.0, 0.0])) == pytest.approx(np.sqrt(1.0 / (4e-12 * 1e-9)), rel=1e-3)
+    assert criterion._relative(np.diag([4.0, 4e-10])) == pytest.approx(np.sqrt(1.0 / 4e-10), rel=1e-3)
 
 
 def test_defaults_of_the_search():

@@ -50,7 +50,7 @@ class Certificate(NamedTuple):
     @property
     def gap(self) -> float:
         """Ratio of the two pivots."""
-        return self.kept / max(self.dropped, np.finfo(float).tiny)
+        return self.kept / self.dropped
 
     def __str__(self) -> str:
         return (
@@ -141,8 +141,8 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
     draw = random_regressors(robot, terms, np.random.default_rng([seed, robot.nv]))
     choice = choose_columns(draw(count), preferred_order(robot, len(names)))
     K = draw(20)
-    difference = np.abs(K[:, :, list(choice.independent)] @ choice.B - K).max(initial=0.0)
-    mismatch = float(difference / max(np.abs(K).max(initial=0.0), np.finfo(float).tiny))
+    kept = K[:, :, list(choice.independent)]
+    mismatch = float(np.abs(kept @ choice.B - K).max() / np.abs(K).max())
     certificate = Certificate(len(choice.independent), choice.kept, choice.dropped, mismatch, count)
     if certificate.gap < MIN_GAP or mismatch > 1e-6:
         raise IdentificationError(
@@ -150,7 +150,7 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
             "Look for lengths or columns that almost vanish, or for angles rounded to a few digits."
         )
     dependent = tuple(sorted(set(range(len(names))) - set(choice.independent) - choice.zero))
-    used = np.asarray((np.abs(draw(20)[:, :, list(choice.independent)]) > 1e-12).any(axis=0))
+    used = np.asarray((np.abs(kept) > 1e-12).any(axis=0))
     return BaseParameters(names, choice.independent, dependent, tuple(sorted(choice.zero)), choice.B, used, certificate)
 
 
@@ -241,12 +241,11 @@ def choose_columns(K: np.ndarray, preferred: Sequence[int]) -> ColumnChoice:
     zero = {int(k) for k in np.flatnonzero(norms <= ZERO_COLUMN_TOL * norms.max(initial=0.0))}
     order = [k for k in preferred if k not in zero]
     A = A[:, order] / norms[order]
-    pivots = np.abs(np.diag(qr(A, mode="r", pivoting=True)[0])) if order else np.zeros(0)  # type: ignore[index]
-    pivots = np.append(pivots, np.finfo(float).eps)
-    ratios = pivots[:-1] / np.maximum(pivots[1:], np.finfo(float).eps)
-    rank = int(np.argmax(ratios)) + 1 if order else 0
-    kept, dropped = (float(pivots[rank - 1]), float(pivots[rank])) if rank else (1.0, 0.0)
-    chosen = _first_independent(A, np.sqrt(kept * max(dropped, np.finfo(float).eps)), rank)
+    diagonal = np.abs(np.diag(qr(A, mode="r", pivoting=True)[0])) if order else ()  # type: ignore[index]
+    pivots = np.maximum([1.0, *diagonal, 0.0], np.finfo(float).eps)
+    rank = int(np.argmax(pivots[1:-1] / pivots[2:])) + 1 if order else 0
+    kept, dropped = float(pivots[rank]), float(pivots[rank + 1])
+    chosen = _first_independent(A, np.sqrt(kept * dropped), rank)
     combined, *_ = np.linalg.lstsq(A[:, chosen], A, rcond=None)
     combined[np.abs(combined) < 1e-9] = 0.0
     combined[:, chosen] = np.eye(len(chosen))

@@ -235,7 +235,8 @@ class _Search:
         times = np.linspace(0.0, self.duration, 64 * L)
         q, qd, qdd = fourier_series(np.zeros(a.shape[:2]), a, b, self.duration, times)
         room = self.limits.upper - self.limits.lower
-        factors = [room / np.ptp(q, axis=1), self.limits.velocity / _peak(qd), self.limits.acceleration / _peak(qdd)]
+        peaks = [np.abs(x).max(axis=1) for x in (qd, qdd)]
+        factors = [room / np.ptp(q, axis=1), self.limits.velocity / peaks[0], self.limits.acceleration / peaks[1]]
         factor = 0.98 * np.minimum.reduce(factors)
         low, high = factor * q.min(axis=1), factor * q.max(axis=1)
         share = 0.5 + 0.5 * np.tanh(x[:, 2 * n * L :])
@@ -282,7 +283,3 @@ class _Search:
             "no trajectory within the effort limits was found: holding the robot at rest in the middle of its range exceeds "
             "them. Give other limits lower, upper or effort, or another seed."
         )
-
-
-def _peak(x: np.ndarray) -> np.ndarray:
-    return np.maximum(np.abs(x).max(axis=1), 1e-12)
