@@ -102,6 +102,17 @@ def test_missing_forces_are_interpolated_by_lines(robot):
         assert_close(segment.tau[:, 1], given.tau[:, 1])
 
 
+def test_missing_velocities_are_interpolated_by_lines(robot):
+    given = swing(even())
+    qd = 5.0 * np.sin(20.0 * given.q)
+    qd[100:102, 1] = np.nan
+    (segment,) = clean_recording(robot, Recording(given.t, given.q, given.tau, qd)).segments
+    assert segment.qd is not None
+    line = np.interp([100.0, 101.0], [99.0, 102.0], qd[[99, 102], 1])
+    assert_close(segment.qd[100:102, 1], line, tolerance=1e-12)
+    assert segment.trusted.all()
+
+
 def test_columns_with_few_numbers_are_not_interpolated():
     x = np.full((10, 2), np.nan)
     x[[0, 5, 9], 0] = 1.0

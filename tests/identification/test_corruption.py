@@ -101,6 +101,30 @@ def test_outliers_next_to_each_other():
         assert np.flatnonzero(corruption.outliers(x)).tolist() == hit
 
 
+@pytest.mark.parametrize(("height", "found"), [(16.6, [100]), (15.4, [])])
+def test_an_outlier_is_four_deviations_above_the_medians_of_five_samples_on_both_sides(height, found):
+    """Noise of +-1, whose deviation counts as 4; both neighbours are lower, so that the cubic through them is far."""
+    for sign in (1.0, -1.0):
+        x = np.where(np.arange(256) % 2, -1.0, 1.0)
+        x[[99, 101]] -= 13.0
+        x[100] = height - 1.0
+        assert np.flatnonzero(corruption.outliers(sign * x)).tolist() == found
+
+
+def test_outliers_have_five_samples_on_both_sides():
+    for count, hit, found in ((100, 5, True), (100, 4, False), (100, 94, True), (100, 95, False), (16, 8, True)):
+        x = np.where(np.arange(count) % 2, -1.0, 1.0)
+        x[hit] += 60.0
+        assert np.flatnonzero(corruption.outliers(x)).tolist() == ([hit] if found else [])
+
+
+def test_outliers_are_looked_for_again_beside_those_found():
+    """Pairs of neighbours hide each other from the cubic through the next samples."""
+    x = np.where(np.arange(60) % 2, -1.0, 1.0)
+    x[20:22] += 100.0
+    assert np.flatnonzero(corruption.outliers(x)).tolist() == [20, 21]
+
+
 def test_steps_and_corners_are_no_outliers():
     rng = np.random.default_rng(0)
     t = np.arange(400)
@@ -280,6 +304,18 @@ def test_saturation_is_more_than_two_in_a_thousand_samples_in_runs_of_three(robo
         assert flagged == (hit if found else [])
         assert len(log.findings) == bool(found)
     assert "5 samples (0.25 %) stay at exactly the largest force 1.5, in 1 runs" in log.findings[0].evidence
+
+
+@pytest.mark.parametrize(("usual", "found"), [(3, True), (4, False)])
+def test_saturated_forces_stay_at_their_limit_longer_than_at_the_next_level(robot, usual, found):
+    """Three times as long: 10 samples at 1.5, and 3 or 4 at 1.25, the next smaller force."""
+    x = np.sin(0.1 * np.arange(2000))
+    x[100:110] = 1.5
+    x[[300 + 20 * k for k in range(usual)]] = 1.25
+    for sign in (1.0, -1.0):
+        assert saturated(robot, sign * x)[0] == (list(range(100, 110)) if found else [])
+    x[50] = np.nan
+    assert saturated(robot, x)[0] == (list(range(100, 110)) if found else [])
 
 
 def test_saturation_of_one_direction_with_little_force_is_a_stop(robot):

@@ -147,7 +147,11 @@ def geared():
         .build()
     )
     a, b, c = robot.joints
-    changed = (replace(a, gear_ratio=10.0), replace(b, gear_ratio=2.0, damping=9.0), replace(c, damping=5.0, friction=4.0))
+    changed = (
+        replace(a, gear_ratio=10.0),
+        replace(b, gear_ratio=2.0, damping=9.0),
+        replace(c, damping=5.0, friction=4.0),
+    )
     return replace(robot, joints=changed)
 
 
@@ -170,7 +174,8 @@ def test_a_robot_has_the_parameters_identified():
 
 
 def test_bodies_fixed_to_a_moving_one_are_part_of_it_and_those_of_the_base_stay():
-    fixed = """<robot name="fixed"><link name="base"><inertial><mass value="3"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+    fixed = """<robot name="fixed">
+    <link name="base"><inertial><mass value="3"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
     <link name="arm"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
     <link name="tool"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
     <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
@@ -190,5 +195,3 @@ def test_what_a_urdf_file_has_no_place_for():
     assert urdf_comment(names[:3], np.ones(3), 1) == ""
     assert urdf_comment(names[:1], np.ones(1), 0).splitlines()[3] == "  m[a] = 1"
     assert "--" not in urdf_comment(("x--y",), np.ones(1), 0).replace("<!--", "").replace("-->", "")
-
-

@@ -186,6 +186,8 @@ def curve_of(monkeypatch, errors):
         ([5, 1.0, 1.012, 1.005, 5], 2),
         ([1.005, 5, 1.0, 5, 1.005], 3),
         ([1.0, 1.005, 1.005, 1.005], 3),
+        ([1.005, 1.005, 1.005, 1.0], 3),
+        ([1.0, 0.0, 1e-6, 3e-6], 2),
     ],
 )
 def test_the_cutoff_is_in_the_upper_half_of_those_within_a_percent(monkeypatch, errors, chosen):

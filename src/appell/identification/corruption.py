@@ -76,7 +76,7 @@ def _drop_corrupt(
     bound = (
         min(reach, IMPLAUSIBLE[kind] * typical + float(np.abs(np.median(column[~missing])))) if typical > 0 else reach
     )
-    beyond = ~missing & (np.abs(np.where(missing, 0.0, column)) > bound)
+    beyond = ~missing & (np.abs(column) > bound)
     _require_usable(missing | beyond, column, kind, name)
     column[beyond] = np.nan
     isolated = np.zeros(len(column), dtype=bool)
@@ -115,7 +115,7 @@ def outliers(x: np.ndarray) -> np.ndarray:
     find outliers next to others.
     """
     flags = ~np.isfinite(x)
-    missing, steps, last = flags.copy(), np.abs(np.diff(x[~flags])), len(x) - 1
+    missing, steps = flags.copy(), np.abs(np.diff(x[~flags]))
     resolution = float(steps[steps > 0].min(initial=np.inf)) if len(steps) else np.inf
     if not np.isfinite(resolution) or len(x) < 16:
         return np.zeros(len(x), dtype=bool)
@@ -129,7 +129,7 @@ def outliers(x: np.ndarray) -> np.ndarray:
         unlike[:SIDE] = unlike[-SIDE:] = False  # without a whole side; filters cut these off anyway
         candidates = np.flatnonzero(unlike)
         before, after = (
-            np.median([clean[np.clip(candidates + side * k, 0, last)] for k in range(1, SIDE + 1)], axis=0)
+            np.median([clean[candidates + side * k] for k in range(1, SIDE + 1)], axis=0)
             for side in (-1, 1)
         )
         height = np.maximum(
@@ -205,8 +205,9 @@ def saturated_samples(robot: AnyRobot, tau: np.ndarray, log: CleaningLog) -> np.
             at_limit = column == limit
             long = runs(at_limit, SATURATED_RUN)
             count = sum(last - first for first, last in long)
-            next_level = np.nanmax(-np.abs(column[~at_limit] - limit), initial=-np.inf)
-            usual = int((np.abs(column - limit) == -next_level).sum())  # coarse forces stay at every level for a while
+            distance = np.abs(column - limit)
+            next_level = np.nanmin(distance[~at_limit])
+            usual = int((distance == next_level).sum())  # coarse forces stay at every level for a while
             if count > max(SATURATED_SHARE * len(column), 3 * usual) and abs(limit) > 0.3 * np.nanmax(np.abs(column)):
                 for first, last in long:
                     flags[first:last] = True
