@@ -129,8 +129,7 @@ def outliers(x: np.ndarray) -> np.ndarray:
         unlike[:SIDE] = unlike[-SIDE:] = False  # without a whole side; filters cut these off anyway
         candidates = np.flatnonzero(unlike)
         before, after = (
-            np.median([clean[candidates + side * k] for k in range(1, SIDE + 1)], axis=0)
-            for side in (-1, 1)
+            np.median([clean[candidates + side * k] for k in range(1, SIDE + 1)], axis=0) for side in (-1, 1)
         )
         height = np.maximum(
             np.minimum(clean[candidates] - before, clean[candidates] - after),
