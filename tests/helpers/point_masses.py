@@ -20,7 +20,7 @@ class PointMasses:
         )
         infinite = np.full(n, np.inf)
         self.name, self.nq, self.nv, self.contact_tree = "masses", n, n, None
-        self.joint_names = self.q_names = self.qd_names = self.actuator_names = tuple("abcdefgh"[:n])
+        self.joint_names = self.q_names = self.qd_names = self.actuator_names = tuple(map(chr, range(97, 97 + n)))
         self.joint_friction = SimpleNamespace(friction=tuple(friction), damping=tuple(self.damping))
         given = ((lower, -infinite), (upper, infinite), (velocity, infinite), (None, infinite))
         self.limits = StateLimits(*(none if each is None else np.array(each, dtype=float) for each, none in given))

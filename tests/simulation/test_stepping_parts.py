@@ -99,6 +99,14 @@ def test_steps_are_whole_to_1e_9(duration, dt, count):
     assert_close(times, np.linspace(0.0, duration, count + 1), tolerance=1e-9)
 
 
+def test_steps_from_a_later_start():
+    (call,), times = steps_of(1.3, start=0.5, dt=0.3)
+    assert call == (4.0, pytest.approx(0.8 / 3.0), 3)
+    assert_close(times, np.linspace(0.5, 1.3, 4), tolerance=1e-12)
+    (call,), _ = steps_of(1.5, start=0.5, dt=0.25)
+    assert call == (4.0, 0.25, 4)
+
+
 def test_portions_of_256_steps():
     calls, times = steps_of(600.5, dt=1.0, start=0.5)
     assert [n for _, _, n in calls] == [256, 256, 88]
