@@ -51,3 +51,20 @@ def particles_on(*surfaces, count=1, tau=None, gap=1e-7, stop=None, friction=Non
     plant = Plant(model, actuation_of(n, tau, None, np.zeros(n), np.zeros(n)), None, True)
     e = tuple(surface.restitution or 0.0 for surface in surfaces) if restitution is None else restitution
     return ContactEnvironment(plant, ParticlePairs(tuple("abcdefghijkl"[:count]), surfaces, e, stop), gap)
+
+
+def contacts_of(velocity, J=None, bias=None, curvature=None):
+    """Contacts on the floor with these velocities of their points."""
+    velocity = np.array(velocity, dtype=float)
+    m = len(velocity)
+    J = np.broadcast_to(np.eye(3), (m, 3, 3)).copy() if J is None else J
+    normal = np.tile([0.0, 0.0, 1.0], (m, 1))
+    zero = np.zeros((m, 3)) if bias is None else bias
+    return ContactState(
+        np.arange(m), np.zeros(m), normal, velocity, J, zero, np.zeros(m) if curvature is None else curvature
+    )
+
+
+def positive(rng, n):
+    A = rng.normal(size=(n, n))
+    return A @ A.T + n * np.eye(n)

@@ -115,7 +115,11 @@ def test_portions_of_256_steps():
 
 
 def test_functions_of_the_state_and_events_need_single_steps():
-    calls, times = steps_of(1.0, tau=lambda t, q, qd: [2.0 + t])
+    seen = []
+    calls, times = steps_of(1.0, tau=lambda t, q, qd: (seen.append((q[0], qd[0])), [2.0 + t])[1])
+    qd = np.cumsum([0.0, 0.25, 0.28125, 0.3125])
+    assert_close([each[1] for each in seen], qd)
+    assert_close([each[0] for each in seen], np.cumsum([0.0, *0.125 * (qd[1:] + qd[:-1])]))
     assert calls == [(2.0, 0.25, 1), (2.25, 0.25, 1), (2.5, 0.25, 1), (2.75, 0.25, 1)]
     assert times.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert len(steps_of(1.0, events=[lambda t, q, qd: 1.0])[0]) == 4

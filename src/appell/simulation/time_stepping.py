@@ -151,7 +151,7 @@ class TimeSteppingRun:
         """Add samples; returns the status where an event ends the run."""
         times = np.asarray(times, dtype=float)
         if self.detector.functions and self._blocks:
-            t0, q0, qd0, w0 = (block[-1] for block in self._blocks[-1][:4])
+            t0, q0, qd0, w0 = (block[-1] for block in self._blocks[-1])
             step = LinearStep(
                 self.plant, StateAtTime(t0, q0, qd0, w0), StateAtTime(float(times[0]), q[0], qd[0], work[0])
             )
@@ -172,7 +172,7 @@ class TimeSteppingRun:
         t, q, qd, work = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
         counts, *held = zip(*self._held, strict=True)
         tau, saturated = (np.repeat(np.array(values), counts, axis=0) for values in held)
-        rows = np.concatenate(self._forces) if self._forces else np.zeros((0, 5))
+        rows = np.concatenate(self._forces)
         columns = [q, qd, _mean_accelerations(t, qd), work, tau, saturated]
         violations = self._limit_violations(t, q, qd, stops)
         contacts = _intervals(self.stepper, t, rows, self.dt)

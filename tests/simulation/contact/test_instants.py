@@ -200,6 +200,11 @@ def test_a_small_penetration_is_removed():
     assert_close(found.q, np.array([1.0, 0.0, 0.0]), tolerance=1e-10)
     kept = environment.resolve_instant(0.75, np.array([0.0, 0.0, -0.9e-10]), np.zeros(3))
     assert kept.q[2] == -0.9e-10
+    flying = particles_on(FLOOR, count=2)  # one leaves the floor fast, from behind it
+    q, qd, _ = state_of(flying, [-5e-7, 0.5e-10], [1.0, 1.0])
+    left = flying.resolve_instant(0.5, q, qd)
+    assert left.q[2] == pytest.approx(0.0, abs=1e-10)
+    assert left.q[5] == 0.5e-10
 
 
 def test_accelerations_that_are_not_finite_have_no_contact():
@@ -231,6 +236,22 @@ def test_impacts_without_end(monkeypatch):
     assert calls == [[0.75]] * 100 + [[0.0]] * 100
     assert caught.value.time == 0.5
     assert caught.value.state.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, -1.0]
+
+
+@pytest.mark.parametrize(("ends", "resolved"), [(1, 2), (1000, 101)])
+def test_an_instant_is_resolved_again_where_slip_has_ended(monkeypatch, ends, resolved):
+    """Up to 100 times."""
+    environment, calls = particles_on(ROUGH), []
+    found = environment._phase
+
+    def phase(*arguments):
+        calls.append(arguments)
+        return found(*arguments)
+
+    monkeypatch.setattr(environment, "_phase", phase)
+    monkeypatch.setattr(ContactPhase, "slip_has_ended", lambda *_: len(calls) <= ends)
+    environment.resolve_instant(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    assert len(calls) == resolved
 
 
 def test_slip_is_stopped_five_times_at_one_instant(monkeypatch):
@@ -305,8 +326,14 @@ def test_contacts_that_others_drive_into_the_floor_lose_their_velocity():
     phase = ContactPhase(environment.plant, frictionless(3), environment.pairs, stop)
     q, qd = environment._projected(phase, np.zeros(3), np.array([-4.0, 5.0, -3.0]))
     assert_close(qd, np.array([0.0, 5.0, 0.0]), scale=1.0, tolerance=1e-12)
-    _, free = environment._projected(phase, np.zeros(3), np.array([-4.0, 5.0, 1.0]))
-    assert_close(free, np.array([0.0, 5.0, 1.0]), tolerance=1e-12)
+    for up in (1.0, 0.9e-9 / 0.8, -0.9e-9 / 0.8):
+        _, free = environment._projected(phase, np.zeros(3), np.array([-4.0, 5.0, up]))
+        assert free[2] == pytest.approx(up, rel=1e-6)
+        assert free[0] == pytest.approx(0.0, abs=1e-15)
+    high = np.array([0.0, 0.0, 1.1e-9 / 0.8])
+    assert_close(
+        environment._projected(phase, high, np.array([-4.0, 5.0, -3.0]))[1], np.array([0.0, 5.0, -3.0]), tolerance=1e-12
+    )
     assert not q.any()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.contact_robots import rod
+from helpers.particles import contacts_of, positive
 
 import appell
 from appell import _native
@@ -15,18 +16,11 @@ from appell.simulation.contact.mode import OPEN, SLIP, STICK, ContactMode, Conta
 from appell.simulation.contact.pairs import (
     ContactOptions,
     ContactPoints,
-    ContactState,
     InterpretedPairs,
     contact_points_of,
 )
 from appell.simulation.contact.solver import ContactBlocks
 from appell.simulation.contact.surfaces.surface import norm_curvature
-
-
-def positive(rng, n):
-    A = rng.normal(size=(n, n))
-    return A @ A.T + n * np.eye(n)
-
 
 # --- modes --------------------------------------------------------------------------------------------------------------------
 
@@ -88,27 +82,20 @@ def test_frames_are_orthonormal():
     assert mode.tangents(np.zeros((0, 3))).shape == (0, 2, 3)
 
 
-def contacts_of(velocity, J=None, bias=None, curvature=None):
-    """Contacts on the floor with these velocities of their points."""
-    velocity = np.array(velocity, dtype=float)
-    m = len(velocity)
-    J = np.broadcast_to(np.eye(3), (m, 3, 3)).copy() if J is None else J
-    normal = np.tile([0.0, 0.0, 1.0], (m, 1))
-    zero = np.zeros((m, 3)) if bias is None else bias
-    return ContactState(
-        np.arange(m), np.zeros(m), normal, velocity, J, zero, np.zeros(m) if curvature is None else curvature
-    )
-
-
-def test_slip_keeps_its_direction_until_it_is_slow():
-    """Above 1e-6 m/s where the mode started at rest, above 1e-9 m/s otherwise; backwards it counts as negative."""
-    velocity = [[2e-6, 0, 0], [5e-7, 0, 0], [2e-9, 0, 0], [5e-10, 0, 0], [0, 3.0, 4.0], [-1.0, -1.0, 0]]
-    rest = np.array([1, 1, 0, 0, 0, 0], dtype=bool)
-    given = np.tile([0.6, 0.8, 0.0], (6, 1))
-    state = ContactMode(np.arange(6), ~rest, rest, given, np.ones(6))
+def test_directions_of_slip():
+    """Slip that starts at rest is greater by 1e-6 m/s along its direction; backwards it counts as negative."""
+    velocity = [[2e-6, 0, 0], [-5e-6, 0, 0], [0, 0, 7.0], [2e-9, 0, 0], [0, 0, 7.0], [0, 3.0, 4.0], [-1.0, -1.0, 0]]
+    rest = np.array([1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    given = np.tile([0.6, 0.8, 0.0], (7, 1))
+    state = ContactMode(np.arange(7), ~rest, rest, given, np.ones(7))
     x, y, back = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [np.sqrt(0.5), np.sqrt(0.5), 0.0]
-    expected = np.array([x, given[0], x, given[0], y, back])
+    slow = np.array([[2.6, 0.8, 0.0], [4.4, -0.8, 0.0]])
+    slow /= np.linalg.norm(slow, axis=1, keepdims=True)
+    expected = np.array([*slow, given[0], x, given[0], y, back])
     assert_close(mode.slip_direction(contacts_of(velocity), state), expected, tolerance=1e-12)
+    assert_close(state.slack, np.where(rest, 1e-6, -5e-7))
+    assert state.at_start.sticking.tolist() == [True] * 7
+    assert ContactMode(np.arange(7), rest, rest, given, np.ones(7)).at_start.sticking.tolist() == rest.tolist()
 
 
 def test_rows_of_a_mode():
