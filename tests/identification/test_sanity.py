@@ -10,6 +10,9 @@ import pytest
 import appell
 from appell.identification import sanity
 from appell.identification.base import base_parameters
+from appell.identification.cleaning import Segment
+from appell.identification.fit import accumulate_qr, fit_base_parameters
+from appell.identification.observations import Rows
 from appell.robot.regressor_terms import Coulomb, Offset, Rotor, Viscous
 
 
@@ -152,3 +155,84 @@ class Residuals:
         if flipped == [False, True]:
             return np.array([4.0 * self.ratio, 9.0 * self.ratio])
         return np.array([4.0, 9.0])
+
+
+def test_parameters_without_effect_or_in_combinations_are_named(monkeypatch, base):
+    names = base.base_names
+    for alone, mixed in (([0, 2], [1]), ([], [3]), ([], [])):
+        monkeypatch.setattr(sanity, "unexcited_parameters", lambda data, found=(alone, mixed): found)
+        findings = list(sanity.check_unexcited(None, base))  # type: ignore[arg-type]
+        assert [each.where for each in findings] == [", ".join(names[k] for k in own) for own in (alone, mixed) if own]
+        expected = ["they have no effect on the recorded motion"] * bool(alone)
+        expected += ["they appear in combinations only on the recorded motion"] * bool(mixed)
+        assert [each.evidence for each in findings] == expected
+
+
+def test_forces_as_recorded_are_the_last_right_hand_sides(monkeypatch):
+    """Two are exchanged at a time."""
+    orders = []
+    monkeypatch.setattr(sanity, "_error_product", lambda data, order: orders.append(list(order)) or 1.0)
+    data = SimpleNamespace(p=np.zeros((5, 3, 16)))
+    assert not list(sanity.check_columns(data, ("a", "b", "c")))  # type: ignore[arg-type]
+    assert orders == [[13, 14, 15], [14, 13, 15], [15, 14, 13], [13, 15, 14]]
+
+
+def test_positions_are_exchanged_in_every_part_that_is_long_enough(monkeypatch):
+    robot = appell.load("planar2r")
+    t = 0.01 * np.arange(60)
+    q = np.stack([np.sin(t), np.cos(t)], axis=1)
+    parts = [Segment(t[:n], q[:n], q[:n], None, np.ones(n, dtype=bool)) for n in (60, 12)]
+    seen = []
+    monkeypatch.setattr(sanity, "filtered_motion", lambda robot, part, cutoff: seen.append(part.q) or part)
+    monkeypatch.setattr(sanity, "products", lambda robot, base, terms, others, motions: len(seen))
+    monkeypatch.setattr(sanity, "_error_product", lambda data, rhs: (assert_range(rhs), 1.0 / data**3)[1])
+    (finding,) = sanity.check_positions(robot, parts, None, (), None)  # type: ignore[arg-type]
+    assert finding.where == "joint1 and joint2"
+    assert "is 0.12 of this" in finding.evidence
+    assert len(seen) == 2
+    assert (seen[0] == q).all()
+    assert (seen[1] == q[:, ::-1]).all()
+
+
+def assert_range(rhs):
+    assert list(rhs) == [0, 1]
+
+
+def test_the_worst_parameters_and_joints_are_named(base):
+    """Five parameters by their share of the variance, three joints by their relative uncertainty, with their speeds."""
+    b, n = len(base), 4
+    K = np.zeros((1, n, b))
+    for j in range(n):
+        K[0, j, j] = 1.0
+    K[0, 0, 4:6] = 1.0
+    values = np.array([1.0] * n + [0.0] * (b - n))
+    covariance = np.diag([4.0, 1.0, 9.0, 16.0, 0.01, 0.02, *([0.0] * (b - 6))])
+    robot = SimpleNamespace(actuator_names=("a", "b", "c", "d"))
+    fastest = np.array([1.5, 2.5, 3.5, 4.5])
+    (finding,) = sanity.check_excitation(robot, base, K, values, covariance, 70, 0.0, fastest)  # type: ignore[arg-type]
+    assert finding.where == ", ".join(base.base_names[k] for k in (3, 2, 0, 1, 5))
+    assert "d, c, a move farther" in finding.remedy
+    assert "velocities up to 4.5, 3.5, 1.5 rad/s" in finding.evidence
+    total = np.sqrt(30.03 / 4.0)
+    assert f"{100 * total:.3g} % of the forces" in finding.evidence
+    (other,) = sanity.check_excitation(robot, base, K, values, covariance, 70, 0.0, fastest[:3])  # type: ignore[arg-type]
+    assert "velocities up to 3.5 rad/s" in other.evidence
+
+
+def test_the_opposite_sign_of_a_force_fits_the_other():
+    """Two forces of one parameter: with one sign changed nothing is left, so that the sign is named."""
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(40, 2, 1))
+    tau = 3.0 * K[..., 0] * [1.0, -1.0] + 0.1 * rng.normal(size=(40, 2)) * [1.0, 1.0]
+    tau[:, 0] += 0.05 * K[:, 1, 0]
+    data = accumulate_qr([Rows(0, K, tau)], np.ones((2, 1), dtype=bool), np.zeros(40, dtype=bool))
+    fit = fit_base_parameters(data, None, "svd", "iterated", None)  # type: ignore[arg-type]
+    (finding,) = sanity.check_signs(data, fit, None, ("a", "b"))  # type: ignore[arg-type]
+    flipped = [tau * [-1.0, 1.0], tau * [1.0, -1.0]]
+    products = []
+    for forces in (tau, *flipped):
+        other = accumulate_qr([Rows(0, K, forces)], np.ones((2, 1), dtype=bool), np.zeros(40, dtype=bool))
+        values = fit_base_parameters(other, None, "svd", "iterated", None).values  # type: ignore[arg-type]
+        products.append(np.sqrt(((forces - K @ values) ** 2).sum(axis=0).prod()))
+    assert finding.where == "ab"[int(np.argmin(products[1:]))]
+    assert f"is {min(products[1:]) / products[0]:.2g} of this" in finding.evidence

@@ -63,7 +63,7 @@ def motion_band(q: np.ndarray, period: float) -> float:
         return 0.02 / period
     share = np.cumsum(power[:, moving], axis=0)
     reached = [frequencies[np.searchsorted(column, POWER_SHARE * column[-1])] for column in share.T]
-    return float(np.clip(np.median(reached), 2.0 / (len(q) * period), 0.1 / period))
+    return min(float(np.median(reached)), 0.1 / period)
 
 
 @lru_cache(maxsize=32)
