@@ -164,6 +164,22 @@ def test_uneven_times_are_resampled_where_the_coordinates_follow_them(robot):
     assert found.notes == ("resampled to even times by cubic splines: time steps differ from 0.01 s by up to 20 %",)
 
 
+@pytest.mark.parametrize(("ratio", "kept"), [(0.69, True), (0.71, False)])
+def test_stamps_are_those_of_a_log_where_even_times_are_smoother_by_a_third(monkeypatch, ratio, kept):
+    data = swing(jittered(0.2))
+    monkeypatch.setattr(cleaning, "roughness", lambda t, q: ratio if np.ptp(np.diff(t)) < 1e-9 else 1.0)
+    segment, _ = cleaning._evenly_sampled(Segment(data.t, data.q, data.tau, None, np.ones(400, dtype=bool)))
+    assert (segment.q is data.q) == kept
+
+
+def test_short_recordings_are_one_segment(robot):
+    """Of 20 samples at least, though gaps leave no intervals of less than 40."""
+    (segment,) = clean_recording(robot, swing(5.0 + even(30))).segments
+    assert len(segment.t) == 30
+    assert segment.period == pytest.approx(0.01)
+    assert swing(5.0 + even(30)).period == pytest.approx(0.01)
+
+
 def test_even_samples_with_late_stamps_keep_their_values(robot):
     """The coordinates are smoother over even times than over the stamps."""
     given = swing(even())
@@ -237,6 +253,7 @@ def drift(count, period, speed):
 def test_slow_motion_with_rare_samples_is_in_milliseconds(robot, period, speed, bad):
     """1 rad in more than 100 s, and periods above 0.05 s."""
     t, q = drift(20000, period, speed)
+    t += 1e5
     if bad:
         with pytest.raises(IdentificationError, match="these are milliseconds"):
             units.require_seconds(robot, t, q)
@@ -255,6 +272,13 @@ def test_travel_of_less_than_a_radian_counts_whole(robot):
                 units.require_seconds(robot, t, q)
         else:
             units.require_seconds(robot, t, q)
+
+
+def test_all_samples_count_for_the_path(robot):
+    """A joint that shakes with every sample is not slow."""
+    t = 0.06 * np.arange(20000)
+    q = np.linspace(0.0, 1.0, 20000)[:, None] + np.where(np.arange(20000) % 2, 0.1, 0.0)[:, None] * [1.0, 0.0]
+    units.require_seconds(robot, t, q)
 
 
 def limited(lower, upper):
@@ -284,7 +308,7 @@ def test_angles_far_beyond_the_limits_are_degrees(limits, reach, bad):
 )
 def test_joints_without_limits_are_too_fast_in_degrees(speed, reach, bad):
     """More than 50 rad/s over 0.02 s, beyond one turn."""
-    t = even(2000, 0.001)
+    t = 50.0 + even(2000, 0.001)
     q = (np.abs((speed * t) % (4.0 * reach) - 2.0 * reach) - reach)[:, None]
     robot = limited(0, None)
     if bad:

@@ -10,7 +10,7 @@ import pytest
 from helpers.closeness import assert_close
 
 import appell
-from appell.identification import Filtering, Holdout, sanity, selection
+from appell.identification import Estimator, Filtering, Holdout, Recording, sanity, selection
 from appell.identification.cleaning import Segment
 from appell.identification.fit import correlation_times
 from appell.identification.lag import Lag
@@ -109,12 +109,53 @@ def test_shares_of_the_progress_follow_each_other(recorded, monkeypatch):
 
 
 def test_given_velocities_leave_the_cutoff_alone():
-    part = Segment(0.01 * np.arange(50), np.zeros((50, 2)), np.zeros((50, 2)), None, np.ones(50, dtype=bool))
+    slow, fast = (
+        Segment(h * np.arange(50), np.zeros((50, 2)), np.zeros((50, 2)), None, np.ones(50, dtype=bool))
+        for h in (0.01, 0.005)
+    )
     rates = (np.zeros((50, 2)), None)
     for given, expected in (("auto", 20.0), (3.0, 3.0), (None, None)):
-        found = module._choices(None, [part], None, (), Filtering(given), True, rates, None)  # type: ignore[arg-type]
+        found = module._choices(None, [slow, fast], None, (), Filtering(given), True, rates, None)  # type: ignore[arg-type]
         assert found.cutoff == (None if expected is None else pytest.approx(expected))
-        assert found.lag.seconds == 0.0
+        assert found.lag == (0.0, 0.0, 0.0)
+
+
+def test_given_accelerations_alone_leave_the_choices_to_cross_validation(monkeypatch):
+    monkeypatch.setattr(module, "choose", lambda *given: given)
+    rates = (None, np.zeros((50, 2)))
+    found = module._choices("robot", (), "base", (), Filtering(3.0), True, rates, "report")  # type: ignore[arg-type]
+    assert found == ("robot", (), "base", (), 3.0, True, "report")
+
+
+@pytest.mark.filterwarnings("ignore::appell.errors.IdentificationWarning")
+def test_single_recordings_are_used_however_short(recorded):
+    """36 samples are too few between the ends of the filters of two recordings, not of one; one state in two is kept."""
+    arm, t, q, qd, qdd, tau = recorded
+    short = [Recording(t[k : k + 36], q[k : k + 36], tau[k : k + 36]) for k in (100, 300)]
+    options = {"terms": (), "filtering": Filtering(None), "holdout": Holdout(0)}
+    rates = {"qd": qd[100:136], "qdd": qdd[100:136]}
+    assert len(appell.identify(arm, short[0], **rates, **options).t) == 28
+    with pytest.raises(appell.IdentificationError, match="no part of the recordings is long enough"):
+        appell.identify(arm, short, **options)
+    halved = appell.identify(arm, t, q, tau, terms=(), filtering=Filtering(None, 2))
+    assert np.diff(halved.t) == pytest.approx(0.02)
+
+
+def test_physical_fits_have_no_instruments_and_drop_nothing(recorded):
+    arm, t, q, _, _, tau = recorded
+    for estimator in (Estimator(instruments="interleaved"), Estimator(essential=True)):
+        with pytest.raises(appell.ArgumentError, match="physical=True does not go together"):
+            appell.identify(arm, t, q, tau, physical=True, estimator=estimator)
+
+
+@pytest.mark.parametrize(("weights", "iterated"), [("iterated", True), ("equal", False), ([1.0, 2.0], False)])
+def test_instruments_iterate_the_weights_like_least_squares(recorded, monkeypatch, weights, iterated):
+    arm, t, q, _, _, tau = recorded
+    seen = []
+    monkeypatch.setattr(module, "instrument_fit", lambda pairs, data, fit, excluded, own: seen.append(own) or fit)
+    estimator = Estimator(instruments="interleaved", weights=weights)
+    appell.identify(arm, t, q, tau, terms=("viscous",), filtering=Filtering(8.0), estimator=estimator)
+    assert seen == [iterated]
 
 
 def test_excitation_is_checked_at_the_speeds_of_the_recording(monkeypatch):

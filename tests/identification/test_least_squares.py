@@ -247,12 +247,15 @@ def test_the_rank_of_singular_values(ratio, rank):
     assert np.linalg.matrix_rank(SOLVERS["svd"]((U * [1.0, 0.5, ratio]) @ V.T, np.ones(9), 0.0, 9), tol=1e-3) == rank
 
 
-@pytest.mark.parametrize(("small", "regular"), [(2e-3, True), (5e-4, False)])
-def test_ridge_regression_minimizes_generalized_cross_validation(small, regular):
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize(
+    ("small", "regular", "seed"), [(1.2e-3, True, 1), *((5e-4, False, seed) for seed in range(8)), (9e-4, False, 8)]
+)
+def test_ridge_regression_minimizes_generalized_cross_validation(small, regular, seed):
+    rng = np.random.default_rng(seed)
     U, V = np.linalg.qr(rng.normal(size=(12, 3)))[0], np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    S, count, rest = np.array([1.0, 0.3, small]), 50, 0.7
-    A, z = (U * S) @ V.T, rng.normal(size=12)
+    S, count, rest = 2.0 * np.array([1.0, 0.3, small]), 14, 0.7 * 10.0 ** (-seed)
+    A = (U * S) @ V.T
+    z = A @ rng.normal(size=3) + 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=12)
     found = SOLVERS["ridge"](A, z, rest, count)
     if regular:
         assert_close(found, np.linalg.pinv(A), tolerance=1e-9)
@@ -262,6 +265,6 @@ def test_ridge_regression_minimizes_generalized_cross_validation(small, regular)
         G = np.linalg.solve(A.T @ A + level * np.eye(3), A.T)
         return count * (((A @ G @ z - z) ** 2).sum() + rest) / (count - np.trace(A @ G)) ** 2
 
-    levels = np.logspace(-16, 1, 120)
+    levels = 4.0 * np.logspace(-16, 1, 120)
     best = levels[int(np.argmin([gcv(level) for level in levels]))]
     assert_close(found, np.linalg.solve(A.T @ A + best * np.eye(3), A.T), tolerance=1e-6)

@@ -61,6 +61,16 @@ def test_five_samples_remain_in_a_period_of_the_cutoff(cutoff, count, expected):
         assert recorded_motion.default_decimation(cutoff, halves) == expected
 
 
+def test_the_slowest_recording_decides_the_decimation():
+    """Five samples remain in a period of 10 Hz at 0.002 s, though the other recording has 0.001 s."""
+    assert recorded_motion.default_decimation(10.0, [segment(50_000), segment(50_000, 0.002)]) == 8
+    assert [recorded_motion.long_enough(segment(count), None) for count in (24, 25)] == [False, True]
+
+
+def test_slow_filters(robot):
+    assert len(filtered_motion(robot, segment(9000), 0.5).t) == 9000 - 2 * 2004
+
+
 def test_borders_of_the_filter():
     assert recorded_motion.border_samples(None, 0.001) == 4
     assert recorded_motion.border_samples(10.0, 0.001) == 104

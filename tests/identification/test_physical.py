@@ -46,6 +46,39 @@ def test_all_coordinates_are_bodies_that_can_exist(theta):
     assert values[0] > 0
 
 
+def test_the_places_of_the_coordinates():
+    """Logarithms on the diagonal, then the upper triangle row by row."""
+    theta = np.arange(1.0, 11.0) / 10.0
+    V = np.diag(np.exp(theta[:4]))
+    V[np.triu_indices(4, 1)] = theta[4:]
+    assert_close(pseudo.from_log_cholesky(theta, np.eye(4))[0], pseudo.parameters_of(V @ V.T), tolerance=1e-13)
+    U = pseudo.cholesky_factor(cloud(1))
+    assert_close(U @ U.T, pseudo.pseudo_inertia(cloud(1)), tolerance=1e-12)
+    assert not np.tril(U, -1).any()
+
+
+def test_pseudo_inertias_of_many_bodies():
+    bodies = np.array([[cloud(3 * i + k) for k in range(3)] for i in range(2)])
+    P = pseudo.pseudo_inertia(bodies)
+    assert P.shape == (2, 3, 4, 4)
+    assert_close(pseudo.parameters_of(P), bodies, tolerance=1e-13)
+    bodies[1, 2, 9] = -1.0
+    assert pseudo.is_consistent(bodies).tolist() == [[True] * 3, [True, True, False]]
+    m, mx, my, mz, xx, xy, yy, xz, yz, zz = cloud(0)
+    half = 0.5 * (xx + yy + zz)
+    expected = [[half - xx, -xy, -xz, mx], [-xy, half - yy, -yz, my], [-xz, -yz, half - zz, mz], [mx, my, mz, m]]
+    assert_close(P[0, 0], np.array(expected), tolerance=1e-13)
+
+
+def test_a_fit_that_does_not_converge(monkeypatch):
+    from scipy import optimize
+
+    real, prior = optimize.least_squares, PriorParameters(cloud(3), 1, np.zeros(0, dtype=bool), np.zeros(0))
+    monkeypatch.setattr(optimize, "least_squares", lambda *given, **own: real(*given, **{**own, "max_nfev": 1}))
+    with pytest.raises(appell.IdentificationError, match="did not converge in 1 steps"):
+        physical_fit(100 * np.eye(10), 100 * cloud(5), np.eye(10), prior, 1.0)
+
+
 @given(coordinates)
 def test_the_jacobian_is_exact(theta):
     U = pseudo.cholesky_factor(cloud(2))
@@ -170,6 +203,8 @@ def test_where_a_prior_begins():
     for k, index in enumerate(base.independent):
         values[k] = 0.0 if names[index] == "fv[joint2]" else values[k]
     assert_close(prior_parameters(robot, terms, base, values, nominal).parameters[20:22], np.array([0.7, 0.7]))
+    light = prior_parameters(robot, terms, base, values, 0.5 / mass * nominal)
+    assert light.parameters[10] == pytest.approx(0.5e-3)
     empty = prior_parameters(robot, terms, base, np.zeros(len(base)), np.zeros(len(names)))
     assert empty.parameters[0] == 1.0
     assert_close(empty.parameters[20:22], np.array([1e-3, 1e-3]))

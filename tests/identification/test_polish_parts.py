@@ -18,7 +18,7 @@ from appell.identification.base import base_parameters
 from appell.identification.cleaning import Segment
 from appell.identification.polish import SimulatedModel, Windows, _eliminated, _inverse, recorded_windows
 from appell.identification.recorded_motion import filtered_motion
-from appell.robot.regressor_terms import Coulomb, Rotor, Viscous
+from appell.robot.regressor_terms import Coulomb, CustomTerm, Rotor, Viscous
 
 module = sys.modules["appell.identification.polish"]
 
@@ -90,12 +90,17 @@ def test_windows_with_forces_that_are_not_trusted_or_too_many_are_left_out(monke
 # --- simulation ---------------------------------------------------------------------------------------------------------------
 
 
+def spring(q, qd, qdd):
+    """A force between both joints that depends on coordinates and velocities."""
+    return np.stack([np.sin(2.0 * q[:, 1]) + q[:, 0] * qd[:, 1], q[:, 0] ** 2], axis=1)[..., None]
+
+
 @pytest.fixture(scope="module")
 def model():
-    """Two links with viscous friction, rotors and Coulomb friction."""
-    terms = (Viscous(), Rotor(), Coulomb(0.3))
+    """Two links with viscous friction, rotors, Coulomb friction and a spring."""
+    terms = (Viscous(), Rotor(), Coulomb(0.3), CustomTerm(("k",), spring))
     base = base_parameters(arm(), terms)
-    parameters = np.concatenate([arm().parameters[:20], [0.3, 0.2], [0.5, 0.7], [0.6, 0.4]])
+    parameters = np.concatenate([arm().parameters[:20], [0.3, 0.2], [0.5, 0.7], [0.6, 0.4], [0.8]])
     fit = SimpleNamespace(nominal_robot=arm(), terms=terms, base=base, parameters=parameters,
                           base_parameters=base.of(parameters), link_names=("link1", "link2"))  # fmt: skip
     return SimulatedModel.of(fit)  # type: ignore[arg-type]
@@ -112,6 +117,7 @@ def test_simulated_positions_are_the_solution_of_the_equations_of_motion(model):
     def rates(time, x):
         force = [np.interp(time, t, tau[0, :, k]) for k in (0, 1)]
         rest = force - np.array([0.3, 0.2]) * x[2:] - np.array([0.6, 0.4]) * np.tanh(x[2:] / 0.3)
+        rest = rest - 0.8 * spring(x[None, :2], x[None, 2:], None)[0, :, 0]
         return np.concatenate([x[2:], robot.forward_dynamics(x[:2], x[2:], rest)])
 
     exact = start.T
@@ -124,6 +130,20 @@ def test_simulated_positions_are_the_solution_of_the_equations_of_motion(model):
     b = len(model.fit.base_parameters)
     assert slopes.shape == (1, 6, 2, b + 4)
     assert_close(slopes[0, 0], np.hstack([np.zeros((2, b)), np.eye(2, 4)]))
+
+
+def test_sensitivities_of_forces_that_depend_on_coordinates(model):
+    rng = np.random.default_rng(1)
+    start, tau, recorded = rng.normal(size=(1, 4)), rng.normal(size=(1, 4, 2)), np.zeros((1, 4, 2))
+    values, windows = model.fit.base_parameters, Windows(recorded, start, tau, 0.02)
+    _, S = model.simulate(values, start, windows)
+    b, step = len(values), 1e-6
+    for k in range(b + 4):
+        change = step * np.eye(b + 4)[k]
+        low, high = (
+            model.simulate(values + sign * change[:b], start + sign * change[b:], windows)[0] for sign in (-1, 1)
+        )
+        assert_close(S[..., k], (high - low) / (2.0 * step), scale=1.0, tolerance=1e-6)
 
 
 def test_parameters_with_other_base_parameters(model):

@@ -57,6 +57,8 @@ def test_masses_far_from_the_description(mass, error, found):
     """A third or three times of 2 kg, and three standard errors away."""
     arguments = (["a", "b"], np.array([mass, 9.0]), np.array([error, 0.1]), np.array([2.0, 0.0]))
     assert [each.where for each in sanity.check_masses(*arguments)] == (["a"] if found else [])
+    small = ([each] for each in ("a", 0.1 * mass, 0.1 * error, 0.2))
+    assert bool(list(sanity.check_masses(*small))) == found  # type: ignore[arg-type]
 
 
 def test_torque_constants():
@@ -94,7 +96,7 @@ def test_the_product_of_relative_errors():
     data = SimpleNamespace(
         base_columns=None,
         powers=lambda rhs: np.tile(np.array([0.04, 0.0, 0.09])[list(rhs)], (2, 1)),
-        residuals=lambda active, rhs, cross: np.array([[0.01, 0.005, 0.005], [0.01, 0.005, 0.0]]),
+        residuals=lambda active, rhs, cross: np.array([[0.01, 0.005, 0.005], [0.01, 0.005, 0.0]]) + cross,
     )
     assert sanity._error_product(data, [0, 1, 2]) == pytest.approx(np.sqrt(2.0 / 8.0 * 0.5 / 18.0))  # type: ignore[arg-type]
     data.residuals = lambda active, rhs, cross: np.zeros((2, 3))

@@ -160,7 +160,7 @@ def test_candidates_of_the_cutoff_frequency():
     assert coarse[-1] <= 10.0 < 1.5 * coarse[-1]
 
 
-def curve_of(monkeypatch, errors):
+def curve_of(monkeypatch, errors, report):
     """The chosen one of some prediction errors."""
     frequencies = [float(k) for k in range(1, len(errors) + 1)]
     table = dict(zip(frequencies, errors, strict=True))
@@ -172,7 +172,7 @@ def curve_of(monkeypatch, errors):
 
     monkeypatch.setattr(cutoff, "products", fake)
     robot = SimpleNamespace(actuator_names=("a",))
-    return cutoff.choose_cutoff(robot, [segment(4000)], None, ())  # type: ignore[arg-type]
+    return cutoff.choose_cutoff(robot, [segment(4000)], None, (), report)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,16 @@ def curve_of(monkeypatch, errors):
     ],
 )
 def test_the_cutoff_is_in_the_upper_half_of_those_within_a_percent(monkeypatch, errors, chosen):
-    found, curve = curve_of(monkeypatch, errors)
+    shares: list[float] = []
+    found, curve = curve_of(monkeypatch, errors, shares.append)
     assert found == chosen
+    assert shares == pytest.approx(np.arange(len(errors)) / len(errors))
     assert [error for _, error in curve] == errors
 
 
 def test_the_cutoff_of_short_recordings():
-    assert cutoff.choose_cutoff(appell.load("planar2r"), [segment(30)], None, ()) == (pytest.approx(20.0), [])  # type: ignore[arg-type]
+    parts = [segment(30), segment(30, 0.005)]
+    assert cutoff.choose_cutoff(appell.load("planar2r"), parts, None, ()) == (pytest.approx(20.0), [])  # type: ignore[arg-type]
     notes, findings = cutoff.describe_cutoff(20.0, [])
     assert notes == ["cut-off frequency 20 Hz: the recording is too short to compare others"]
     assert not findings
@@ -265,6 +268,16 @@ def test_the_lag_is_at_the_vertex_of_the_squares():
         assert found.seconds == pytest.approx(0.004 * vertex)
         assert found.error == pytest.approx(1.0)
         assert found.without == pytest.approx(np.sqrt(1.0 + 0.5 * vertex**2))
+
+
+def test_the_least_error_of_a_lag():
+    """That of the parabola; zero where it falls below."""
+    squared = np.full(13, 9.0)
+    squared[6:9] = 1.0, 0.01, 0.5
+    assert lag_of(squared).error == 0.0
+    squared[6:9] = 0.5, 0.3, 0.4
+    assert lag_of(squared).error ** 2 == pytest.approx(0.3 - 0.125 * 0.01 / 0.3)
+    assert lag_of(squared).seconds == pytest.approx(0.004 * (1.0 + 0.5 * 0.1 / 0.3))
 
 
 def test_a_lag_without_gain_or_at_the_end_is_none():
@@ -377,6 +390,10 @@ def test_terms_that_may_be_added():
     ]  # fmt: skip
     assert any(isinstance(term, AsymmetricViscous) for term in others)
     assert [term.width for term in others if isinstance(term, LoadFriction)] == [0.02]
+    arm = appell.load("planar2r")
+    for gravity, loads in ((0.0, 0), (0.01, 1)):
+        own = [term for each in friction_terms(arm.with_gravity((0.0, -gravity, 0.0)), given) for term in each]
+        assert sum(isinstance(term, LoadFriction) for term in own) == loads
     wide = [term for own in width_terms(appell.load("puma560"), given) for term in own]
     assert [term.width for term in wide] == [0.0025, 0.005, 0.02, 0.04, 0.08]
 

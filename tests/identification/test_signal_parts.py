@@ -74,6 +74,21 @@ def test_rows_in_pieces_with_more_columns(monkeypatch):
     assert seen.pieces() is not seen.pieces()
 
 
+def test_blocks_of_time_that_are_left_out():
+    """Each third quarter of a second, from the start of each recording; times are exact in binary."""
+    robot = appell.load("planar2r")
+    zero = np.zeros((64, 2))
+
+    def part(start, number):
+        return RecordedMotion(start + np.arange(64) / 64.0, *[zero] * 5, np.ones(64, dtype=bool), number)
+
+    motions = (part(3.0, 0), part(5.5, 0), part(9.0, 1))
+    seen = Observations(robot, (), base_parameters(robot), motions, 1, Holdout(3, 0.25))
+    blocks = [(each.t - start) // 0.25 for each, start in zip(motions, (3.0, 3.0, 9.0), strict=True)]
+    assert (seen.holdout_mask == (np.concatenate(blocks) % 3 == 2)).all()
+    assert RecordedMotion(*[zero] * 7).recording == 0
+
+
 # --- recordings ---------------------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +160,7 @@ def test_degrees_are_looked_for_in_most_samples():
     limited = appell.load(
         text.replace("TYPE", "revolute").replace("LIMIT", '<limit lower="-2" upper="2" effort="1" velocity="1"/>')
     )
-    t = 0.01 * np.arange(1000)
+    t = 50.0 + 0.01 * np.arange(1000)
     for share, bad in ((0.98, True), (0.995, False)):
         q = np.where(np.arange(1000) < share * 1000, 1.0, 100.0)[:, None]
         if bad:

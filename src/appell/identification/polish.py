@@ -197,14 +197,10 @@ class SimulatedModel:
         positions, slopes = [x[:, :n]], [S[:, :n]]
         for k in range(T - 1):
             before, after = windows.tau[:, k], windows.tau[:, k + 1]
-            rates: list[tuple[np.ndarray, np.ndarray]] = []
-            for share, tau in (
-                (0.0, before),
-                (0.5, 0.5 * (before + after)),
-                (0.5, 0.5 * (before + after)),
-                (1.0, after),
-            ):
-                dx, dS = rates[-1] if rates else (0.0, 0.0)
+            between = 0.5 * (before + after)
+            rates = [self._rates(parameters, x, S, before)]
+            for share, tau in ((0.5, between), (0.5, between), (1.0, after)):
+                dx, dS = rates[-1]
                 rates.append(self._rates(parameters, x + share * h * dx, S + share * h * dS, tau))
             x, S = (
                 y + h / 6.0 * (rates[0][i] + 2.0 * rates[1][i] + 2.0 * rates[2][i] + rates[3][i])
