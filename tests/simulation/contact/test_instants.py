@@ -449,3 +449,67 @@ def test_a_phase_continues_while_its_forces_do():
     assert not phase.continues(0.81, y)
     assert phase_of(environment, []).continues(9.0, y)
     assert phase.margin(0.4, y) == pytest.approx(10.0, abs=1e-6)
+
+
+# --- the phase that follows, step by step -------------------------------------------------------------------------------------
+
+
+def followed(monkeypatch, margins, residual=0.0, slips=(2e-9,), turned=None, at_once=False):
+    """The phase after an instant whose mode has these margins one after the other, jams, and the directions tried."""
+    environment, tried, margins = particles_on(ROUGH, count=len(slips)), [], list(margins)
+    exact = environments.next_mode
+
+    def next_mode(M, qdd, contacts, mu, joints, friction, opposed):
+        tried.append(np.array(opposed))
+        return exact(M, qdd, contacts, mu, joints, friction, opposed)._replace(residual=residual)
+
+    monkeypatch.setattr(environments, "next_mode", next_mode)
+    monkeypatch.setattr(ContactPhase, "margin", lambda *_: margins.pop(0) if len(margins) > 1 else margins[0])
+    monkeypatch.setattr(ContactPhase, "opposed_slip", lambda *_: turned)
+    if at_once:
+        monkeypatch.setattr(environments, "_stops_at_once", lambda contacts, qdd: np.array([False, True]))
+    q, qd, contacts = state_of(environment, [0.0] * len(slips), [0.0] * len(slips), slips)
+    phase, jams = environment._phase(0.0, q, qd, contacts)
+    return phase, jams.tolist(), tried, environment.residual
+
+
+def test_modes_without_forces_are_stopped(monkeypatch):
+    """Where Coulomb's law has no solution (residual above 1e-8) and forces leave their bounds: slip above 1e-9 m/s."""
+    for residual, margin, jams in ((1.1e-8, -1.0, [1]), (0.9e-8, -1.0, []), (1.1e-8, 0.0, [])):
+        phase, found, _, kept = followed(monkeypatch, [margin], residual, (0.9e-9, 1.1e-9))
+        assert found == jams
+        assert kept == (0.0 if jams else residual)
+        assert (phase.mode.loads is not None) is (margin < 0.0)
+        monkeypatch.undo()
+
+
+def test_friction_is_turned_four_times(monkeypatch):
+    turned = np.array([[0.0, 1.0, 0.0]])
+    _, _, tried, _ = followed(monkeypatch, [-1.0], turned=turned, slips=(5.0,))
+    assert len(tried) == 5
+    assert tried[0].tolist() == [[1.0, 0.0, 0.0]]
+    assert all(each.tolist() == turned.tolist() for each in tried[1:])
+    monkeypatch.undo()
+    assert len(followed(monkeypatch, [-1.0, -1.0, 0.0], turned=turned, slips=(5.0,))[2]) == 2
+    monkeypatch.undo()
+    assert len(followed(monkeypatch, [-1.0, 0.0], turned=turned, slips=(5.0,))[2]) == 1
+
+
+def test_fast_slip_that_ends_at_once_jams(monkeypatch):
+    assert followed(monkeypatch, [0.0], slips=(0.0, 1.0), at_once=True)[1] == [1]
+    monkeypatch.undo()
+    assert followed(monkeypatch, [-1.0], slips=(0.0, 1.0), at_once=True)[1] == []
+
+
+def test_joints_that_stick_beside_flying_points():
+    environment = particles_on(FLOOR, friction=[3.0, 0.0, 0.0], tau=[2.0, 0.0, 0.0])
+    found = environment.resolve_instant(0.0, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0]))
+    assert found.phase.joints.sticking.tolist() == [True, False, False]
+    moving = environment.resolve_instant(0.0, np.array([0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0]))
+    assert moving.phase.joints.slip_direction.tolist() == [1.0, 0.0, 0.0]
+    resting = environment.resolve_instant(0.0, np.zeros(3), np.array([-1.0, 1.0, 0.0]))
+    assert resting.phase.joints.slip_direction.tolist() == [-1.0, 0.0, 0.0]
+    assert resting.phase.mode.index.tolist() == [0]
+    qdd, forces = resting.phase.forces(0.0, resting.q, resting.qd)
+    assert_close(qdd, np.array([2.5, 0.0, 0.0]), tolerance=1e-12)
+    assert_close(forces, np.array([[0.0, 0.0, 20.0]]), tolerance=1e-12)
