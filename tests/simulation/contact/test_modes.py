@@ -56,7 +56,7 @@ def test_forces_that_hold_a_particle():
     stuck = following([3.0, 0.0, -10.0])
     assert stuck.mode.sticking.tolist() == [True]
     assert stuck.residual == 0.0
-    slips = following([6.0, 0.0, -10.0])
+    slips = following([8.0, 0.0, -10.0])
     assert_close(slips.forces, np.array([[-10.0, 0.0, 20.0]]), tolerance=1e-9)
     assert_close(slips.mode.slip_direction, np.array([[1.0, 0.0, 0.0]]), tolerance=1e-9)
     assert slips.mode.mu.tolist() == [0.5]
@@ -68,6 +68,24 @@ def test_forces_that_hold_a_particle():
     smooth = following([6.0, 0.0, -10.0], mu=[0.0])
     assert smooth.mode.sticking.tolist() == [False]
     assert smooth.mode.starts_at_rest.tolist() == [True]
+
+
+def test_accelerations_of_surfaces_are_part_of_the_problem():
+    """Points that accelerate by themselves: a surface that bends away opens, one that bends towards the point presses."""
+    for bias, curvature, states in (
+        ([0.0, 0.0, 20.0], 0.0, []),
+        ([0.0, 0.0, 0.0], 20.0, []),
+        ([-8.0, 0.0, 0.0], 0.0, [True]),
+        ([5.0, 0.0, 0.0], 0.0, [False]),
+        ([0.0, 0.0, -10.0], -5.0, [True]),
+    ):
+        contacts = contacts_of([[0.0, 0.0, 0.0]], bias=np.array([bias]), curvature=np.array([curvature]))
+        found = mode.next_mode(
+            2.0 * np.eye(3), np.array([8.0, 0.0, -10.0]), contacts, np.array([0.5]), NONE, np.zeros(0)
+        )
+        assert found.mode.sticking.tolist() == states
+        if states == [False]:
+            assert_close(found.forces, np.array([[-10.0, 0.0, 20.0]]), tolerance=1e-9)
 
 
 @pytest.mark.parametrize(("speed", "rests"), [(0.0, True), (1e-6, True), (1.1e-6, False)])
