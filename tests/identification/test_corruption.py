@@ -118,6 +118,15 @@ def test_outliers_have_five_samples_on_both_sides():
         assert np.flatnonzero(corruption.outliers(x)).tolist() == ([hit] if found else [])
 
 
+def test_single_levels_of_coarse_signals_are_no_outliers():
+    """The least step counts as the resolution, also where most samples repeat the one before."""
+    x = np.floor(np.arange(256) / 8.0)
+    x[100] += 1.0
+    assert not corruption.outliers(x).any()
+    x[100] += 30.0
+    assert np.flatnonzero(corruption.outliers(x)).tolist() == [100]
+
+
 def test_outliers_are_looked_for_again_beside_those_found():
     """Pairs of neighbours hide each other from the cubic through the next samples."""
     x = np.where(np.arange(60) % 2, -1.0, 1.0)
@@ -202,6 +211,12 @@ def test_a_force_without_signal():
     ]
     assert not cleaned(np.full(100, 0.7), "q")[1].findings
     assert not cleaned(wave(), "tau")[1].findings
+
+
+def test_the_first_samples_that_have_a_side():
+    x = wave()
+    x[5] += 8.0
+    assert cleaned(x)[0] == [5]
 
 
 def test_intervals_between_gaps_are_compared_with_themselves():

@@ -122,6 +122,23 @@ def test_default_limits_of_motions():
     assert appell.excitation(appell.load("planar2r"), 0.5, 2, terms=(), iterations=0).duration == 0.5
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (Limits(-0.5, 1.2, 3.0, 7.0), (-0.5, 1.2, 3.0, 7.0)),
+        (Limits(-0.5, np.inf, np.inf, 7.0), (-0.5, np.pi, 2.0, 7.0)),
+        (Limits(-np.inf, 0.5, 3.0, np.inf), (-np.pi, 0.5, 3.0, np.inf)),
+    ],
+)
+def test_limits_of_the_robot(own, expected):
+    robot = appell.load("planar2r")
+    robot = replace(robot, joints=tuple(replace(joint, limits=own) for joint in robot.joints))
+    found = fourier._joint_limits(robot, MotionLimits())
+    for name, value in zip(("lower", "upper", "velocity", "effort"), expected, strict=True):
+        assert (getattr(found, name) == value).all()
+    assert (found.acceleration == 10.0).all()
+
+
 @pytest.mark.parametrize("binding", ["position", "velocity", "acceleration"])
 def test_one_limit_is_reached_to_two_percent(binding):
     robot = appell.load("planar2r")

@@ -228,7 +228,7 @@ def test_ridge_leaves_a_sound_problem_alone_and_helps_a_weak_one():
 )
 def test_options_that_do_not_exist(options, told):
     with pytest.raises(appell.ArgumentError, match=told):
-        appell.identify(lossy_puma(), *puma_recording()[:3], **options)
+        appell.identify(lossy_puma(), *puma_recording()[:3], **{"terms": TERMS, "filtering": Filtering(5.0), **options})
     with pytest.raises(appell.ArgumentError, match="cutoff is 'low'"):
         Filtering("low")
     with pytest.raises(appell.ArgumentError, match="decimation is 0"):

@@ -208,7 +208,7 @@ def test_columns_without_effect(size, shown, base):
     assert unexcited_parameters(data) == ([] if shown else [2], [])
     if not shown:
         with pytest.raises(
-            appell.IdentificationError, match=r"does not excite 1 of 6 base parameters.*Joints .*: a, b\."
+            appell.IdentificationError, match=r"does not excite 1 of 6 .* only in combination: none\. Joints .*: a, b\."
         ):
             require_excitation(data, base, ["a", "b"], 0.16)
     require_excitation(data, base, [], 0.17)

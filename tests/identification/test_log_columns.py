@@ -47,6 +47,18 @@ def test_units_in_labels():
     assert found.quantities == {"q": {0: 1, 1: 2}, "tau": {0: 3, 1: 4}}
 
 
+@pytest.mark.parametrize(("velocities", "read"), [("qd.joint1,qd.joint2", True), ("qd.joint1,note", False)])
+def test_velocities_of_all_joints_are_read(tmp_path, velocities, read):
+    (tmp_path / "log.csv").write_text(
+        f"t,q.joint1,q.joint2,tau.joint1,tau.joint2,{velocities}\n0,1,2,3,4,5,6\n1,1,2,3,4,7,8\n"
+    )
+    recording = Recording.read(tmp_path / "log.csv", appell.load("planar2r"))
+    assert (recording.qd is not None) == read
+    assert not read or np.array_equal(recording.qd, [[5.0, 6.0], [7.0, 8.0]])
+    assert not recording.currents
+    assert recording.name == "log.csv"
+
+
 @pytest.mark.parametrize(("delimiter", "unit"), [(",", 1.0), (" ", 1.0), (";", 1e-3), ("\t", 1e-9)])
 def test_files_with_other_delimiters_and_units_of_time(tmp_path, delimiter, unit):
     t = np.arange(30) * 0.008

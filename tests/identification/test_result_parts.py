@@ -14,6 +14,7 @@ from appell.identification.essential import EssentialParameters
 from appell.identification.findings import Finding
 from appell.identification.identified_robot import identified_robot, urdf_comment
 from appell.identification.validation import RelativeError, Validation
+from appell.model.joint import Mimic
 from appell.robot.regressor_terms import Coulomb, Offset, Rotor, Viscous
 
 
@@ -122,6 +123,10 @@ def test_relative_errors():
     nothing = RelativeError.of(("a",), np.zeros((2, 1)), np.zeros((2, 1)))
     assert (nothing.joints["a"], nothing.total) == (0.0, 0.0)
     assert RelativeError.of_squares(("a",), np.zeros(1), np.zeros(1)).total == 0.0
+    small = RelativeError.of_squares(("a", "b"), np.array([0.01, 0.5]), np.array([0.25, 0.0]))
+    assert small.joints == pytest.approx({"a": 0.2, "b": 1.0})
+    tiny = RelativeError.of(("a", "b"), np.array([[0.5, 0.0]]), np.array([[0.6, 0.1]]))
+    assert tiny.joints == pytest.approx({"a": 0.2, "b": 1.0})
     assert str(found).startswith("22.36 % (a 10.00 %, b 0.00 %")
 
 
@@ -171,6 +176,21 @@ def test_a_robot_has_the_parameters_identified():
     links[20] = -1.0
     with pytest.raises(appell.IdentificationError, match="the parameters of three are not physically consistent"):
         identified_robot(robot, (), links)
+
+
+def test_joints_that_follow_another_leave_their_friction_to_it():
+    follower = appell.RobotBuilder("pair")
+    for name in ("one", "two"):
+        follower = follower.body(name, mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.5, 0.6, 0.7))
+    robot = (
+        follower.revolute("a", parent="world", child="one", axis=(0, 0, 1))
+        .revolute("b", parent="one", child="two", axis=(0, 1, 0), mimic=Mimic("a", 2.0, 0.0))
+        .build()
+    )
+    values = np.concatenate([robot.parameters[:20], [0.5], [0.4]])
+    found = identified_robot(robot, (Viscous(), Coulomb(0.1)), values)
+    assert [joint.damping for joint in found.joints] == [0.5, 0.0]
+    assert [joint.friction for joint in found.joints] == [0.4, 0.0]
 
 
 def test_bodies_fixed_to_a_moving_one_are_part_of_it_and_those_of_the_base_stay():

@@ -104,8 +104,8 @@ def observed(decimation: int = 1, count: int = 3000) -> Observations:
 @pytest.mark.parametrize("decimation", [1, 7])
 def test_pieces_give_the_triangles_of_the_whole(decimation, monkeypatch):
     """Against ordinary least squares on all rows at once."""
-    rows = next(iter(observed(decimation).pieces()))
     seen = observed(decimation)
+    rows = next(iter(seen.pieces()))
     assert len(rows.K) == len(seen.t)
     kept = ~seen.holdout_mask
     K, tau = rows.K[kept], rows.tau[kept]

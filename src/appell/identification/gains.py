@@ -2,7 +2,7 @@
 
 For currents i_j the forces are g_j i_j = K_j β + L_j φ with a known payload φ in loaded recordings. The noise is in the currents:
 
-    Σ_j |i_j - (K_j β + L_j φ) / g_j|² / σ_j² + Σ_j (log g_j / g⁰_j)² / GAIN_STD²
+    Σ_j |i_j - (K_j β + L_j φ) / g_j|² / σ_j² + Σ_j (log g_j / g⁰_j)²
 
 is minimized over β and the unknown g_j (M. Gautier, S. Briot, Global identification of joint drive gains and dynamic
 parameters of robots, J. Dynamic Systems, Measurement and Control 136 (2014)). Without a known g_j and without φ all forces may
@@ -26,9 +26,6 @@ from appell.identification.options import Transmission
 from appell.identification.recording import Recording
 from appell.robot.robot import Robot
 from appell.table import Table
-
-GAIN_STD = 1.0
-"""Standard deviation of the logarithm of a torque constant about the one that fits the description."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def identify_gains(
     unknown = [
         name
         for name, error, own in zip(robot.actuator_names, errors, np.isfinite(given), strict=True)
-        if not own and error > 0.5 * GAIN_STD
+        if not own and error > 0.5  # half of the prior's
     ]
     findings = []
     if unknown:
@@ -182,7 +179,7 @@ def _solve(
         slopes = np.ones(n)
         slopes[free] = np.exp(-x[b:])
         extended = np.append(x[:b], 1.0)
-        return np.concatenate([*(slopes[j] * (R @ extended) - z for j, R, z in blocks), x[b:] / GAIN_STD])
+        return np.concatenate([*(slopes[j] * (R @ extended) - z for j, R, z in blocks), x[b:]])
 
     def jacobian(x: np.ndarray) -> np.ndarray:
         slopes, place = np.ones(n), np.cumsum(free) - 1
@@ -196,12 +193,11 @@ def _solve(
                 J[:, b + place[j]] = -slopes[j] * (R @ extended)
             rows.append(J)
         prior = np.zeros((len(x) - b, len(x)))
-        prior[:, b:] = np.eye(len(x) - b) / GAIN_STD
+        prior[:, b:] = np.eye(len(x) - b)
         return np.concatenate([*rows, prior])
 
     start = np.concatenate([values, np.zeros(int(free.sum()))])
-    options = {"method": "trf", "x_scale": "jac", "xtol": 1e-12, "ftol": 1e-12}
-    solution = least_squares(residuals, start, jacobian, **options)  # pyright: ignore[reportArgumentType]
+    solution = least_squares(residuals, start, jacobian, x_scale="jac")  # pyright: ignore[reportArgumentType]
     J = solution.jac
     scale = np.maximum(np.linalg.norm(J, axis=0), 1e-150)
     covariance = np.linalg.pinv((J / scale).T @ (J / scale), rcond=1e-12) / np.outer(scale, scale)

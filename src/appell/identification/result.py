@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -102,19 +102,20 @@ class Identification:
     measured: np.ndarray = field(repr=False)
     predicted: np.ndarray = field(repr=False)
     holdout_mask: np.ndarray = field(repr=False)
-    raw_error: RelativeError = field(kw_only=True)
-    cross_validation: RelativeError = field(kw_only=True)
-    covariance: np.ndarray = field(repr=False, kw_only=True)
-    information: np.ndarray = field(repr=False, kw_only=True)
-    mass_errors: np.ndarray | None = field(default=None, repr=False, kw_only=True)
-    transmission: Transmission | None = field(default=None, repr=False, kw_only=True)
-    lag: float = field(default=0.0, kw_only=True)
-    recordings: tuple[str, ...] = field(default=(), kw_only=True)
-    steps: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
-    findings: tuple[Finding, ...] = field(default=(), kw_only=True)
-    cutoff_curve: tuple[tuple[float, float], ...] = field(default=(), repr=False, kw_only=True)
-    condition_by_joint: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, kw_only=True)
-    estimator: Estimator = field(default=Estimator(), repr=False, kw_only=True)
+    _: KW_ONLY
+    raw_error: RelativeError
+    cross_validation: RelativeError
+    covariance: np.ndarray = field(repr=False)
+    information: np.ndarray = field(repr=False)
+    mass_errors: np.ndarray | None = field(default=None, repr=False)
+    transmission: Transmission | None = field(default=None, repr=False)
+    lag: float = 0.0
+    recordings: tuple[str, ...] = ()
+    steps: tuple[str, ...] = field(default=(), repr=False)
+    findings: tuple[Finding, ...] = ()
+    cutoff_curve: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    condition_by_joint: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    estimator: Estimator = field(default=Estimator(), repr=False)
 
     @property
     def relative_standard_errors(self) -> np.ndarray:
