@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
+from helpers.contact_robots import ball
 from helpers.point_masses import PointMasses
 
 import appell
@@ -249,7 +250,7 @@ def test_times_of_samples():
         times(1.0 + 1e-9)
     for given in ([0.0, 1.0], [0.0], [1.0], [0.25, 0.5]):
         assert times(given).tolist() == given
-    for given in ([], [0.0, 0.0], [0.5, 0.25], [-0.1, 0.5], [0.0, 1.1], [[0.0, 1.0]]):
+    for given in ([], [0.0, 0.0], [0.5, 0.25], [-0.1, 0.5], [0.0, 1.1], [0.0, 0.5, 1.1], [[0.0, 1.0]]):
         with pytest.raises(appell.ArgumentError, match="t_eval must be"):
             times(given)
 
@@ -301,3 +302,61 @@ def test_works_of_a_run_without_contact():
     free = appell.simulate(MASS, [0.0], [0.0], 0.5)
     assert free.energy[-1] == pytest.approx(free.energy[0], abs=1e-9)
     assert not free.work.actuators.any()
+
+
+def test_an_unreliable_run_is_a_warning_where_it_was_started():
+    model = PointMasses([2.0], [-10.0])
+    model.energy = lambda q, qd: np.asarray(q)[..., 0]
+    with pytest.warns(
+        appell.SimulationWarning, match="the motion of 'masses' is not reliable: its energy balance"
+    ) as warned:
+        motion = appell.simulate(model, [0.0], [0.0], 0.5)
+    assert warned[0].filename == __file__
+    assert len(motion.problems) == 1
+
+
+@pytest.mark.parametrize(("rtol", "given", "expected"), [(1e-6, None, 1e-4), (1e-9, None, 1e-7), (1e-6, 0.25, 0.25)])
+def test_the_simultaneity_gap_follows_the_tolerance(monkeypatch, rtol, given, expected):
+    class Found(Exception):
+        pass
+
+    def environment(plant, pairs, gap):
+        raise Found(gap)
+
+    monkeypatch.setattr(simulation, "ContactEnvironment", environment)
+    contact, method = appell.ContactOptions(simultaneity_gap=given), Integration(rtol=rtol)
+    with pytest.raises(Found) as caught:
+        appell.simulate(ball(), [1.0], [0.0], 1.0, surfaces=appell.surfaces.Plane(), contact=contact, method=method)
+    assert caught.value.args[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("t_eval", [0.125, None])
+def test_samples_before_and_after_time_stepping_takes_over(monkeypatch, t_eval):
+    """A ball that falls from 1 m with e = 0.5; two events within a second count as accumulating here."""
+    monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
+    floor = appell.surfaces.Plane(restitution=0.5)
+    motion = appell.simulate(ball(), [1.0], [0.0], 1.0, surfaces=floor, method="auto", t_eval=t_eval)
+    second = 2.0 * np.sqrt(2.0 / 9.81)
+    assert motion.stepped_from == pytest.approx(second, abs=1e-9)
+    assert motion.t[-1] == 1.0
+    if t_eval is not None:
+        assert_close(np.unique(motion.t), np.sort([*0.125 * np.arange(9), second]), tolerance=1e-9)
+    flight = motion.t < second / 2.0
+    assert_close(motion.q[flight, 0], 1.0 - 4.905 * motion.t[flight] ** 2, tolerance=1e-9)
+    later = motion.t > second + 1e-9
+    rise = motion.t[later] - second
+    assert_close(motion.q[later, 0], np.sqrt(2.0 * 9.81) / 4.0 * rise - 4.905 * rise**2, tolerance=2e-5, scale=1.0)
+
+
+def test_pairs_of_forces_and_memory():
+    def controller(period, result, memory=None):
+        return SimpleNamespace(period=period, initial_memory=lambda *_: memory, step=lambda *_: result)
+
+    for result in (np.zeros((2, 1)), (1.0,), (1.0, 2.0, 3.0)):
+        with pytest.raises(appell.ArgumentError, match=r"must return the pair \(tau, memory\)"):
+            appell.simulate(MASS, [0.0], [0.0], 0.1, controller=controller(0.05, result))
+    for memory in (None, (), []):
+        motion = appell.simulate(MASS, [0.0], [0.0], 0.5, controller=controller(None, ([24.0], memory), memory))
+        assert motion.q[-1] == pytest.approx([0.25])
+    with pytest.raises(appell.ArgumentError, match="has memory and no period"):
+        appell.simulate(MASS, [0.0], [0.0], 0.5, controller=controller(None, ([24.0], 1), (1,)))

@@ -513,3 +513,59 @@ def test_joints_that_stick_beside_flying_points():
     qdd, forces = resting.phase.forces(0.0, resting.q, resting.qd)
     assert_close(qdd, np.array([2.5, 0.0, 0.0]), tolerance=1e-12)
     assert_close(forces, np.array([[0.0, 0.0, 20.0]]), tolerance=1e-12)
+
+
+# --- slip within a step -------------------------------------------------------------------------------------------------------
+
+
+def slipping_phase(rest, count=1, **options):
+    environment = particles_on(ROUGH, count=count, **options)
+    phase = phase_of(environment, range(count), mu=0.5)
+    return environment, replace(phase, mode=replace(phase.mode, starts_at_rest=np.full(count, rest)))
+
+
+@pytest.mark.parametrize(("slip", "rest", "kept"), [(3.9e-6, True, True), (4.1e-6, True, False), (1e-7, False, False)])
+def test_the_direction_of_slip_at_the_start_of_a_step(slip, rest, kept):
+    """That of the mode while slip from rest is below 4e-6 m/s, afterwards that of the slip."""
+    _, phase = slipping_phase(rest)
+    y = np.zeros(9)
+    y[4] = slip
+    phase.begin_step(0.0, y)
+    found = phase._step_mode
+    assert found.starts_at_rest.tolist() == [kept]
+    expected = np.array([1e-6 * rest, slip, 0.0])
+    expected = np.array([1.0, 0.0, 0.0]) if kept else expected / np.linalg.norm(expected)
+    assert_close(found.slip_direction, expected[None], tolerance=1e-12)
+    smooth = replace(phase, mode=replace(phase.mode, mu=np.zeros(1)))
+    smooth.begin_step(0.0, y)
+    assert smooth._step_mode is smooth.mode
+
+
+def test_the_least_slip_of_contacts_with_friction():
+    _, phase = slipping_phase(True, 3)
+    y = np.zeros(21)
+    y[[9, 12, 15]] = 2.0, 1.0, -3.0
+    phase = replace(phase, mode=replace(phase.mode, mu=np.array([0.5, 0.5, 0.0])))
+    assert phase._least_slip(0.0, y) == pytest.approx(1.0 + 1e-6, abs=1e-12)
+    later = replace(phase, mode=replace(phase.mode, starts_at_rest=np.zeros(3, dtype=bool)))
+    assert later._least_slip(0.0, y) == pytest.approx(1.0 - 5e-7, abs=1e-12)
+    held = replace(phase, mode=replace(phase.mode, sticking=np.array([False, True, True])))
+    assert held._least_slip(0.0, y) == pytest.approx(2.0 + 1e-6, abs=1e-12)
+    assert phase.slips
+    assert not replace(phase, mode=replace(phase.mode, mu=np.zeros(3))).slips
+    assert not replace(phase, mode=replace(phase.mode, sticking=np.ones(3, dtype=bool))).slips
+
+
+def test_modes_that_still_hold_with_other_forces():
+    """A sticking particle up to its cone; a slipping one while it slips; a lifted one does not."""
+    for push, lift, sticking, holds in (
+        (9.9, 0.0, True, True),
+        (10.1, 0.0, True, False),
+        (0.0, 20.1, True, False),
+        (10.1, 0.0, False, True),
+        (9.9, 0.0, False, False),
+        (np.nan, 0.0, True, True),
+    ):
+        environment = particles_on(ROUGH, tau=lambda t, q, qd, push=push, lift=lift: [push, 0.0, lift])
+        phase = phase_of(environment, [0], sticking, 0.5)
+        assert phase._still_holds(0.0, np.zeros(3), np.zeros(3)) is holds

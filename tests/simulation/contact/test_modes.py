@@ -143,12 +143,13 @@ def test_contacts_and_joints_that_can_be_held(push, weight, holds):
 # --- impacts, limit by limit --------------------------------------------------------------------------------------------------
 
 
-def polished(p, w, mu=0.5, tol=1e-9):
+def polished(p, w, mu=0.5, tol=1e-9, rebound=0.0):
     """Impulses of a particle of 2 kg that comes with (3, 0, -2) and has this approximate solution."""
     contacts = contacts_of([[3.0, 0.0, -2.0]])
     J, _ = mode.frame_rows(contacts, mode.contact_frames(contacts))
     qd = np.array([3.0, 0.0, -2.0])
-    return impact._polished(2.0 * np.eye(3), qd, J, J @ qd, np.array([mu]), np.array(p), np.array(w), tol), J
+    c = J @ qd - np.array([0.0, 0.0, rebound])
+    return impact._polished(2.0 * np.eye(3), qd, J, c, np.array([mu]), np.array(p), np.array(w), tol)
 
 
 def test_impulses_are_made_exact():
@@ -157,16 +158,17 @@ def test_impulses_are_made_exact():
     slip = np.append(frame[:2] @ [1.0, 0.0, 0.0], 0.0)
     exact = np.array([0.0, 0.0, 4.0]) - 2.0 * slip
     rough = exact * (1.0 + 1e-10)
-    assert_close(polished(rough, 2.0 * slip)[0], exact, tolerance=1e-14)
-    assert_close(polished([0.0, 0.0, 4.0 + 1e-10], 3.0 * slip, mu=0.0)[0], np.array([0.0, 0.0, 4.0]), tolerance=1e-14)
-    other = polished(rough, 1.9 * slip)[0]
-    assert_close(other, rough, tolerance=0.0)  # another solution is not polished
-    assert_close(
-        polished([0.0, 0.0, 1e-11], 3.0 * slip + [0.0, 0.0, 1e-8])[0],
-        np.array([0.0, 0.0, 1e-11]),
-        tolerance=0.0,
-        scale=1.0,
-    )
+    assert_close(polished(rough, 2.0 * slip), exact, tolerance=1e-14)
+    assert_close(polished([0.0, 0.0, 4.0 + 1e-10], 3.0 * slip, mu=0.0), np.array([0.0, 0.0, 4.0]), tolerance=1e-14)
+    rebounding = np.array([0.0, 0.0, 6.0]) - 3.0 * slip
+    assert_close(polished(rebounding * (1.0 + 1e-10), 1.5 * slip, rebound=1.0), rebounding, tolerance=1e-14)
+    sticking = np.array([0.0, 0.0, 4.0]) - 6.0 * slip
+    assert_close(polished(sticking * (1.0 + 1e-10), 1e-10 * slip, mu=1.6), sticking, tolerance=1e-14)
+    given = sticking * (1.0 + 1e-10)  # friction is too weak to hold it
+    assert polished(given, 1e-10 * slip, mu=1.4).tolist() == given.tolist()
+    for error, same in ((0.9e-6, True), (1.1e-6, False)):  # velocities of another solution, by 1000 times the tolerance
+        found = polished(rough, (2.0 + error) * slip)
+        assert_close(found, exact if same else rough, tolerance=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(4))
