@@ -171,6 +171,21 @@ def test_impulses_are_made_exact():
         assert_close(found, exact if same else rough, tolerance=1e-15)
 
 
+def test_impulses_of_several_contacts_are_made_exact():
+    """Two particles that slip in different directions, one of which leaves: 4 N s and 2 N s in μ = 0.5, and none."""
+    J = np.zeros((3, 3, 9))
+    J[0, :, :3] = J[1, :, 3:6] = J[2, :, 6:] = np.eye(3)
+    qd = np.array([3.0, 0.0, -2.0, 0.0, 5.0, -1.0, 1.0, 1.0, 1.0])
+    contacts = contacts_of(J @ qd, J)
+    frames = mode.contact_frames(contacts)
+    rows, _ = mode.frame_rows(contacts, frames)
+    pushes = np.array([[-2.0, 0.0, 4.0], [0.0, -1.0, 2.0], [0.0, 0.0, 0.0]])
+    exact = np.einsum("cti,ci->ct", frames, pushes).ravel()
+    w = rows @ (qd + 0.5 * rows.T @ exact)
+    found = impact._polished(2.0 * np.eye(9), qd, rows, rows @ qd, np.full(3, 0.5), exact * (1.0 + 1e-10), w, 1e-9)
+    assert_close(found, exact, tolerance=1e-15)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_energy_of_jumps(seed):
     """½ (v + Δ)^T M (v + Δ) - ½ v^T M v, and the largest part of friction that keeps it from rising."""
@@ -182,7 +197,12 @@ def test_the_energy_of_jumps(seed):
     parts = np.linspace(0.0, 1.0, 501)
     changes = np.array([impact._energy_change(M, qd, (1.0 - s) * smooth + s * 5.0 * rough) for s in parts])
     first = parts[np.flatnonzero(changes > 0.0)[0]] if (changes > 0.0).any() else 1.0
-    assert impact._largest_dissipative_part(M, qd, smooth, 5.0 * rough) == pytest.approx(first, abs=2.1e-3)
+    part = impact._largest_dissipative_part(M, qd, smooth, 5.0 * rough)
+    assert part == pytest.approx(first, abs=2.1e-3)
+    small = 1e-4 * qd, 1e-4 * smooth, 5e-4 * rough
+    assert impact._largest_dissipative_part(M, *small) == pytest.approx(part, rel=1e-9)
+    assert impact._largest_dissipative_part(M, qd, 0.0 * qd, -qd) == 1.0
+    assert impact._largest_dissipative_part(M, qd, 0.0 * qd, qd) == 0.0
 
 
 def test_restitution_is_that_of_approaching_points_alone():
@@ -282,3 +302,12 @@ def test_the_numpy_twin_on_known_problems():
     assert empty[3] == 0
     unmoved = admm(np.zeros((1, 1)), np.ones(1), ContactBlocks.unilateral(1))
     assert unmoved[0].tolist() == [0.0]
+
+
+def test_the_penalty_of_the_numpy_twin_adapts():
+    """Weights from 1 to 100 take about 130 iterations, with a wrong penalty many more."""
+    G, c = np.diag([1.0, 1.0, 1.0, 100.0, 100.0, 100.0]), np.array([3.0, 4.0, -1.0, 3.0, 4.0, -100.0])
+    p, _, residual, iterations = admm(G, c, ContactBlocks.points([0.4, 0.4]), tolerance=1e-10)
+    assert residual <= 1e-10
+    assert iterations < 150
+    assert_close(p, np.array([-0.24, -0.32, 1.0, -0.03, -0.04, 1.0]), tolerance=1e-8)  # one slips, one sticks
