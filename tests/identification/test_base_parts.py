@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,6 +86,10 @@ def test_names_have_a_star_where_parameters_combine():
     assert found.certificate.states == 40 + 4 * 22 // 2
     assert found.certificate.rank == 8
     assert found.certificate.mismatch < 1e-12
+    table = found.table()
+    assert table.rows[0] == ("mx[link1]*", "mx[link1] + m[link2]")
+    assert table.notes[0].startswith("Without any effect: m[link1], mz[link1], ")
+    assert replace(found, unidentifiable=()).table().notes[0] == "Without any effect: none."
     assert found.used.tolist() == [[True] * 6 + [True, False], [False] * 3 + [True] * 3 + [False, True]]
 
 

@@ -239,3 +239,63 @@ def test_terms_are_compared_at_the_shift_of_the_lag(monkeypatch):
     assert found.lag.seconds == 0.0088
     assert found.notes[1:] == ("coupled", "friction", "friction")
     assert not selection.choose(robot, [part], None, terms, 5.0, False).notes[1:]  # type: ignore[arg-type]
+
+
+# --- what a fit does with its options -----------------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """Ends a fit once what it passes on is seen."""
+
+
+@pytest.mark.parametrize(
+    ("terms", "physical", "solver", "used", "strict"),
+    [
+        (("viscous",), False, "qr", "qr", True),
+        (("viscous",), False, "ridge", "ridge", True),
+        (None, False, "qr", "svd", False),
+        (None, False, "ridge", "ridge", False),
+        (("viscous",), True, "qr", "svd", False),
+    ],
+)
+def test_unexcited_parameters_are_an_error_of_given_terms(recorded, monkeypatch, terms, physical, solver, used, strict):
+    """Of default terms, and of physical fits, they are findings, and singular values decide."""
+    arm, t, q, qd, qdd, tau = recorded
+    seen = []
+
+    def fit(rows, solver, weights, resting, report):
+        seen.append((solver, resting))
+        raise Stop
+
+    monkeypatch.setattr(module, "fit_observations", fit)
+    still = q * [1.0, 0.0]
+    with pytest.raises(Stop):
+        appell.identify(
+            arm, t, still, tau, qd=qd * [1.0, 0.0], qdd=qdd, terms=terms, physical=physical, estimator=Estimator(solver)
+        )
+    assert seen == [(used, ["joint2"] if strict else None)]
+
+
+@pytest.mark.parametrize(("terms", "physical", "asked"), [(None, False, [0.25]), (None, True, []), ((), False, [])])
+@pytest.mark.filterwarnings("ignore::appell.errors.IdentificationWarning")
+def test_a_share_of_default_terms_may_be_unexcited(recorded, monkeypatch, terms, physical, asked):
+    arm, t, q, qd, qdd, tau = recorded
+    seen = []
+    monkeypatch.setattr(module, "require_excitation", lambda data, base, resting, allowed: seen.append(allowed))
+    appell.identify(arm, t, q, tau, qd=qd, qdd=qdd, terms=terms, physical=physical)
+    assert seen == asked
+
+
+@pytest.mark.parametrize(("noise", "looked"), [(0.1, False), (0.26, True)])
+def test_exchanged_positions_are_looked_for_where_the_error_is_a_fifth(recorded, monkeypatch, noise, looked):
+    arm, t, q, qd, qdd, _ = recorded
+    exact, seen = arm.inverse_dynamics(q, qd, qdd), []
+    white = np.random.default_rng(1).normal(size=exact.shape) * np.sqrt((exact**2).mean(axis=0))
+    monkeypatch.setattr(sanity, "check_positions", lambda *given: seen.append(1) or ())
+    options = {"terms": (), "filtering": Filtering(4.0, 1), "holdout": Holdout(0)}
+    fit = appell.identify(arm, t, q, exact + noise * white, **options)
+    assert bool(seen) == looked
+    assert (0.2 < fit.relative_error.total < 0.3) == looked
+    given = appell.identify(arm, t, q, exact + noise * white, qd=qd, qdd=qdd, **options)
+    assert given.relative_error.total > 0.05
+    assert len(seen) == looked

@@ -8,9 +8,10 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.identification import Estimator, Filtering, Holdout, Recording, Transmission, instruments
+from appell.identification.base import base_parameters
 from appell.identification.cleaning import Segment
 from appell.identification.fit import accumulate_qr, solve_factors
-from appell.identification.observations import Rows
+from appell.identification.observations import Observations, Rows
 from appell.identification.options import at_joints
 from appell.identification.recorded_motion import filtered_motion, tangent_velocities
 
@@ -72,6 +73,22 @@ def test_inverses_of_rows_and_columns_of_any_unit(apart, rank):
     assert instruments._inverse(A)[0, 0] == pytest.approx(0.5 / apart if rank == 2 else 0.25, rel=1e-3)
     root = instruments._root(np.array([[4.0, 2.0], [2.0, 1.0]]))
     assert_close(root @ root.T, np.array([[4.0, 2.0], [2.0, 1.0]]), tolerance=1e-12)
+
+
+def test_even_samples_are_instruments_of_odd_ones(recorded):
+    """And the other way round; or commanded coordinates those of all."""
+    arm, t, q, _, _, tau = recorded
+    part = Segment(t, q, tau, None, np.ones(600, dtype=bool))
+    rows = Observations(arm, (), base_parameters(arm), (filtered_motion(arm, part, None),), 1, Holdout())
+    found = instruments.instrument_pairs(rows, [part], None, 1, "interleaved")
+    halves = [filtered_motion(arm, instruments.every_second(part, k), None) for k in (0, 1)]
+    assert np.abs(halves[0].qdd - halves[1].qdd).max() > 1e-9
+    for (noisy, other), order in zip(found, ((0, 1), (1, 0)), strict=True):
+        assert_close(noisy.motions[0].qdd, halves[order[0]].qdd)
+        assert_close(other.motions[0].qdd, halves[order[1]].qdd)
+    ((noisy, other),) = instruments.instrument_pairs(rows, [part], None, 1, q + 1.0)
+    assert noisy is rows
+    assert_close(other.motions[0].q, q[4:-4] + 1.0)
 
 
 def test_what_instruments_need(recorded):

@@ -106,6 +106,8 @@ def test_standard_deviations_of_predictions(fit):
     wide = replace(fit, covariance=1e4 * fit.covariance)
     K = fit.nominal_robot.regressor(q, qd, qdd, terms=("viscous",))[..., list(fit.base.independent)]
     assert_close(fit.predict(q, qd, qdd), K @ fit.base_parameters, tolerance=1e-12)
+    with pytest.raises(appell.ArgumentError, match="nan"):
+        fit.predict(np.full((4, 2), np.nan), qd, qdd)
     variance = [[K[n, j] @ wide.covariance @ K[n, j] + fit.sigma[j] ** 2 for j in (0, 1)] for n in range(4)]
     assert_close(wide.prediction_std(q, qd, qdd), np.sqrt(variance), tolerance=1e-12)
 

@@ -127,7 +127,9 @@ def test_labels_of_one_joint_and_indices_beyond_the_robot():
     assert find_columns(["t", "q1", "q2", "q3"], ["a", "b"]).quantities == {"q": {0: 1, 1: 2}}
     assert find_columns(["t", "q1"], ["a"]).quantities == {"q": {0: 1}}
     assert find_columns(["q.a[0]", "position a"], ["a"]).quantities == {"q": {0: 1}}
+    assert find_columns(["t", "motor_q1", "q1", "q2"], ["a", "b"]).quantities == {"q": {0: 2, 1: 3}}
     units_of = {"time_ns": 1e-9, "stamp (us)": 1e-6, "t_msec": 1e-3, "time [s]": 1.0, "%time": 1e-9, "sec": None}
+    units_of |= {"time_nsec": 1e-9, "stamp [ms]": 1e-3, "time_sec": 1.0}
     for label, unit in units_of.items():
         found = find_columns(["x", label], ["a"])
         assert (found.time, found.time_unit) == (1, unit)

@@ -137,7 +137,7 @@ def base_parameters(robot: AnyRobot, terms: Sequence[str | RegressorTerm] = (), 
     if not robot.nv:
         raise IdentificationError(f"{robot.name!r} has no joint that moves: no parameter is identifiable.")
     names = parameter_names(robot, terms)
-    count = 40 + 4 * len(names) // robot.nv
+    count = state_count(robot, len(names))
     draw = random_regressors(robot, terms, np.random.default_rng([seed, robot.nv]))
     choice = choose_columns(draw(count), preferred_order(robot, len(names)))
     K = draw(20)
@@ -189,6 +189,11 @@ def preferred_order(robot: AnyRobot, count: int) -> list[int]:
         regrouped += [PER_LINK * i, PER_LINK * i + 1 + axis, PER_LINK * i + moment]
     first = [k for k in range(inertial) if k not in regrouped]
     return [*first, *range(inertial, count), *regrouped]
+
+
+def state_count(robot: AnyRobot, columns: int) -> int:
+    """Random states that show the rank of this many columns with certainty: several times as many rows, and 40 more."""
+    return 40 + 4 * columns // max(robot.nv, 1)
 
 
 def random_regressors(

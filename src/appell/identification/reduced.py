@@ -18,7 +18,7 @@ from appell.algorithms.system import TreeSystem
 from appell.compiler.count import Counts, count_graph, count_operations
 from appell.compiler.evaluate import Evaluator, evaluator_of
 from appell.compiler.trace import trace
-from appell.identification.base import choose_columns, random_regressors
+from appell.identification.base import choose_columns, random_regressors, state_count
 from appell.model.parameters import PER_LINK, lumped, parameters
 from appell.model.tree import Tree
 from appell.robot.functions import Dynamics
@@ -90,7 +90,7 @@ def base_robot(robot: Robot, seed: int = 0) -> BaseRobot:
     """
     start = lumped(robot.tree)
     T = to_parameters(start)
-    K = random_regressors(robot, (), np.random.default_rng([seed, 1]))(40 + 4 * T.shape[1] // max(robot.nv, 1)) @ T
+    K = random_regressors(robot, (), np.random.default_rng([seed, 1]))(state_count(robot, len(T))) @ T
     choice = choose_columns(K, _preferred_moments(len(start.links)))
     values = choice.B @ np.concatenate([moments(link.inertia) for link in start.links])
     kept = np.zeros(T.shape[1])
