@@ -38,7 +38,7 @@ def body():
 
 
 def last_state(robot, start, method) -> np.ndarray:
-    motion = appell.simulate(robot, *start, 1.6, method=method)
+    motion = appell.simulate(robot, *start, 1.6 if robot.nv == 1 else 0.8, method=method)
     return np.concatenate([motion.q[-1], motion.qd[-1]])
 
 
@@ -64,7 +64,7 @@ def test_the_error_falls_with_the_declared_order(make, method):
 def test_the_symplectic_one_does_not_lose_energy_where_others_do():
     drift = {}
     for method in ("rk4", "midpoint"):
-        motion = appell.simulate(ARM, [1.0, 0.3], [0.0, 0.0], 20.0, method=appell.Integration(method, dt=0.01))
+        motion = appell.simulate(ARM, [1.0, 0.3], [0.0, 0.0], 12.0, method=appell.Integration(method, dt=0.012))
         parts = [np.mean(part) for part in np.array_split(motion.energy, 4)]
         drift[method] = abs(parts[-1] - parts[0])
     assert drift["midpoint"] < 0.2 * drift["rk4"]

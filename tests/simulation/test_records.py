@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +12,8 @@ from helpers.contact_robots import ball
 from helpers.point_masses import PointMasses
 
 import appell
+from appell.simulation import files, validity
 from appell.simulation import simulate as simulation
-from appell.simulation import validity
 from appell.simulation.actuation import actuation_of
 from appell.simulation.integrators import Integration
 from appell.simulation.joint_friction import frictionless
@@ -159,7 +160,7 @@ def test_limits_that_a_motion_exceeds():
 def motion_of(energy, actuators, status="finished", qd=(0.0, 0.0, 0.0), q=(0.0, 0.0, 0.0)):
     """Three samples; the mass of 2 kg falls under 10 m/s²."""
     zero = np.zeros(3)
-    fields = dict.fromkeys(("qdd", "tau", "saturated"), np.zeros((3, 1)))
+    fields = dict.fromkeys(("qdd", "tau"), np.zeros((3, 1))) | {"saturated": np.zeros((3, 1), dtype=bool)}
     fields |= dict.fromkeys(("impacts", "contacts", "events", "limit_violations"), ())
     fields |= dict.fromkeys(("joint_names", "q_names", "qd_names", "actuator_names"), ("a",))
     return Trajectory(
@@ -330,7 +331,7 @@ def test_the_simultaneity_gap_follows_the_tolerance(monkeypatch, rtol, given, ex
     assert caught.value.args[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("t_eval", [0.125, None])
+@pytest.mark.parametrize("t_eval", [0.0625, None])
 def test_samples_before_and_after_time_stepping_takes_over(monkeypatch, t_eval):
     """A ball that falls from 1 m with e = 0.5; two events within a second count as accumulating here."""
     monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
@@ -340,7 +341,7 @@ def test_samples_before_and_after_time_stepping_takes_over(monkeypatch, t_eval):
     assert motion.stepped_from == pytest.approx(second, abs=1e-9)
     assert motion.t[-1] == 1.0
     if t_eval is not None:
-        assert_close(np.unique(motion.t), np.sort([*0.125 * np.arange(9), second]), tolerance=1e-9)
+        assert_close(np.unique(motion.t), np.sort([*0.0625 * np.arange(17), second]), tolerance=1e-9)
     flight = motion.t < second / 2.0
     assert_close(motion.q[flight, 0], 1.0 - 4.905 * motion.t[flight] ** 2, tolerance=1e-9)
     later = motion.t > second + 1e-9
@@ -360,3 +361,70 @@ def test_pairs_of_forces_and_memory():
         assert motion.q[-1] == pytest.approx([0.25])
     with pytest.raises(appell.ArgumentError, match="has memory and no period"):
         appell.simulate(MASS, [0.0], [0.0], 0.5, controller=controller(None, ([24.0], 1), (1,)))
+
+
+# --- files --------------------------------------------------------------------------------------------------------------------
+
+
+def archive():
+    """Arrays and names of a file with three samples of two coordinates and one actuator."""
+    data = {name: np.zeros((3, 2)) for name in ("q", "qd", "qdd")}
+    data |= {"t": np.zeros(3), "energy": np.zeros(3), "work": np.zeros((3, 3)), "tau": np.zeros((3, 1))}
+    data["saturated"] = np.zeros((3, 1), dtype=bool)
+    names = {"joint_names": ["a"], "q_names": ["a", "b"], "qd_names": ["a", "b"], "actuator_names": ["u"]}
+    return data, names
+
+
+def test_arrays_of_a_file_fit_each_other():
+    files._require_shapes(*archive())
+    for name in archive()[0]:
+        for change in (lambda x: x[:2], lambda x: x[..., None], lambda x: x.astype(complex)):
+            data, names = archive()
+            data[name] = change(data[name])
+            with pytest.raises(ValueError, match=r"^$"):
+                files._require_shapes(data, names)
+    for name in archive()[1]:
+        for wrong in ("ab", [1, 2], ["a", 2], ("a", "b")):
+            data, names = archive()
+            names[name] = wrong
+            with pytest.raises(ValueError, match=r"^$"):
+                files._require_shapes(data, names)
+    empty, names = archive()
+    with pytest.raises(ValueError, match=r"^$"):
+        files._require_shapes(
+            {name: each[..., :0] if name == "work" else each[:0] for name, each in empty.items()}, names
+        )
+    whole, names = archive()
+    files._require_shapes({**whole, "q": whole["q"].astype(int)}, names)
+
+
+def test_columns_of_a_trajectory():
+    motion = motion_of([5.0, 6.0, 8.0], [1.0, 2.0, 3.0], q=[0.5, 0.25, 0.125])
+    motion = replace(motion, contact_forces={"p": np.arange(9.0).reshape(3, 3)})
+    found = files.columns(motion)
+    assert list(found) == [
+        "q.a", "qd.a", "qdd.a", "tau.a", "saturated.a", "energy", "work.actuators", "work.passive", "work.contact", "balance",
+        "contact_forces.p.x", "contact_forces.p.y", "contact_forces.p.z",
+    ]  # fmt: skip
+    assert found["q.a"].tolist() == [0.5, 0.25, 0.125]
+    assert found["contact_forces.p.y"].tolist() == [1.0, 4.0, 7.0]
+    assert found["balance"].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_impacts_of_a_file_are_split_by_their_points(tmp_path):
+    def hit(time, points, first):
+        k = len(points)
+        each, state = first + np.arange(float(k)), np.array([first, first + 0.5])
+        along = np.stack([each] * 3, axis=1)
+        states = state, 4.0 * state, 5.0 * state
+        return Impact(time, points, tuple(range(k)), each, along, 2.0 * each, 3.0 * each, 1.0, 0.5, *states)
+
+    impacts = hit(0.25, ("p",), 1.0), hit(0.5, ("p", "r", "s"), 10.0), hit(0.75, ("s", "p"), 20.0)
+    motion = replace(motion_of([0.0] * 3, [0.0] * 3), impacts=impacts, problems=("weak",), stepped_from=0.5)
+    motion.save(tmp_path / "motion.npz")
+    again = Trajectory.load(tmp_path / "motion.npz")
+    assert (again.problems, again.stepped_from, again.status) == (("weak",), 0.5, "finished")
+    for one, other in zip(again.impacts, impacts, strict=True):
+        assert (one.time, one.points, one.surfaces) == (other.time, other.points, other.surfaces)
+        for name in files.IMPACT_ARRAYS:
+            assert_close(getattr(one, name), getattr(other, name), tolerance=0.0)
