@@ -5,9 +5,10 @@
 
 Mutants (mutants.py) are drawn with a seed from all places of the packages in TESTS. Texts, errors and the drawing of figures are
 left alone. The tests that execute the line run first, quick and simple ones at the beginning, then others of the package
-(covering_tests.py); a limit bounds the seconds of both. Each mutant has a process, forked from one that has imported all but the
-library. A mutant is killed by a failing test, by an error, or by taking several times as long as the library. Survivors are
-listed; one may be equivalent to the library, or is a test that is missing.
+(covering_tests.py); a limit bounds the seconds of both. Survivors meet the tests of all other folders that execute the line. Each
+mutant has a process, forked from one that has imported all but the library. A mutant is killed by a failing test, by an error, or
+by taking several times as long as the library. Survivors are listed; one may be equivalent to the library, or is a test that is
+missing.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ RECORDED = (
     "identities",
     "rollouts",
 )
-"""Folders of tests that may notice a defect."""
+"""Folders of tests that a defect meets first; survivors meet all other folders, so that the score is that of the whole suite."""
 IMPORTED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.signal", "casadi", "hypothesis", "mujoco", "pinocchio")
 TESTS = {
     "appell/algorithms": ("tests/identities", "tests/papers", "tests/oracles"),
@@ -66,6 +67,12 @@ def own_tests(path: str) -> tuple[str, ...]:
 def changed_files() -> list[str]:
     paths = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py"))]
     return [path for path in paths if own_tests(path) and not path.endswith("/report.py")]
+
+
+def other_folders() -> list[str]:
+    """All folders of tests that are not in RECORDED."""
+    folders = sorted(path for path in (ROOT / "tests").iterdir() if any(path.rglob("test_*.py")))
+    return [f"tests/{path.name}" for path in folders if path.name not in RECORDED]
 
 
 def executed_places(path: str, line: int) -> Iterator[tuple[str, int]]:
@@ -168,6 +175,8 @@ class Trial:
     process: int = 0
 
     def start(self, number: int) -> None:
+        if not self.tests:
+            return
         file = self.copy / self.mutant.path
         file.write_bytes(self.mutant.applied((SOURCE / self.mutant.path).read_bytes()))
         os.utime(file, (number, number))  # no two mutants share a time: compiled files are not mistaken
@@ -178,6 +187,8 @@ class Trial:
 
     def outcome(self) -> str | None:
         """None while the tests run."""
+        if not self.tests:
+            return SURVIVED
         process, status = os.waitpid(self.process, os.WNOHANG)
         late = time.monotonic() - self.begun > 30.0 + 6.0 * self.expected
         if not process and not late:
@@ -257,14 +268,19 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=0.0, help="percentage that must be killed")
     arguments = parser.parse_args()
     mutants = chosen_mutants(arguments)
-    covering = covering_tests([f"tests/{name}" for name in RECORDED], arguments.jobs)
-    results = []
-    for result in trials(mutants, covering, arguments.jobs, arguments.limit):
-        results.append(result)
-        print("{outcome:8} {seconds:6.1f} s  {path}:{line}: {old!r} -> {new!r}  {by}".format(**result), flush=True)
-        if arguments.report:
-            arguments.report.write_text(json.dumps(results, indent=1) + "\n")
-    survivors = [result for result in results if result["outcome"] == SURVIVED]
+    results: dict[tuple[object, ...], dict[str, object]] = {}
+    for stage in ("first", "other"):
+        left = [m for m in mutants if results.get(result_key(asdict(m)), {}).get("outcome", SURVIVED) == SURVIVED]
+        covering = covering_tests(
+            [f"tests/{n}" for n in RECORDED] if stage == "first" else other_folders(), arguments.jobs
+        )
+        print(f"{len(left)} mutants, {len(covering.seconds)} tests of the {stage} folders", flush=True)
+        for result in trials(left, covering, arguments.jobs, arguments.limit):
+            results[result_key(result)] = result
+            print("{outcome:8} {seconds:6.1f} s  {path}:{line}: {old!r} -> {new!r}  {by}".format(**result), flush=True)
+            if arguments.report:
+                arguments.report.write_text(json.dumps([*results.values()], indent=1) + "\n")
+    survivors = [result for result in results.values() if result["outcome"] == SURVIVED]
     score = 100.0 * (1.0 - len(survivors) / max(len(results), 1))
     print(f"{score:.1f} % of {len(results)} mutants killed; {len(survivors)} survived:")
     for result in survivors:

@@ -11,8 +11,10 @@ from helpers.loop_robots import built_in, states
 
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.link_motion import PER_LINK
-from appell.closed_loop import contact, system
+from appell.closed_loop import contact, singularity, system
 from appell.closed_loop.contact import LoopContactSystem
+from appell.closed_loop.singularity import Singularity, require_nonsingular
+from appell.errors import LoopClosureError
 from appell.model.joint_friction import Spring
 
 
@@ -111,3 +113,40 @@ def test_main_functions_of_robots_with_few_actuators():
 def test_a_mass_matrix_is_positive_above_rounding(least, moves, monkeypatch):
     monkeypatch.setattr(system.dynamics, "mass_matrix", lambda system, q: np.diag([4.0, 2.0, 4.0 * least]))
     assert system._moves_inertia(built_in("five_bar").system, [0.0]) == moves
+
+
+def test_shapes_of_the_functions_of_a_mechanism(sample):
+    robot, q, u, *_ = sample
+    n, p = robot.spanning_tree.nv, len(robot.parameters)
+    tau = np.ones(len(robot.actuator_names))
+    expected = {
+        "inverse_dynamics_derivatives": (2, 6), "forward_dynamics_derivatives": (2, 6), "regressor": (2, p),
+        "generalized_regressor": (2, p), "mass_matrix": (2, 2), "coriolis_matrix": (2, 2), "center_of_mass": (3,),
+        "actuator_jacobian": (2, 2), "joint_velocity_jacobian": (n, 2), "closure_jacobian": (robot.system.rows, n),
+    }  # fmt: skip
+    system = robot.system
+    assert {name: system.signature(FunctionSpec(name)).shape for name in expected} == expected
+    assert system.signature(FunctionSpec("pose", frame=robot.body_names[-1])).shape == (4, 4)
+    assert system.signature(FunctionSpec("jacobian", frame=robot.body_names[-1])).shape == (6, 2)
+    assert system.signature(FunctionSpec("constraint_forces")).shape == (len(system.loops), 6)
+    assert set(robot.constraint_forces(q, u, tau)) == {loop.name for loop in system.loops}
+
+
+def test_open_configurations_of_a_batch_are_named_by_their_index(sample):
+    robot, q, *_ = sample
+    open_ = q + 0.1
+    for states_, index in ((open_[None], ()), (np.stack([q, open_]), (1,)), (np.stack([q, q, open_]), (2,))):
+        with pytest.raises(LoopClosureError, match="does not close the loops") as caught:
+            require_nonsingular(robot.system, "mass_matrix", states_)
+        assert caught.value.index == index
+
+
+def test_singular_configurations_of_a_batch_are_named_by_their_index(sample, monkeypatch):
+    robot, q, *_ = sample
+    for count in (1, 2):
+        seen = iter([None] * (count - 1) + [Singularity("singular speeds", "elbow", 1e-9)])
+        monkeypatch.setattr(singularity, "singularity_at", lambda *_, seen=seen: next(seen))
+        with pytest.raises(LoopClosureError, match="elbow can still move") as caught:
+            require_nonsingular(robot.system, "mass_matrix", np.stack([q] * count))
+        assert caught.value.index == (() if count == 1 else (1,))
+        assert ("of state 1" in str(caught.value)) == (count == 2)

@@ -115,6 +115,8 @@ def test_periods_of_a_run_by_number():
     assert (found.stage == "home").sum() == 500
     assert found.real_time is False
     assert found.nominal_period == 4e-3
+    for taken in (found.compute_time, found.io_time):
+        assert 0.0 < taken.min() <= taken.max() < 1.0
     assert_close(found.reference[-25:], np.array([task.reference(t)[0] for t in 4e-3 * np.arange(25)]), tolerance=1e-12)  # type: ignore
 
 

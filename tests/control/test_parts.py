@@ -68,10 +68,9 @@ def test_long_stages_are_sampled_in_blocks(monkeypatch):
     assert asked == [(30, 30), (60, 30), (90, 11)]
 
 
-@pytest.mark.parametrize(("goal", "duration"), [([0.1, 0.0], 0.5), ([0.0, -3.0], 15.0 / 8.0 * 3.0)])
+@pytest.mark.parametrize(("goal", "duration"), [([0.1, 0.0], 0.5), ([0.0, -3.0], 15.0 / 8.0 * 3.0 / 0.5)])
 def test_motions_to_a_goal_keep_the_largest_velocity(goal, duration, monkeypatch):
-    """The peak velocity of the fifth-order polynomial is 15/8 of the mean."""
-    monkeypatch.setattr(runtime, "MAX_VELOCITY", 1.0)
+    """The peak velocity of the fifth-order polynomial, at most 0.5 rad/s, is 15/8 of the mean."""
     monkeypatch.setattr(runtime, "joint_line", lambda robot, start, goal, duration: duration)
     run = SimpleNamespace(
         estimate=SimpleNamespace(q=np.zeros(2)),

@@ -10,10 +10,11 @@ from helpers.closeness import assert_close
 from helpers.spherical_robots import ROBOTS, regular_states, wrist
 
 import appell
+from appell.algebra import Vec3
 from appell.closed_loop.spherical import Axis, Leg, forward_kinematics, singularities
 from appell.closed_loop.spherical.forward_kinematics import angle_difference, newton_step, polish
 from appell.closed_loop.spherical.jacobians import orthogonal_columns
-from appell.closed_loop.spherical.kinematics import guarded_reciprocal
+from appell.closed_loop.spherical.kinematics import LegPlacements, guarded_reciprocal, normals
 from appell.closed_loop.spherical.singularities import Singularities
 
 THETA = np.array([2.0, 2.1, -1.6])
@@ -222,6 +223,18 @@ def test_bounds_are_wider_by_rounding(excess, regular, monkeypatch):
             singularities.require_regular(wrist().system, np.zeros((1, 3)), "forward_dynamics")
 
 
+@pytest.mark.parametrize(("h", "regular"), [(1.1e-4, True), (0.9e-4, False)])
+def test_legs_are_singular_below_an_h_of_1e_4(h, regular):
+    """The same bound for statuses and for the rates of joints, and for the cosine of gimbal lock."""
+    assert (measures([h * h], [1.0], [1.0]).status == "regular").all() == regular
+    assert (measures([1.0], [1.0], [-h]).status == "regular").all() == regular
+    axes = tuple(Vec3(*row) for row in np.eye(3))
+    with np.errstate(invalid="ignore"):
+        found = normals(LegPlacements(axes, (), (), np.array([h * h]), np.array([h])))  # type: ignore[arg-type]
+    assert all(np.isfinite([float(np.ravel(x)[0]) for x in vector]).all() == regular for vector in found)
+    assert (measures([1.0], [1.1e-6 if regular else 0.9e-6], [1.0]).status == "regular").all() == regular
+
+
 def test_reciprocals_are_not_numbers_below_their_bound():
     assert guarded_reciprocal(4.0, 2.0, 1.0) == 0.25
     assert guarded_reciprocal(np.float64(4.0), np.float64(2.0), np.float64(2.0)) == 0.25
@@ -284,3 +297,15 @@ def test_the_spanning_tree_stands_where_the_robot_stands(name):
     tree, x = robot.spanning_tree, robot.closed_loop_configuration(q)
     for body in (*(each.name for leg in robot.legs for each in leg.bodies), robot.platform.name):
         assert_close(tree.pose(x, body), robot.pose(q, body), tolerance=1e-12, what=body)
+
+
+def test_moments_on_several_bodies_act_by_their_virtual_work():
+    """Along the axes of each body; two on one body add up, and forces at the centre do no work."""
+    robot = ROBOTS["wrist"]
+    q, qd, _ = (each[0] for each in regular_states(robot, 1))
+    wrenches = np.random.default_rng(0).normal(size=(3, 6))
+    names = ("leg2_link1", "platform", "leg3_link2")
+    found = robot.bias(q, qd, external_forces=dict(zip(names, wrenches, strict=True)))
+    pairs = zip(names, wrenches, strict=True)
+    work = sum(robot.jacobian(q, name, "LOCAL")[3:].T @ wrench[3:] for name, wrench in pairs)
+    assert_close(found, robot.bias(q, qd) - work, tolerance=1e-12)
