@@ -85,7 +85,7 @@ def digest(paths: Sequence[Path]) -> str:
 
 
 class Recorder:
-    """Plugin of pytest: names the test for coverage.py and measures its time."""
+    """Plugin of pytest: names the test for coverage.py and measures its time, that of the processors: others may be busy."""
 
     def __init__(self, coverage: Any) -> None:
         self.coverage = coverage
@@ -94,9 +94,11 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        begun = sum(os.times()[:4])
         self.coverage.switch_context(item.nodeid)
         yield
         self.coverage.switch_context("")
+        self.seconds[item.nodeid] = sum(os.times()[:4]) - begun
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
@@ -107,7 +109,6 @@ class Recorder:
         self.coverage.switch_context(test)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
         if not report.passed:
             self.failed.add(report.nodeid)
 

@@ -154,9 +154,9 @@ def test_a_failed_drive_stops_a_run_before_the_robot_has_left_its_reference():
 
 def test_study_of_faults(monkeypatch):
     """A small version of the study of the documentation."""
-    monkeypatch.setattr(faults, "RUNS", 12)
-    monkeypatch.setattr(faults, "QUIET_RUNS", 6)
-    monkeypatch.setattr(faults, "CALIBRATION_RUNS", 12)
+    monkeypatch.setattr(faults, "RUNS", 6)
+    monkeypatch.setattr(faults, "QUIET_RUNS", 3)
+    monkeypatch.setattr(faults, "CALIBRATION_RUNS", 6)
     monkeypatch.setattr(faults, "DURATION", 1.0)
     for function in (faults.reference, faults.detector, faults.outcome):
         function.cache_clear()
@@ -167,4 +167,4 @@ def test_study_of_faults(monkeypatch):
     assert collision[3] == drive[3] == 100.0  # large faults are all detected
     assert drive[6] == 100.0  # and named
     assert collision[4] < 60.0
-    assert "False alarms: 0 in 6 runs" in table.notes[0]
+    assert "False alarms: 0 in 3 runs" in table.notes[0]
