@@ -384,3 +384,21 @@ def test_constant_references():
     assert q.tolist() == [[0.1, 0.2]] * 3
     assert qd.tolist() == qdd.tolist() == [[0.0, 0.0]] * 3
     assert Hold((0.1,)).duration == math.inf
+
+
+def test_tables_hold_a_million_samples():
+    """A finite reference of at most so many periods is sampled in advance."""
+
+    class Long:
+        def __init__(self, duration):
+            self.duration, self.asked = duration, 0
+
+        def __call__(self, t):
+            self.asked = len(np.atleast_1d(t))
+            return (np.zeros((*np.shape(t), 2)),) * 3
+
+    for duration, samples in ((1000.0, 1_000_001), (1000.5, 0)):
+        line = Long(duration)
+        controller = appell.control.PD(ARM, line, kp=1.0, kd=1.0)  # type: ignore[arg-type]
+        assert (controller._table is not None) == bool(samples)
+        assert line.asked == samples

@@ -20,10 +20,10 @@ import appell
 from appell.control import Commands, Readings, RealClock
 from appell.control.hardware import clock, plant, runtime, shutdown, watchdog
 from appell.control.hardware.card import Axes
-from appell.control.hardware.estimation import search_end
+from appell.control.hardware.estimation import Estimate, Observer, search_end
 from appell.control.hardware.plant import PlantServer, SimulatedCard, receive
 from appell.control.hardware.record import Run, as_run, killed_outcome, outcome_of
-from appell.control.hardware.record_file import row_type
+from appell.control.hardware.record_file import Cycle, RunRecorder, read_record, row_type
 from appell.control.hardware.runtime import RunOptions, Runtime, checked_duration, no_garbage_collection, tool_outputs
 from appell.control.hardware.shutdown import Outputs, Shutdown
 from appell.control.references import Hold
@@ -362,6 +362,67 @@ def test_rows_of_a_record():
     for wrong in ([0.0, 1e-4], [1e-4, -1e-4], [1e-4], [[1e-4, 1e-4]]):
         with pytest.raises(ValueError, match="resolution"):
             as_run(header(resolution=wrong), rows, found)
+
+
+def test_records_are_read_up_to_their_last_whole_row(tmp_path):
+    """One line of JSON, rows, byte 255 and the outcome; without it, or with half a row, the process was killed."""
+    path = tmp_path / "run"
+    recorder = RunRecorder(path, header())
+    two = np.array([1.0, 2.0])
+    cycles = [
+        Cycle(1e-3 * k, "follow", k * two, two, two, two, 2048.0 * two, 5.0 + k, 0.0, 1e-5, 2e-5) for k in (1, 2, 3)
+    ]
+    for cycle in cycles:
+        recorder.add(cycle)
+    with open(path, "ab") as file:
+        file.write(b"half a row")
+    rows = recorder.close({"stop": None, "homing": None})
+    content = path.read_bytes()
+    line, size = content.index(b"\n") + 1, rows.dtype.itemsize
+    assert content[line + 3 * size] == 255
+    assert rows["time"].tolist() == pytest.approx([1e-3, 2e-3, 3e-3])
+    assert rows["q"].tolist() == [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]
+    found, read, outcome = read_record(path)
+    assert (found, outcome) == (header(), {"stop": None, "homing": None})
+    assert (read == rows).all()
+    for end, count in ((line + 3 * size, 3), (line + 3 * size - 1, 2), (line + 3 * size + 4, 3), (line, 0)):
+        path.write_bytes(content[:end])
+        found, read, outcome = read_record(path)
+        assert (len(read), outcome) == (count, None)
+    letter = int.from_bytes(content[line : line + 4], "little")
+    assert letter == ord("f")
+    for code, good in ((127, True), (128, False)):
+        path.write_bytes(content[:line] + code.to_bytes(4, "little") + content[line + 4 :])
+        if good:
+            assert len(read_record(path)[1]) == 3
+        else:
+            with pytest.raises(appell.ArgumentError, match="is not a record"):
+                read_record(path)
+    for wrong in (b"[1]\n", b'{"format": "other"}\n', b"\n", content[: line - 1] + b" " * 1_000_000 + b"\n"):
+        path.write_bytes(wrong)
+        with pytest.raises(appell.ArgumentError, match="is not a record"):
+            read_record(path)
+    memory = RunRecorder(None, header())
+    memory.add(cycles[0])
+    assert len(memory.close({})) == 1
+    with pytest.raises(appell.ArgumentError, match="Name a new file"):
+        RunRecorder(path, header())
+
+
+def test_estimates_between_measurements():
+    """Prediction with the reference acceleration, then both corrections with poles at exp(-ω T)."""
+    period, bandwidth = 0.01, 50.0
+    last, qdd = Estimate(np.array([0.3, -0.2]), np.array([1.0, 2.0])), np.array([4.0, -3.0])
+    predicted = last.q + period * last.qd + 0.5 * period**2 * qdd
+    assert_close(Observer(period, bandwidth).step(last, predicted, qdd).q, predicted, tolerance=1e-14)
+    error, p = np.array([0.01, -0.02]), math.exp(-0.5)
+    found = Observer(period, bandwidth).step(last, predicted + error, qdd)
+    assert_close(found.q, predicted + (1.0 - p**2) * error, tolerance=1e-14)
+    assert_close(found.qd, last.qd + period * qdd + (1.0 - p) ** 2 / period * error, tolerance=1e-14)
+    assert Observer(period).bandwidth == 200.0
+    shifted = last.shifted(np.array([0.1, 0.2]))
+    assert_close(shifted.q, [0.4, 0.0], scale=1.0)
+    assert shifted.qd is last.qd
 
 
 def test_a_run_without_periods_and_one_with_errors():

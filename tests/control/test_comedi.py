@@ -161,3 +161,55 @@ def test_what_does_not_fit_is_refused():
         ComediWiring(WIRING.potentiometers[:1], *(WIRING.counts,) * 5, tool=WIRING.tool)
     with pytest.raises(HardwareError, match="Install comedilib"):
         ComediCard(WIRING, "libnothing.so")
+
+
+class Library:
+    """Functions of libcomedi that record their calls; registers by subdevice and channel."""
+
+    def __init__(self, registers):
+        self.calls, self.registers = [], registers
+
+    def __getattr__(self, name):
+        def function(*arguments):
+            self.calls.append((name, *arguments))
+            if name in ("comedi_data_read", "comedi_dio_read"):
+                arguments[-1]._obj.value = self.registers[arguments[1:3]]
+            return {"comedi_open": 7, "comedi_get_maxdata": 255 if arguments[1:2] == (2,) else 1023}.get(name, 0)
+
+        return function
+
+
+def test_calls_of_the_library_in_order(monkeypatch):
+    """10 bits for 12-bit codes, counters of 8 bits; the amplifiers are enabled once, after the first outputs, and off first."""
+    registers = {(0, 0): 513, (2, 0): 250, (2, 4): 2, (2, 8): 3, (3, 0): 1}
+    library = Library(registers)
+    monkeypatch.setattr("appell.control.hardware.comedi.load_library", lambda name: library)
+    channels = {
+        name: getattr(WIRING, name)[:1] for name in ("potentiometers", "counts", "latches", "pulses", "overheated")
+    }
+    analog = (ComediChannel(ANALOG, 1, 0, range=2, reference=1),)
+    card = ComediCard(ComediWiring(**channels, outputs=analog, tool=WIRING.tool, enable=WIRING.enable))
+    off, zero = ("comedi_dio_write", 7, 3, 6, 0), ("comedi_data_write", 7, 1, 0, 2, 1, 512)
+    tool = [("comedi_dio_write", 7, 3, k, 0) for k in (4, 5)]
+    configured = [call for call in library.calls if call[0] == "comedi_dio_config"]
+    assert configured == [("comedi_dio_config", 7, 3, k, d) for k, d in ((4, 1), (5, 1), (6, 1), (0, 0))]
+    assert [call[1] for call in library.calls if call[0] == "comedi_open"] == [ANALOG.encode(), COUNTERS.encode()]
+    assert library.calls[-4:] == [off, zero, *tool]
+    library.calls.clear()
+    for _ in range(2):
+        card.write(Commands((4095,), (False, True)))
+    outputs = [("comedi_data_write", 7, 1, 0, 2, 1, 1023), *(("comedi_dio_write", 7, 3, k, k - 4) for k in (4, 5))]
+    assert library.calls == [*outputs, ("comedi_dio_write", 7, 3, 6, 1), *outputs]
+    registers[2, 0] = 4  # ten counts on, through zero
+    found = card.read()
+    assert found == (1, (2052,), (10,), (8,), (3,), (True,))
+    library.calls.clear()
+    card.close()
+    assert library.calls == [off, zero, *tool, *[("comedi_close", 7)] * 2]
+    library.calls.clear()
+    card.close()
+    assert not library.calls
+    again = ComediCard(ComediWiring(**channels, outputs=analog, tool=WIRING.tool))  # nothing enables
+    library.calls.clear()
+    again.write(Commands((2048,)))
+    assert library.calls == [zero, *tool]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from appell.algebra import Mat3, Rotation, Scalar, Scalars, Twist, Vec3, skew
+from appell.algorithms.linear import dot
 
 
 class Matrix:
@@ -35,26 +36,14 @@ class Matrix:
 
     def __matmul__(self, other: Matrix) -> Matrix:
         columns = other.T.rows
-        return Matrix([_dot(row, column) for column in columns] for row in self.rows)
+        return Matrix([dot(row, column) for column in columns] for row in self.rows)
 
     def trace(self, other: Matrix) -> Scalar:
         """Tr{self other}, without forming the product."""
         total: Scalar = 0.0
         for row, column in zip(self.rows, other.T.rows, strict=True):
-            total = total + _dot(row, column)
+            total = total + dot(row, column)
         return total
-
-
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        if not (_is_zero(x) or _is_zero(y)):
-            total = total + x * y
-    return total
-
-
-def _is_zero(x: Scalar) -> bool:
-    return isinstance(x, float) and x == 0.0
 
 
 IDENTITY = Matrix([float(i == j) for j in range(4)] for i in range(4))

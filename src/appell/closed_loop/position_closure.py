@@ -149,4 +149,4 @@ def _newton_step(robot: ClosedLoopRobot, q: np.ndarray, residual: np.ndarray, fr
 
 
 def _max_abs(residual: np.ndarray) -> np.ndarray:
-    return np.abs(residual).max(axis=-1, initial=0.0)
+    return np.abs(residual).max(axis=1, initial=0.0)
