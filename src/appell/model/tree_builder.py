@@ -57,6 +57,10 @@ def joints_outward(robot: Description) -> Iterator[Joint]:
         waiting += [joint.child for joint in reversed(own)]
 
 
+NEARLY_PARALLEL = 0.01
+"""Squared sine of the angle between two axes whose common normal is far away."""
+
+
 class LinkSpec(NamedTuple):
     """One link before its frame is placed: a joint, or one part of it, with the index of its first coordinate in the joint."""
 
@@ -96,19 +100,21 @@ class _Builder:
 
     def tree(self) -> Tree:
         zxz = [_zxz(part.R, part.p) for part in self.parts]
-        own = self._azimuths(zxz)
+        largest = self._largest_branches()
+        own = self._azimuths(zxz, largest)
         base = about_z(-own[BASE])
+        origins, moved = self._origins(own, largest)
         inertias = [NO_MASS] * len(self.parts)
         frames = {}
         for body in self.robot.bodies:
             link, R, p = self.carrier[body.name]
             spin = about_z(-own[link])
-            R, p = _cleaned(spin @ R), spin @ p
+            R, p = _cleaned(spin @ R), spin @ p - moved[link]
             frames[body.name] = Frame(link, Mat3(*R.ravel().tolist()), Vec3(*p.tolist()))
             if link != BASE:
                 inertias[link] = inertias[link] + _transformed(body, R, p)
         return Tree(
-            links=tuple(self._link(i, zxz[i], own, inertias[i]) for i in range(len(self.parts))),
+            links=tuple(self._link(i, zxz[i], own, origins[i], inertias[i]) for i in range(len(self.parts))),
             frames=frames,
             gravity=Vec3(*(base @ np.array(self.robot.gravity_vector)).tolist()),
             nq=self.robot.nq,
@@ -116,8 +122,8 @@ class _Builder:
             base=Mat3(*base.T.ravel().tolist()),
         )
 
-    def _azimuths(self, zxz: list[tuple[float, float, float]]) -> dict[int, float]:
-        """The rotation of each frame about its z that leaves one rotation about x to its largest branch."""
+    def _largest_branches(self) -> dict[int, int]:
+        """The link after each link that has the most links behind it."""
         size = [1] * len(self.parts)
         largest: dict[int, int] = {}
         for i in reversed(range(len(self.parts))):
@@ -126,11 +132,49 @@ class _Builder:
                 size[parent] += size[i]
             if parent not in largest or size[i] >= size[largest[parent]]:
                 largest[parent] = i
+        return largest
+
+    def _azimuths(self, zxz: list[tuple[float, float, float]], largest: dict[int, int]) -> dict[int, float]:
+        """The rotation of each frame about its z that leaves one rotation about x to its largest branch."""
         free = [BASE, *(i for i, part in enumerate(self.parts) if part.kind.symmetric)]
         return dict.fromkeys(range(BASE, len(self.parts)), 0.0) | {i: zxz[largest[i]][0] for i in free if i in largest}
 
-    def _link(self, i: int, zxz: tuple[float, float, float], own: dict[int, float], inertia: Inertia) -> Link:
-        joint, kind, parent, first, _, p = self.parts[i]
+    def _origins(
+        self, own: dict[int, float], largest: dict[int, int]
+    ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """Origins in the frames of the parents, and how far each was moved along its axis.
+
+        It goes to the common normal with the next axis, at a tip with the axis before, where coordinates vanish by that. Moves
+        that change nothing by themselves are made if in the end they help (parallel axes one after the other).
+        """
+        tried = [self._moved_origins(own, largest, even) for even in (0, 1)]
+        return min(tried, key=lambda result: sum(map(coordinate_cost, result[0])))
+
+    def _moved_origins(self, own: dict[int, float], largest: dict[int, int], even: int):
+        """From the tips to the root; `even` is 1 if moves are made that change nothing."""
+        spins = {i: about_z(-angle) for i, angle in own.items()}
+        origins = [spins[part.parent] @ part.p for part in self.parts]
+        axes = [spins[part.parent] @ part.R[:, 2] for part in self.parts]
+        moved, below = dict.fromkeys(own, np.zeros(3)), {i: [] for i in own}
+        for i in reversed(range(len(self.parts))):
+            part, after = self.parts[i], below[i]
+            below[part.parent].append(i)
+            if not part.kind.symmetric:
+                continue
+            line = (origins[largest[i]], axes[largest[i]]) if after else (-(part.R.T @ part.p), part.R[2])
+            step = np.array([0.0, 0.0, nearest_on_z(*line)])
+            tried = {i: origins[i] + axes[i] * step[2], **{k: origins[k] - step for k in after}}
+            tried = {k: np.where(np.abs(p) < 1e-16, 0.0, p) for k, p in tried.items()}
+            if sum(map(coordinate_cost, tried.values())) < sum(coordinate_cost(origins[k]) for k in tried) + even:
+                moved[i] = step
+                for k, origin in tried.items():
+                    origins[k] = origin
+        return origins, moved
+
+    def _link(
+        self, i: int, zxz: tuple[float, float, float], own: dict[int, float], origin: np.ndarray, inertia: Inertia
+    ) -> Link:
+        joint, kind, parent, first, _, _ = self.parts[i]
         leader, multiplier, offset = leader_of(self.robot, joint)
         q, v = self.robot.first_coordinates[leader.name]
         return Link(
@@ -146,7 +190,7 @@ class _Builder:
             azimuth=Angle.of(_wrapped(zxz[0] - own[parent])),
             tilt=Angle.of(zxz[1]),
             offset=Angle.of(_wrapped(zxz[2] + own[i])),
-            origin=Vec3(*(about_z(-own[parent]) @ p).tolist()),
+            origin=Vec3(*origin.tolist()),
             inertia=inertia,
             armature=joint.armature,
         )
@@ -173,6 +217,19 @@ def _zxz(R: np.ndarray, p: np.ndarray) -> tuple[float, float, float]:
     a = float(np.arctan2(p[1], p[0])) if p[0] or p[1] else 0.0
     total = float(np.arctan2(R[1, 0], R[0, 0]))  # a + c for b = 0, a - c for b = pi
     return a, b, (total - a if R[2, 2] > 0 else a - total)
+
+
+def coordinate_cost(origin: np.ndarray) -> int:
+    """Coordinates that operations are needed for; the first one of an origin costs most."""
+    count = int(np.count_nonzero(origin))
+    return count + (count > 0)
+
+
+def nearest_on_z(point: np.ndarray, direction: np.ndarray) -> float:
+    """Where the z axis is nearest to a line; at the height of the point if they are parallel or nearly so."""
+    x, y, z = direction
+    across = float(x * x + y * y)
+    return float(point[2] - z * (x * point[0] + y * point[1]) / across) if across > NEARLY_PARALLEL else float(point[2])
 
 
 def about_z(angle: float) -> np.ndarray:
