@@ -61,8 +61,7 @@ QUANTITIES = {
             "inverse_dynamics_derivatives",
             ("q", "qd", "qdd"),
             ("v", "v+v+v"),
-            "automatic",
-            (12, "analytic"),
+            "analytic",
             uses_external_forces=True,
         ),
         Quantity(
@@ -76,8 +75,7 @@ QUANTITIES = {
             "forward_dynamics_derivatives",
             ("q", "qd", "tau"),
             ("v", "v+v+v"),
-            "automatic",
-            (12, "analytic"),
+            "analytic",
             uses_external_forces=True,
         ),
         Quantity(

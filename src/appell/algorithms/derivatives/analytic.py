@@ -5,21 +5,33 @@ Equations of docs/theory/derivatives.md. In an inertial frame joint j moves a pa
 twist v_p and spatial acceleration a_p of its parent,
     (2)  Ṡ_j = v_j x S_j        ψ_j = v_p x S_j        χ_j = a_p x S_j + v_p x ψ_j
     (5)  ∂r̈/∂q_j = S_j x r̈ + χ_j(r) + 2 ψ_j x ṙ        (6)  ∂r̈/∂q̇_j = (Ṡ_j + ψ_j)(r) + 2 w_j x ṙ
-Integrals of these fields over a subtree need its mass properties I, P = ∫ ṙ dm and K = ∫ ṙ r^T dm alone (`coriolis_matrix`).
+Integrals of these fields over a subtree need its mass properties I, P = ∫ ṙ dm and K = ∫ ṙ r^T dm alone (`common_frame`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from appell.algebra import IDENTITY, ZERO, Mat3, Scalar, Scalars, Twist, Vec3, Wrench
-from appell.algorithms.coriolis_matrix import GroupMomentum, own_body
+from appell.algebra import Scalar, Scalars, Twist, Vec3, Wrench
+from appell.algorithms.common_frame import (
+    AT_REST,
+    GroupMomentum,
+    LinkState,
+    base_acceleration,
+    combined,
+    crossed,
+    link_states,
+    over_subtrees,
+    own_bodies,
+    power,
+)
 from appell.algorithms.registry import algorithm
-from appell.model.tree import BASE, Link, Placement, Tree
+from appell.model.tree import BASE, Link, Tree
 
 
 class JointTwist(NamedTuple):
-    """Unit twist S of a degree of freedom, its ψ and χ, and Ṡ + ψ, at the origin of the common frame."""
+    """Unit twist S of a degree of freedom, its ψ and χ, and Ṡ + ψ."""
 
     S: Twist
     psi: Twist
@@ -27,14 +39,12 @@ class JointTwist(NamedTuple):
     rate: Twist
 
 
-class LinkState(NamedTuple):
-    """Rotation and origin of a link, its twist and spatial acceleration, and its joint, in the common frame."""
+class SubtreeMotion(NamedTuple):
+    """The joint of a link, and mass, momentum and total wrench of its subtree."""
 
-    R: Mat3
-    p: Vec3
-    v: Twist
-    a: Twist
-    joint: tuple[JointTwist, ...] = ()
+    joint: tuple[JointTwist, ...]
+    group: GroupMomentum
+    force: Wrench
 
 
 class MovedSubtree(NamedTuple):
@@ -55,8 +65,12 @@ class MovedSubtree(NamedTuple):
 @algorithm("inverse_dynamics_derivatives", "analytic", lumpable=True)
 def inverse_dynamics_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Scalar]]:
     """[∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd] side by side."""
-    states = link_states(tree, q, qd, qdd)
-    groups, forces = subtrees(tree, states)
+    states = link_states(tree, q, qd)
+    return derivatives_of(tree, subtree_motions(tree, q, qd, qdd, states, own_bodies(tree, states)))
+
+
+def derivatives_of(tree: Tree, motions: Sequence[SubtreeMotion]) -> list[list[Scalar]]:
+    """[∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd] side by side, (10)."""
     n = tree.nv
     result: list[list[Scalar]] = [[0.0] * (3 * n) for _ in range(n)]
 
@@ -66,13 +80,13 @@ def inverse_dynamics_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scala
             i, k = first.idx_v + a, block * n + second.idx_v + b
             result[i][k] = result[i][k] + value * (first.multiplier * second.multiplier)
 
-    for j, (link, group) in enumerate(zip(tree.links, groups, strict=True)):
-        for b, unit in enumerate(states[j].joint):
-            column = moved_by(unit, group, forces[j])
+    for j, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
+        for b, unit in enumerate(motion.joint):
+            column = moved_by(unit, motion.group, motion.force)
             add((link, b), (link, b), 0.0, 0.0, link.armature)
             for k in tree.ancestors(j):
                 other = tree.links[k]
-                for a, ahead in enumerate(states[k].joint):
+                for a, ahead in enumerate(motions[k].joint):
                     if k == j:
                         own = (column.by_q, column.by_qd, column.momentum)
                         add((other, a), (link, b), *(power(ahead.S, wrench) for wrench in own))
@@ -102,87 +116,60 @@ def forces_below(above: JointTwist, column: MovedSubtree) -> tuple[Scalar, Scala
     return along_q, along_qd, power(above.S, column.momentum)
 
 
-def link_states(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[LinkState]:
-    """Every link, in the frame of the first one, or of the base where several links are joined to it.
-
-    In the frame of the first link its own unit twists are numbers: most of what a floating base adds vanishes.
-    """
-    roots = [i for i, link in enumerate(tree.links) if link.parent == BASE]
-    states: list[LinkState] = []
-    for i, link in enumerate(tree.links):
-        place, own = link.placement(q), (link.velocities(qd), link.velocities(qdd))
-        if roots == [i]:
-            gravity = Twist(ZERO, -(place.R.T @ tree.gravity))
-            states.append(moved_state(link, IDENTITY, ZERO, LinkState(IDENTITY, ZERO, AT_REST, gravity), *own))
-        else:
-            parent = base_state(tree) if link.parent == BASE else states[link.parent]
-            states.append(next_state(link, place, parent, *own))
-    return states
-
-
-def base_state(tree: Tree) -> LinkState:
-    """The base, with gravity as its acceleration."""
-    return LinkState(IDENTITY, ZERO, AT_REST, Twist(ZERO, -tree.gravity))
+def subtree_motions(
+    tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars, states: Sequence[LinkState], bodies: Sequence[GroupMomentum]
+) -> list[SubtreeMotion]:
+    """Every subtree at these accelerations."""
+    accelerations: list[Twist] = []
+    joints, base = [], base_acceleration(tree, q)
+    for link, state in zip(tree.links, states, strict=True):
+        v, a = (AT_REST, base) if link.parent == BASE else (states[link.parent].v, accelerations[link.parent])
+        a, joint = accelerated(state, v, a, link.velocities(qd), link.velocities(qdd))
+        accelerations.append(a)
+        joints.append(joint)
+    forces = [body.force(state.v, a) for body, state, a in zip(bodies, states, accelerations, strict=True)]
+    for i, wrench in tree.external.items():
+        force, moment = (states[i].R @ part for part in wrench)
+        forces[i] = forces[i].minus(Wrench(force, moment + states[i].p.cross(force)))
+    groups, forces = over_subtrees(tree, bodies), over_subtrees(tree, forces)
+    return [SubtreeMotion(*each) for each in zip(joints, groups, forces, strict=True)]
 
 
-def next_state(link: Link, place: Placement, parent: LinkState, qd: Scalars, qdd: Scalars) -> LinkState:
-    """A link from its parent and the rates of its own joint."""
-    R, s = place
-    return moved_state(link, R.T.rotate_columns(parent.R.T).T, parent.p + parent.R @ s, parent, qd, qdd)
-
-
-def moved_state(link: Link, R: Mat3, p: Vec3, parent: LinkState, qd: Scalars, qdd: Scalars) -> LinkState:
-    """A link at a place of the common frame."""
-    units = [unit.rotated(R) for unit in link.kind.motion_subspace()]
-    units = [Twist(unit.angular, unit.linear + p.cross(unit.angular)) for unit in units]
-    v, a = parent.v, parent.a
-    for unit, speed in zip(units, qd, strict=True):
-        v = combined(v, unit, speed)
-    joint = []
-    for unit, speed, acceleration in zip(units, qd, qdd, strict=True):
-        rate, psi = crossed(v, unit), crossed(parent.v, unit)
-        chi = combined(crossed(parent.a, unit), crossed(parent.v, psi), 1.0)
-        a = combined(combined(a, unit, acceleration), rate, speed)
+def accelerated(
+    state: LinkState, v: Twist, a: Twist, qd: Scalars, qdd: Scalars
+) -> tuple[Twist, tuple[JointTwist, ...]]:
+    """Spatial acceleration of a link and its joint, from twist and acceleration of its parent, (2)."""
+    total, joint = a, []
+    for unit, speed, acceleration in zip(state.units, qd, qdd, strict=True):
+        rate, psi = crossed(state.v, unit), crossed(v, unit)
+        chi = combined(crossed(a, unit), crossed(v, psi), 1.0)
+        total = combined(combined(total, unit, acceleration), rate, speed)
         joint.append(JointTwist(unit, psi, chi, combined(rate, psi, 1.0)))
-    return LinkState(R, p, v, a, tuple(joint))
+    return total, tuple(joint)
 
 
-def subtrees(tree: Tree, states: list[LinkState]) -> tuple[list[GroupMomentum], list[Wrench]]:
-    """Mass, momentum and total wrench of the subtree of each link, about the origin of the common frame."""
-    groups = [own_body(link, R, p, v) for link, (R, p, v, _, _) in zip(tree.links, states, strict=True)]
-    forces = [group.force(state.v, state.a) for group, state in zip(groups, states, strict=True)]
-    for i in reversed(range(len(groups))):
-        if i in tree.external:
-            force, moment = (states[i].R @ part for part in tree.external[i])
-            forces[i] = forces[i].minus(Wrench(force, moment + states[i].p.cross(force)))
-        parent = tree.links[i].parent
-        if parent != BASE:
-            groups[parent], forces[parent] = groups[parent].plus(groups[i]), forces[parent].plus(forces[i])
-    return groups, forces
-
-
-AT_REST = Twist(ZERO, ZERO)
-
-
-def combined(first: Twist, second: Twist, factor: Scalar) -> Twist:
-    """first + factor second."""
-    return Twist(first.angular + second.angular * factor, first.linear + second.linear * factor)
+def mass_matrix_of(tree: Tree, states: Sequence[LinkState], bodies: Sequence[GroupMomentum]) -> list[list[Scalar]]:
+    """M_kj = S_k · I_j S_j."""
+    M: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(tree.nv)]
+    for j, (link, group) in enumerate(zip(tree.links, over_subtrees(tree, bodies), strict=True)):
+        for b, unit in enumerate(states[j].units):
+            momentum, column = group.inertia.momentum(unit), link.idx_v + b
+            M[column][column] = M[column][column] + link.armature * (link.multiplier * link.multiplier)
+            for k in tree.ancestors(j):
+                other = tree.links[k]
+                for a, above in enumerate(states[k].units):
+                    row, value = other.idx_v + a, power(above, momentum) * (link.multiplier * other.multiplier)
+                    M[row][column] = M[row][column] + value
+                    if k != j:
+                        M[column][row] = M[column][row] + value
+    return M
 
 
 def doubled(twist: Twist) -> Twist:
     return Twist(twist.angular * 2.0, twist.linear * 2.0)
 
 
-def crossed(v: Twist, S: Twist) -> Twist:
-    """v x S: the rate of a twist S that moves along with v."""
-    return Twist(v.angular.cross(S.angular), v.angular.cross(S.linear) + v.linear.cross(S.angular))
-
-
 def moved_wrench(S: Twist, wrench: Wrench) -> Wrench:
     """The change of a wrench that moves along with S."""
     force, moment = wrench
     return Wrench(S.angular.cross(force), S.angular.cross(moment) + S.linear.cross(force))
-
-
-def power(S: Twist, wrench: Wrench) -> Scalar:
-    return S.linear @ wrench.force + S.angular @ wrench.moment

@@ -7,50 +7,60 @@
 from __future__ import annotations
 
 from appell.algebra import Scalar, Scalars
-from appell.algorithms.derivatives import analytic, automatic
+from appell.algorithms.common_frame import link_states, own_bodies
+from appell.algorithms.derivatives import automatic
+from appell.algorithms.derivatives.analytic import derivatives_of, mass_matrix_of, subtree_motions
 from appell.algorithms.inverse_dynamics.mata2002 import bias
-from appell.algorithms.linear import elimination_order, factorise, substitute
+from appell.algorithms.linear import EliminationStep, elimination_order, factorise, substitute
 from appell.algorithms.mass_matrix.gibbs_hessian import mass_matrix
-from appell.algorithms.registry import Algorithm, algorithm
+from appell.algorithms.registry import algorithm
 from appell.algorithms.regressor import regressor
 from appell.model.tree import Tree
 
 
 @algorithm("forward_dynamics_derivatives", "analytic", lumpable=True)
 def by_recursion(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
-    """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] side by side."""
-    return solved(analytic.inverse_dynamics_derivatives, tree, q, qd, tau)
+    """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] side by side; M comes from the momenta that the recursion has."""
+    states = link_states(tree, q, qd)
+    bodies = own_bodies(tree, states)
+    factors = factorise(mass_matrix_of(tree, states, bodies), elimination_order(tree))
+    qdd = substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
+    return solved(factors, derivatives_of(tree, subtree_motions(tree, q, qd, qdd, states, bodies)), 2 * tree.nv)
 
 
 @algorithm("forward_dynamics_derivatives", "automatic", lumpable=True)
 def by_differentiation(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
     """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] side by side."""
-    return solved(automatic.inverse_dynamics_derivatives, tree, q, qd, tau)
+    factors, qdd = forward_dynamics(tree, q, qd, tau)
+    return solved(factors, automatic.inverse_dynamics_derivatives(tree, q, qd, qdd), 2 * tree.nv)
 
 
 @algorithm("forward_dynamics_coordinate_derivatives", "automatic", lumpable=True)
 def by_coordinates(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
     """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] with a column for every coordinate, as integrators of q̇ = N(q) qd need it."""
-    return solved(automatic.coordinate_derivatives, tree, q, qd, tau)
+    factors, qdd = forward_dynamics(tree, q, qd, tau)
+    return solved(factors, automatic.coordinate_derivatives(tree, q, qd, qdd), tree.nq + tree.nv)
 
 
 @algorithm("forward_dynamics_parameter_derivatives", "regressor")
 def by_parameters(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
     """∂qdd/∂Φ = -M⁻¹ K(q, qd, qdd), from M(Φ) q̈ + b(Φ) = K Φ = τ."""
-    factors = factorise(mass_matrix(tree, q), elimination_order(tree))
-    qdd = substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
+    factors, qdd = forward_dynamics(tree, q, qd, tau)
     K = regressor(tree, q, qd, qdd)
-    columns = [substitute(factors, [-row[k] for row in K]) for k in range(len(K[0]))]
-    return [list(row) for row in zip(*columns, strict=True)]
+    solutions = [substitute(factors, [-row[k] for row in K]) for k in range(len(K[0]))]
+    return [list(row) for row in zip(*solutions, strict=True)]
 
 
-def solved(derivatives: Algorithm, tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
-    """(11), with one factorisation of M."""
-    n = tree.nv
-    entries = tree.nq if derivatives is automatic.coordinate_derivatives else n
+def forward_dynamics(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> tuple[list[EliminationStep], list[Scalar]]:
+    """The factors of M and qdd."""
     factors = factorise(mass_matrix(tree, q), elimination_order(tree))
-    qdd = substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
-    by_state = derivatives(tree, q, qd, qdd)
-    columns = [substitute(factors, [-row[k] for row in by_state]) for k in range(entries + n)]
-    columns += [substitute(factors, [1.0 if i == k else 0.0 for i in range(n)]) for k in range(n)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return factors, substitute(factors, [force - own for force, own in zip(tau, bias(tree, q, qd), strict=True)])
+
+
+def solved(factors: list[EliminationStep], by_state: list[list[Scalar]], columns: int) -> list[list[Scalar]]:
+    """(11), from the derivatives of inverse dynamics by q and qd, which are its first columns."""
+    n = len(by_state)
+    right = [[-row[k] for row in by_state] for k in range(columns)]
+    right += [[1.0 if i == k else 0.0 for i in range(n)] for k in range(n)]
+    solutions = [substitute(factors, column) for column in right]
+    return [list(row) for row in zip(*solutions, strict=True)]

@@ -14,18 +14,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Scalar, Scalars, Twist, Vec3, Wrench, skew
+from appell.algorithms.common_frame import AT_REST, GroupMomentum, crossed, link_states, own_bodies, power
 from appell.algorithms.coordinate_rates import quasi_velocity_joints
-from appell.algorithms.coriolis_matrix import GroupMomentum
 from appell.algorithms.derivatives import automatic
-from appell.algorithms.derivatives.analytic import (
-    AT_REST,
-    crossed,
-    doubled,
-    link_states,
-    moved_wrench,
-    power,
-    subtrees,
-)
+from appell.algorithms.derivatives.analytic import doubled, moved_wrench, subtree_motions
 from appell.algorithms.registry import algorithm
 from appell.model.tree import Tree
 
@@ -130,16 +122,16 @@ def dual_wrenches(j: DegreeOfFreedom, force: DegreeOfFreedom) -> tuple[list[Wren
 
 
 def degrees_of_freedom(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[DegreeOfFreedom]:
-    states = link_states(tree, q, qd, qdd)
-    groups, forces = subtrees(tree, states)
+    states = link_states(tree, q, qd)
+    motions = subtree_motions(tree, q, qd, qdd, states, own_bodies(tree, states))
     return [
         DegreeOfFreedom(
             i, link.idx_v + a, link.multiplier, S, psi, ((psi, chi), (S, rate), (AT_REST, S)),
             group, moving(group, S), moving(group, psi), group.inertia.momentum(S), group.rotational_part(S) * 2.0,
             group.force(doubled(psi), chi).plus(moved_wrench(S, force)), group.force(doubled(S), rate),
         )
-        for i, (link, state, group, force) in enumerate(zip(tree.links, states, groups, forces, strict=True))
-        for a, (S, psi, chi, rate) in enumerate(state.joint)
+        for i, (link, (joint, group, force)) in enumerate(zip(tree.links, motions, strict=True))
+        for a, (S, psi, chi, rate) in enumerate(joint)
     ]  # fmt: skip
 
 

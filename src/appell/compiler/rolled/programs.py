@@ -6,17 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Inertia, Mat3, Scalar, Sym3, Twist, Wrench
-from appell.algorithms.coriolis_matrix import GroupMomentum, own_body
-from appell.algorithms.derivatives.analytic import (
-    LinkState,
-    MovedSubtree,
-    base_state,
-    forces_above,
-    forces_below,
-    moved_by,
-    next_state,
-    power,
-)
+from appell.algorithms.common_frame import BASE_STATE, GroupMomentum, LinkState, next_state, own_body, power
+from appell.algorithms.derivatives.analytic import MovedSubtree, accelerated, forces_above, forces_below, moved_by
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
     EliminatedDof,
@@ -114,11 +105,14 @@ def mass_matrix(tree: Tree) -> Program:
 def inverse_dynamics_derivatives(tree: Tree) -> Program:
     """Fields over subtrees (`appell.algorithms.derivatives.analytic`), all in the frame of the base."""
 
-    def outward(visit: StepInput, parent: LinkState) -> StepOutput:
-        state = next_state(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
-        group = own_body(visit.link, state.R, state.p, state.v)
-        kept = {"joint": state.joint, "group": group, "force": group.force(state.v, state.a)}
-        return StepOutput(state._replace(joint=()), kept)
+    def outward(visit: StepInput, parent: tuple[LinkState, Twist]) -> StepOutput:
+        before, a = parent
+        state = next_state(visit.link, visit.place, before, visit.own["qd"])
+        a, joint = accelerated(state, before.v, a, visit.own["qd"], visit.own["qdd"])
+        group = own_body(visit.link, state)
+        return StepOutput(
+            (state._replace(units=()), a), {"joint": joint, "group": group, "force": group.force(state.v, a)}
+        )
 
     def inward(visit: StepInput, carried: tuple[GroupMomentum, Wrench]) -> StepOutput:
         group, force = visit.kept["group"].plus(carried[0]), visit.kept["force"].plus(carried[1])
@@ -146,7 +140,10 @@ def inverse_dynamics_derivatives(tree: Tree) -> Program:
     )
     return Program(
         ("q", "qd", "qdd"),
-        (LinkPass(False, base_state(tree), outward), LinkPass(True, (nothing, NO_WRENCH), inward)),
+        (
+            LinkPass(False, (BASE_STATE, Twist(ZERO, -tree.gravity)), outward),
+            LinkPass(True, (nothing, NO_WRENCH), inward),
+        ),
         climb,
     )
 
@@ -157,7 +154,7 @@ def forward_dynamics_derivatives(tree: Tree) -> Program:
     velocities, eliminations, accelerations = dynamics.sweeps
     states, subtrees = derivatives.sweeps
 
-    def outward(visit: StepInput, parent: tuple[Twist, LinkState]) -> StepOutput:
+    def outward(visit: StepInput, parent: tuple[Twist, tuple[LinkState, Twist]]) -> StepOutput:
         moved = accelerations.step(visit, parent[0])
         state = states.step(visit._replace(own={**visit.own, "qdd": moved.result}), parent[1])
         return StepOutput((moved.carried, state.carried), state.kept)
