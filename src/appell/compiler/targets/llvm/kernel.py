@@ -116,10 +116,9 @@ def batch_text(form: Form, real: Real) -> str:
         count = states_left(write, real, i)
         for k, size in enumerate(form.sizes):
             x = write.at(T, "%work", sum(form.sizes[:k]))
-            load_states(write, real, size, write.load("ptr", "%in", k), i, strides[k], count, x)
+            note(write, bad, load_states(write, real, size, write.load("ptr", "%in", k), i, strides[k], count, x))
         write.line(f"call void @vector_states(ptr %work, ptr {y}, ptr {scratch})")
-        store_states(write, real, outputs, y, "%out", i, strides[inputs], count)
-        note_nonfinite(write, bad, "%work", sum(form.sizes) + outputs)
+        note(write, bad, store_states(write, real, outputs, y, "%out", i, strides[inputs], count))
     write.line(f"ret i32 {write.load('i32', bad)}")
     return write.text()
 
@@ -131,25 +130,24 @@ def states_left(write: FunctionWriter, real: Real, i: str) -> str:
 
 def load_states(
     write: FunctionWriter, real: Real, size: int, array: str, i: str, strides: tuple[str, str], count: str, x: str
-) -> None:
-    """States i, i + 1, ... of an array into vectors."""
+) -> str:
+    """States i, i + 1, ... of an array into vectors; 1 where a number is not finite, else 0."""
     p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
-    write.line(f"call void @appell_load(ptr {p}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {x})")
+    given = f"ptr {p}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {x}"
+    return write.value(f"call i32 @appell_load({given})")
 
 
 def store_states(
     write: FunctionWriter, real: Real, size: int, x: str, array: str, i: str, strides: tuple[str, str], count: str
-) -> None:
-    """Vectors into states i, i + 1, ... of an array."""
+) -> str:
+    """Vectors into states i, i + 1, ... of an array; 1 where a number is not finite, else 0."""
     p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
-    write.line(
-        f"call void @appell_store(ptr {x}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {p})"
-    )
+    given = f"ptr {x}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {p}"
+    return write.value(f"call i32 @appell_store({given})")
 
 
-def note_nonfinite(write: FunctionWriter, bad: str, x: str, count: int) -> None:
-    """Set a variable where a number of some vectors is not finite."""
-    found = write.value(f"call i32 @appell_nonfinite(ptr {x}, i64 {count})")
+def note(write: FunctionWriter, bad: str, found: str) -> None:
+    """Set a variable that is 1 once something was found."""
     write.store("i32", write.value(f"or i32 {write.load('i32', bad)}, {found}"), bad)
 
 

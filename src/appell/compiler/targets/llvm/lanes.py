@@ -2,7 +2,8 @@
 
 Entry j of state l is `p[l * step + j * pitch]`; in vectors it is lane l of `x[j]`. Columns (step 1) are vectors already. Rows
 (pitch 1) are transposed in registers, some entries of all states at a time: their parts of the rows are loaded side by
-side, and entries are exchanged between vectors. Everything else, and the tail of a batch, is moved number by number.
+side, and entries are exchanged between vectors. Everything else, and the tail of a batch, is moved number by number. Both
+functions return 1 where a number that was moved is not finite, else 0: they have every number in a register anyway.
 """
 
 from __future__ import annotations
@@ -18,42 +19,44 @@ BLOCK = 4
 
 def load_text(real: Real) -> str:
     """`appell_load(p, step, pitch, size, count, x)`: entries of some states; lanes beyond count repeat the last state."""
-    write = FunctionWriter("void @appell_load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
-    T = real.type
+    write = FunctionWriter("i32 @appell_load(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0")
+    T, check = real.type, FiniteCheck(write, real)
 
     def column(j: str) -> None:
         place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
-        write.store(T, write.load(T, place, 0, real.item), "%x", j)
+        write.store(T, check.noted(write.load(T, place, 0, real.item)), "%x", j)
 
     def block(first: str, width: int) -> None:
         rows = [write.load(real.of(real.scalar, width), row, 0, real.item) for row in _rows(write, real, first)]
         vectors = [_join(write, real, rows[k::width], width) for k in range(width)]
         for j, vector in enumerate(_exchange(write, real, vectors)):
-            write.store(T, vector, "%x", write.integer("add", first, j))
+            write.store(T, check.noted(vector), "%x", write.integer("add", first, j))
 
     def single() -> None:
         last = write.integer("sub", "%count", 1)
-        with write.loop("%size") as j, write.loop(real.lanes) as lane:
-            state = write.value(f"call i64 @llvm.smin.i64(i64 {lane}, i64 {last})")
-            number = write.load(real.scalar, "%p", _place(write, state, j))
-            write.store(real.scalar, number, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
+        with write.loop("%size") as j:
+            with write.loop(real.lanes) as lane:
+                state = write.value(f"call i64 @llvm.smin.i64(i64 {lane}, i64 {last})")
+                number = write.load(real.scalar, "%p", _place(write, state, j))
+                write.store(real.scalar, number, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
+            check.noted(write.load(T, "%x", j))
 
-    return _text(write, real, column, block, single)
+    return _text(write, real, check, column, block, single)
 
 
 def store_text(real: Real) -> str:
     """`appell_store(x, step, pitch, size, count, p)`: entries of the first `count` states."""
     write = FunctionWriter(
-        "void @appell_store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
+        "i32 @appell_store(ptr noalias %x, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %p) #0"
     )
-    T = real.type
+    T, check = real.type, FiniteCheck(write, real)
 
     def column(j: str) -> None:
         place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
-        write.store(T, write.load(T, "%x", j), place, 0, real.item)
+        write.store(T, check.noted(write.load(T, "%x", j)), place, 0, real.item)
 
     def block(first: str, width: int) -> None:
-        columns = [write.load(T, "%x", write.integer("add", first, j)) for j in range(width)]
+        columns = [check.noted(write.load(T, "%x", write.integer("add", first, j))) for j in range(width)]
         vectors = _exchange(write, real, columns)
         for lane, row in enumerate(_rows(write, real, first)):
             begin = lane // width * width
@@ -61,16 +64,42 @@ def store_text(real: Real) -> str:
             write.store(real.of(real.scalar, width), part, row, 0, real.item)
 
     def single() -> None:
-        with write.loop("%count") as lane, write.loop("%size") as j:
-            number = write.load(real.scalar, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
-            write.store(real.scalar, number, "%p", _place(write, lane, j))
+        with write.loop("%size") as j:
+            check.noted(write.load(T, "%x", j))
+            with write.loop("%count") as lane:
+                number = write.load(real.scalar, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
+                write.store(real.scalar, number, "%p", _place(write, lane, j))
 
-    return _text(write, real, column, block, single)
+    return _text(write, real, check, column, block, single)
+
+
+class FiniteCheck:
+    """Whether all numbers of some vectors are finite: x 0 is ±0 for these, else NaN."""
+
+    def __init__(self, write: FunctionWriter, real: Real) -> None:
+        self.write, self.real = write, real
+        self.bits = write.slot(real.bits, "zeroinitializer")
+
+    def noted(self, vector: str) -> str:
+        """The same vector."""
+        write, real = self.write, self.real
+        product = write.value(f"fmul {real.type} {vector}, {real.literal(0.0)}")
+        found = write.value(f"bitcast {real.type} {product} to {real.bits}")
+        write.store(real.bits, write.value(f"or {real.bits} {write.load(real.bits, self.bits)}, {found}"), self.bits)
+        return vector
+
+    def result(self) -> str:
+        """1 where a number is not finite, else 0."""
+        write, real = self.write, self.real
+        sum_of_all = write.value(f"bitcast {real.bits} {write.load(real.bits, self.bits)} to {real.type}")
+        found = write.any_lane(real, write.value(f"fcmp une {real.type} {sum_of_all}, {real.literal(0.0)}"))
+        return write.value(f"zext i1 {found} to i32")
 
 
 def _text(
     write: FunctionWriter,
     real: Real,
+    check: FiniteCheck,
     column: Callable[[str], None],
     block: Callable[[str, int], None],
     single: Callable[[], None],
@@ -93,7 +122,7 @@ def _text(
         fits = write.value(f"and i1 {possible}, {write.integer('icmp eq', stride, 1)}")
         way = write.value(f"select i1 {fits}, i64 {number}, i64 {way}")
     write.choose(way, [single, columns, partial(rows, width), partial(rows, 1)])
-    write.line("ret void")
+    write.line(f"ret i32 {check.result()}")
     return write.text()
 
 

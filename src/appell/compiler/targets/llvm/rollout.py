@@ -17,7 +17,7 @@ from appell.compiler.targets.llvm.kernel import (
     Form,
     load_states,
     module_text,
-    note_nonfinite,
+    note,
     states_left,
     states_text,
     store_states,
@@ -139,6 +139,6 @@ def batch_text(real: Real, sizes: Sizes) -> str:
                 store_states(
                     write, real, sizes.nq + sizes.nv, x, write.at(real.scalar, "%out", time), i, strides[INPUTS], count
                 )
-        note_nonfinite(write, bad, x, sizes.state)
+        note(write, bad, write.value(f"call i32 @appell_nonfinite(ptr {x}, i64 {sizes.state})"))
     write.line(f"ret i32 {write.load('i32', bad)}")
     return write.text()

@@ -1,7 +1,7 @@
 """Functions that all kernels over one type of vectors share, compiled once.
 
 appell_load(p, step, pitch, size, count, x)         states of an array into vectors (`lanes`)
-appell_store(x, step, pitch, size, count, p)        and back
+appell_store(x, step, pitch, size, count, p)        and back; both return 1 where a number is not finite, else 0
 appell_sincos(a, s, c, count)                       sines and cosines of vectors of angles (`sincos`)
 appell_sincos_one(a, s, c, count)                   of single angles, a multiple of the lanes; taken in vectors, too
 appell_nonfinite(x, count)                          1 where a number of some vectors is not finite, else 0
@@ -15,8 +15,8 @@ from appell.compiler.targets.llvm.lanes import load_text, store_text
 from appell.compiler.targets.llvm.sincos import far_text, repair_text, sincos_text
 
 DECLARATIONS = """\
-declare void @appell_load(ptr, i64, i64, i64, i64, ptr)
-declare void @appell_store(ptr, i64, i64, i64, i64, ptr)
+declare i32 @appell_load(ptr, i64, i64, i64, i64, ptr)
+declare i32 @appell_store(ptr, i64, i64, i64, i64, ptr)
 declare void @appell_sincos(ptr, ptr, ptr, i64)
 declare void @appell_sincos_one(ptr, ptr, ptr, i64)
 declare i32 @appell_nonfinite(ptr, i64)
