@@ -175,3 +175,5 @@ def test_a_quarter_of_the_parameters_may_be_unexcited(count, error):
             require_excitation(data, planar_base(), [], MAX_UNEXCITED)
     else:
         require_excitation(data, planar_base(), [], MAX_UNEXCITED)
+        with pytest.raises(appell.IdentificationError, match="does not excite 1 of 6"):
+            require_excitation(data, planar_base(), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -105,6 +106,7 @@ class Observed:
 
 def described_gains(monkeypatch, forces, currents, given):
     robot = appell.load("planar2r")
+    robot = replace(robot, joints=tuple(replace(joint, damping=0.7) for joint in robot.joints))
     base = appell.base_parameters(robot, ["viscous"])
     values = np.array([float(base.names[k].startswith("fv")) for k in base.independent])
     fit = SimpleNamespace(

@@ -240,10 +240,11 @@ def test_steps_of_the_lag_take_four_milliseconds_or_a_sample():
     robot = appell.load("planar2r")
     for period, step in ((0.001, 4), (0.003, 1), (0.01, 1)):
         part = segment(2000, period)
+        part.t[:] += 50.0
         motions, shifted, time = lag.shifted_motions(robot, [part], None)
         assert shifted[0][1:] == (4, step)
         assert time == pytest.approx(step * period)
-        assert motions[0].t[0] == pytest.approx(4 * period)
+        assert motions[0].t[0] == pytest.approx(50.0 + 4 * period)
     fast, slow, brief = segment(2000, 0.001), segment(2000, 0.008), segment(12, 0.001)
     motions, shifted, time = lag.shifted_motions(robot, [fast, slow, brief], None)
     assert [each[2] for each in shifted] == [8, 1]

@@ -73,9 +73,7 @@ def describe_cutoff(cutoff: float, curve: Sequence[tuple[float, float]]) -> tupl
     valleys = [
         i
         for i in range(len(values))
-        if i not in (k - 1, k, k + 1)
-        and values[i] < 1.05 * values[k]
-        and max(values[min(i, k) : max(i, k) + 1]) > 1.3 * values[k]
+        if values[i] < 1.05 * values[k] and max(values[min(i, k) : max(i, k) + 1]) > 1.3 * values[k]
     ]
     if valleys:
         other = frequencies[valleys[0]]
