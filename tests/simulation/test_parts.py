@@ -179,6 +179,16 @@ def test_joints_that_move_and_that_are_at_rest():
     assert joint_friction.with_joints_at_rest(moving, at_rest[:0], np.zeros(0)) is moving
 
 
+def test_joints_that_friction_stops_within_a_microsecond():
+    """Friction 2 N m at (M^-1)_00 = 2/3 1/(kg m²): 4/3e-6 rad/s; joints at rest and without friction do not stop."""
+    M = np.array([[2.0, 1.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    friction = np.array([2.0, 2.0, 2.0, 0.0])
+    stops = joint_friction.stopping_joints(friction, np.array([1.3e-6, -1.4e-6, 9e-10, 1e-9]), M)
+    assert stops.tolist() == [True, False, False, False]
+    _, at_rest = joint_friction.moving_joints(friction, np.array([1.3e-6, -1.4e-6, 9e-10, 1e-9]), stops)
+    assert at_rest.tolist() == [0, 2]
+
+
 def reversal(*speeds, directions=None):
     """The first reversal of joints with these speeds as functions of time over [1, 2]."""
     directions = np.ones(len(speeds)) if directions is None else np.array(directions)

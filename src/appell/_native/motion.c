@@ -21,6 +21,7 @@
 #define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
 #define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
 #define WIDE_ANGLE 1.3
+#define TURNED 0.866 /* cosine of the angle to its reference beyond which slow slip ends */
 #define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
 enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4 };
 
@@ -66,7 +67,7 @@ static void friction_direction(motion *m, int k, const double *v)
     slip_of(m, k, v, slip, reference);
     const double speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
     const double sign = slip[0] * reference[0] + slip[1] * reference[1] < 0.0 ? -1.0 : 1.0;
-    for (int i = 0; i < 2; i++) m->d[2 * k + i] = speed > 0.0 ? -sign * slip[i] / speed : -reference[i];
+    for (int i = 0; i < 2; i++) m->d[2 * k + i] = speed > LEAST_SPEED ? -sign * slip[i] / speed : -reference[i];
 }
 
 /* Forces for the directions of friction d, of all contacts or of those that carry load. */
@@ -379,6 +380,13 @@ int motion_rate(motion *m, const double *y, const double *tau, int works, double
     return 1;
 }
 
+/* Speed left until slip is against its reference, or is slow and has turned. */
+static double slip_margin(double slack, const double *slip, const double *reference)
+{
+    const double along = slip[0] * reference[0] + slip[1] * reference[1], speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
+    return slack >= 0.0 ? along : fmin(along + LEAST_SPEED, fmax(along - TURNED * speed, speed + slack));
+}
+
 void motion_margins(const motion *m, const double *v, double tolerance, double *forces, double *slip)
 {
     const stepper *s = m->s;
@@ -394,7 +402,7 @@ void motion_margins(const motion *m, const double *v, double tolerance, double *
         else {
             double velocity[2], reference[2];
             slip_of(m, k, v, velocity, reference);
-            *slip = fmin(*slip, velocity[0] * reference[0] + velocity[1] * reference[1] + fmin(m->slack[k], 0.0));
+            *slip = fmin(*slip, slip_margin(m->slack[k], velocity, reference));
         }
     }
     for (int k = 0; k < m->joints; k++)

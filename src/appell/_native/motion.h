@@ -19,7 +19,7 @@ typedef struct {
     double *reference;     /* directions of slip at the start of a step, world axes (contacts, 3) */
     double *opposed;       /* directions that friction of stiff slip acts against there, or zero (contacts, 3) */
     double *slack;         /* of slip that starts at rest: speeds up to which references are kept, and that it may reach against
-                              them; of others: speeds, below zero, at which it ends [m/s] (contacts) */
+                              them; of others: negative speeds, below which it ends where it turns [m/s] (contacts) */
     double *load;          /* forces that those of dependent rows are near to: of contacts in world axes, (0, 0, f) of joints
                               and limits (contacts + joints, 3) */
     int *joint;            /* indices of sticking joints */

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 REST_VELOCITY_TOL = 1e-9
 """A slower joint is at rest. [rad/s, m/s]"""
+STOP_TIME = 1e-6
+"""Joints that their friction would stop within a shorter time stop at once. [s]"""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,23 @@ def frictionless(size: int) -> JointFrictionState:
     return JointFrictionState(np.zeros(size, dtype=bool), np.zeros(size))
 
 
-def moving_joints(friction: np.ndarray, qd: np.ndarray) -> tuple[JointFrictionState, np.ndarray]:
-    """The state of the joints that move, and the indices of joints with friction that are at rest."""
+def moving_joints(
+    friction: np.ndarray, qd: np.ndarray, stopping: np.ndarray | bool = False
+) -> tuple[JointFrictionState, np.ndarray]:
+    """The state of the joints that move, and the indices of joints with friction that are at rest, or stop at once (mask)."""
     has_friction = friction > 0.0
-    at_rest = has_friction & (np.abs(qd) <= REST_VELOCITY_TOL)
+    at_rest = has_friction & (stopping | (np.abs(qd) <= REST_VELOCITY_TOL))
     directions = np.where(has_friction & ~at_rest, np.sign(qd), 0.0)
     return JointFrictionState(np.zeros_like(at_rest), directions), np.flatnonzero(at_rest)
+
+
+def stopping_joints(friction: np.ndarray, qd: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Mask of the moving joints that their friction alone would stop within STOP_TIME."""
+    speed = np.abs(qd)
+    slow = (speed > REST_VELOCITY_TOL) & (friction > 0.0)
+    if slow.any():
+        slow &= speed <= STOP_TIME * friction * np.diagonal(np.linalg.inv(M))
+    return slow
 
 
 def with_joints_at_rest(moving: JointFrictionState, at_rest: np.ndarray, directions: np.ndarray) -> JointFrictionState:

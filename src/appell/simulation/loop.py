@@ -33,7 +33,7 @@ FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts
 """Statuses of a run; the last is followed by the name of the event."""
 
 SHORTEST_STEP = 1e-13
-"""A longer step in which friction of contacts does work is repeated with shorter steps. [s]"""
+"""A longer step in which friction of contacts does work is repeated with shorter steps; where these shrink, the mode ends. [s]"""
 MAX_SHORTENINGS = 4
 """A step of fixed length is repeated so often to end exactly at an event."""
 DIVERGENCE_WINDOW = 500
@@ -144,12 +144,12 @@ class SimulationLoop:
             if sampled:
                 actuation.sample(t, q, qd)
             impacts: tuple[Impact, ...] = ()
-            contact_work = 0.0
+            instant_work = np.zeros(3)
             y = self.plant.join(q, qd, work)
             if event or phase is None or not phase.continues(t, y):
-                q, qd, phase, impacts, contact_work = self.environment.resolve_instant(t, q, qd)
+                q, qd, phase, impacts, instant_work = self.environment.resolve_instant(t, q, qd)
                 y = self.plant.join(q, qd, work)
-            self.recorder.begin(t, y, phase, impacts, contact_work)
+            self.recorder.begin(t, y, phase, impacts, instant_work)
             stopped = self.detector.begin(t, q, qd)
             if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
@@ -186,6 +186,9 @@ class SimulationLoop:
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(getattr(solver, "h", step.end - step.start), cut_off or 0.0)
                 event = phase.first_event(step)
+                if event is None and phase.has_rows and t > self._failed_at and self._shrinks(solver, step):
+                    self._failed_at = t
+                    return t, self.plant.project(y, phase), True
                 if event is None and not isinstance(solver, FixedStepSolver) and self._friction_drives(step):
                     t, y, self._step_size = step.start, step.initial, 0.1 * (step.end - step.start)
                     break
@@ -205,6 +208,10 @@ class SimulationLoop:
                     break
             y = self.plant.project(y, phase)
         return t, y, False
+
+    def _shrinks(self, solver: Solver, step: IntegratorStep) -> bool:
+        """Whether steps become ever shorter: forces grow without end."""
+        return getattr(solver, "h", np.inf) < step.end - step.start < SHORTEST_STEP and solver.status == "running"
 
     def _friction_drives(self, step: IntegratorStep) -> bool:
         """Whether friction of contacts does work in a step: some of its stages are beyond a pole of the forces."""

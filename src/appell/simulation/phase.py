@@ -268,13 +268,13 @@ class Phase:
 
 
 class InstantResult(NamedTuple):
-    """State after an instant, the phase that follows, the impacts that occurred, and the work of contacts beside them. [J]"""
+    """State after an instant, the phase that follows, the impacts that occurred, and the work beside them, as of `Plant`. [J]"""
 
     q: np.ndarray
     qd: np.ndarray
     phase: Phase
     impacts: tuple[Impact, ...]
-    work: float = 0.0
+    work: np.ndarray = np.zeros(3)
 
 
 class Environment:

@@ -134,13 +134,13 @@ class Recorder:
         self._next = 0
         self._open: dict[tuple[str, int], float] = {}
 
-    def begin(self, t: float, y: np.ndarray, phase: Phase, impacts: tuple[Impact, ...], work: float) -> None:
-        """A phase begins in this state, after these impacts and work of contacts beside them."""
+    def begin(self, t: float, y: np.ndarray, phase: Phase, impacts: tuple[Impact, ...], work: np.ndarray) -> None:
+        """A phase begins in this state, after these impacts and work beside them."""
         if impacts and self._before_impact is not None:
             self.samples.append(self._before_impact)
         self._before_impact = None
         self.impacts += [impact for impact in impacts if impact.points]
-        self._impact_work[2] += work
+        self._impact_work += work
         for impact in impacts:  # of points, or of joints at their stops alone
             self._impact_work[2 if impact.points else 1] += impact.energy_after - impact.energy_before
         self.limit_monitor.check(t, *self.plant.split(y))

@@ -165,17 +165,17 @@ def test_what_follows_an_instant(height, rate, slip, impacts, mode):
     assert found.qd[2] == pytest.approx(0.0 if mode else rate, abs=1e-15)
     assert found.q[2] == pytest.approx(height, abs=1e-9)
     assert found.qd[0] == pytest.approx(slip)
-    assert found.work == 0.0
+    assert abs(found.work).max() < 1e-15
     assert environment.residual < 1e-8
 
 
-@pytest.mark.parametrize(("rate", "stays"), [(1e-5, True), (2e-5, False)])  # 5e-12 m, 2e-11 m
-def test_points_that_others_push_off_by_less_than_1e_11_m_stay(rate, stays):
+@pytest.mark.parametrize(("rate", "stays"), [(1e-4, True), (2e-4, False)])  # 5e-10 m, 2e-9 m
+def test_points_that_others_push_off_by_less_than_1e_9_m_stay(rate, stays):
     environment = particles_on(ROUGH, count=2)
     found = environment.resolve_instant(0.0, *state_of(environment, [0.0, 0.0], [0.0, rate])[:2])
     assert found.phase.mode.index.tolist() == [0, 1][: 1 + stays]
     assert found.qd[5] == pytest.approx(0.0 if stays else rate, abs=1e-15)
-    assert found.work == pytest.approx(-0.5 * MASS * rate**2 * stays, rel=1e-5, abs=0.0)
+    assert found.work == pytest.approx([0.0, 0.0, -0.5 * MASS * rate**2 * stays], rel=1e-5, abs=1e-15)
 
 
 @pytest.mark.parametrize(("push", "mode"), [(9.9, "stick"), (10.1, "slip"), (-10.1, "slip")])
@@ -300,14 +300,6 @@ def test_slip_that_forces_stop_at_once(speed, deceleration, stops):
     assert found.tolist() == [stops]
     biased = contacts._replace(acceleration_bias=np.array([[deceleration, 0.0, 0.0]]))
     assert environments._stops_at_once(biased, np.zeros(3)).tolist() == [stops]
-
-
-def test_contacts_that_are_captured():
-    environment = particles_on(FLOOR, count=2)
-    phase = environment.resolve_instant(0.0, *state_of(environment, [1.0, 0.0], [0.0, 0.0])[:2]).phase
-    assert phase.mode.index.tolist() == [1]
-    for rates, captured in (([5.0, 0.9e-9], False), ([0.0, 1.1e-9], True), ([0.0, -1.0], False)):
-        assert environments._captures(state_of(environment, [0.0, 0.0], rates)[2], phase) is captured
 
 
 def test_accelerations_of_gaps():

@@ -94,8 +94,15 @@ def test_directions_of_slip():
     expected = np.array([*slow, given[0], x, given[0], y, back])
     assert_close(mode.slip_direction(contacts_of(velocity), state), expected, tolerance=1e-12)
     assert_close(state.slack, np.where(rest, 1e-6, -5e-7))
-    assert state.at_start.sticking.tolist() == [True] * 7
-    assert ContactMode(np.arange(7), rest, rest, given, np.ones(7)).at_start.sticking.tolist() == rest.tolist()
+
+
+def test_slow_slip_in_another_direction_than_its_start_stops():
+    """Contacts that stick, that start at rest (along their direction, and 40 degrees off it), and that slip."""
+    slip = 1e-7 * np.array([[1.0, 0, 0], [1.0, 0, 0], [np.cos(0.7), np.sin(0.7), 0], [0, 1.0, 0]])
+    rest, sticking = np.array([1, 1, 1, 0], dtype=bool), np.array([1, 0, 0, 0], dtype=bool)
+    state = ContactMode(np.arange(4), sticking, rest, np.tile([1.0, 0, 0], (4, 1)), np.ones(4))
+    assert state.at_start(slip).sticking.tolist() == [True, False, True, False]
+    assert state.at_start(np.zeros((4, 3))).sticking.tolist() == sticking.tolist()
 
 
 def test_rows_of_a_mode():

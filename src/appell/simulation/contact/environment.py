@@ -8,7 +8,7 @@ At an instant at which points touch surfaces:
    ever smaller impacts.
 3. Points without normal velocity stay in contact if their normal force would be positive, and separate otherwise
    (`appell.simulation.contact.mode`). Points that others push off so weakly that they would rise less than `MIN_SEPARATION` stay
-   as well.
+   as well. Joints that their friction would stop within `STOP_TIME` stop at once.
 4. Where Coulomb's law has no forces for slipping points (Painlevé's paradox), an impulse stops their slip.
 """
 
@@ -23,7 +23,7 @@ from appell.simulation.contact.impact import ImpactResult, solve_impact
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import PROJECTION_TOL, ContactPhase, project_to_surfaces
-from appell.simulation.joint_friction import moving_joints, with_joints_at_rest
+from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
 from appell.simulation.phase import Environment, InstantResult, Plant
 from appell.simulation.records import Impact
 
@@ -31,7 +31,7 @@ CLOSED_GAP_TOL = 1e-9
 """Contacts with gaps up to this, of either sign, are closed. [m]"""
 MIN_REBOUND = 1e-9
 """Rebounds lower than this are suppressed, unless e = 1. [m]"""
-MIN_SEPARATION = 1e-11
+MIN_SEPARATION = 1e-9
 """Separations lower than this cannot be distinguished from contact. [m]"""
 ARRIVAL_TIME = 10.0
 """Points within the simultaneity gap take part in an impact if they would arrive within so many seconds per metre of it. [s/m]"""
@@ -72,7 +72,7 @@ class ContactEnvironment(Environment):
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         impacts: list[Impact] = []
-        stops = 0
+        work, stops = np.zeros(3), 0
         for count in range(MAX_IMPACTS_PER_INSTANT):
             contacts = self.pairs.state(q, qd)
             self._require_no_penetration(t, q, qd, contacts)
@@ -89,12 +89,14 @@ class ContactEnvironment(Environment):
                     impacts.append(self._record(t, q, qd, hit, result))
                     qd = result.qd
                     continue
-                before = float(self.plant.model.energy(q, qd))
+                joints_stop = (np.abs(qd[phase.joints.sticking]) > REST_VELOCITY_TOL).any()
+                before = qd
                 q, qd = self._projected(phase, q, qd)
+                change = float(self.plant.model.energy(q, qd) - self.plant.model.energy(q, before))
+                work[1 if joints_stop else 2] += min(change, 0.0)
                 if phase.slip_has_ended(q, qd) and count < MAX_ELASTIC_IMPACTS:
                     continue  # others hold it
-                loss = min(float(self.plant.model.energy(q, qd)) - before, 0.0) if _captures(contacts, phase) else 0.0
-                return InstantResult(q, qd, self._with_tolerance(t, phase), tuple(impacts), loss)
+                return InstantResult(q, qd, self._with_tolerance(t, phase), tuple(impacts), work)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
             result = self._collide(t, q, qd, hit, e[involved])
@@ -110,7 +112,8 @@ class ContactEnvironment(Environment):
     def _projected(self, phase: ContactPhase, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state projected to a phase whose slow contacts are at rest; those that this drives into their surface lose their
         normal velocity, too."""
-        phase = replace(phase, mode=phase.mode.at_start)
+        slip = self.pairs.state(q, qd).slip_velocity[phase.mode.index]
+        phase = replace(phase, mode=phase.mode.at_start(slip))
         while True:
             q, qd = phase.project_to_constraints(q, qd)
             contacts = self.pairs.state(q, qd)
@@ -210,14 +213,15 @@ class ContactEnvironment(Environment):
         """The phase that follows, and the numbers of slipping contacts that Coulomb's law stops at once."""
         closed = contacts.select(np.abs(contacts.gap) <= CLOSED_GAP_TOL)
         resting = np.abs(closed.gap_rate) <= NORMAL_VELOCITY_TOL
-        moving, at_rest = moving_joints(self.plant.friction, qd)
+        M = self.plant.model.mass_matrix(q)
+        stopping = stopping_joints(self.plant.friction, qd, M)
+        moving, at_rest = moving_joints(self.plant.friction, qd, stopping)
         none = np.zeros(0, dtype=int)
         if not resting.any() and not len(at_rest):
             return ContactPhase(self.plant, moving, self.pairs, NO_CONTACT), none
         qdd = self.plant.derivative(t, q, qd, moving).qdd
         if not np.isfinite(qdd).all():
             return ContactPhase(self.plant, moving, self.pairs, NO_CONTACT), none
-        M = self.plant.model.mass_matrix(q)
         y, opposed, turns = self.plant.join(q, qd, np.zeros(3)), np.array(contacts.slip_velocity), 0
         speed = np.linalg.norm(opposed, axis=-1, keepdims=True)
         opposed /= np.where(speed > 0.0, speed, 1.0)
@@ -225,6 +229,12 @@ class ContactEnvironment(Environment):
             kept = closed.select(resting)
             mu, friction = self.mu[kept.index], self.plant.friction[at_rest]
             found = next_mode(M, qdd, kept, mu, at_rest, friction, opposed[kept.index])
+            driven = at_rest[(found.joint_directions != 0.0) & stopping[at_rest]]
+            if len(driven):  # friction alone does not stop them
+                stopping[driven] = False
+                moving, at_rest = moving_joints(self.plant.friction, qd, stopping)
+                qdd = self.plant.derivative(t, q, qd, moving).qdd
+                continue
             joints = with_joints_at_rest(moving, at_rest, found.joint_directions)
             phase = ContactPhase(self.plant, joints, self.pairs, found.mode)
             unresolved = ~resting & (closed.gap_rate > 0.0)
@@ -261,11 +271,6 @@ def _stops_at_once(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:
         speed > 0.0, speed, 1.0
     )
     return (speed > FAST_SLIP) & (speed < JAM_TIME * deceleration)
-
-
-def _captures(contacts: ContactState, phase: ContactPhase) -> bool:
-    """Whether contacts of a phase lose a velocity with which they would separate."""
-    return bool((contacts.gap_rate[phase.mode.index] > NORMAL_VELOCITY_TOL).any())
 
 
 def _stays_below(height: float, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:

@@ -27,6 +27,8 @@ NORMAL_VELOCITY_TOL = 1e-9
 """Normal velocities below this count as zero. [m/s]"""
 SLIP_TOL = 1e-6
 """Points that slip more slowly may come to stick, and slip, if at all, in the direction of their acceleration. [m/s]"""
+TURNED = 0.866
+"""Cosine of the angle beyond which such slow slip has turned."""
 ACCELERATION_TOL = 1e-10
 """Accelerations below this part of the largest (or of 1 m/s²) count as zero."""
 FORCE_TOL = 1e-9
@@ -57,13 +59,13 @@ class ContactMode:
 
     @property
     def slack(self) -> np.ndarray:
-        """Speeds that slip from rest may reach against its direction; of other slip those at which it ends, below zero."""
+        """Speeds that slip from rest may reach against its direction; of others, negative, those below which it may not turn."""
         return np.where(self.starts_at_rest, SLIP_TOL, -0.5 * SLIP_TOL)
 
-    @property
-    def at_start(self) -> ContactMode:
-        """The same with contacts that start at rest sticking."""
-        return replace(self, sticking=self.sticking | self.starts_at_rest)
+    def at_start(self, slip: np.ndarray) -> ContactMode:
+        """The same, sticking where slip (m, 3) is slow and not in the direction in which it starts."""
+        aligned = np.sum(slip * self.slip_direction, axis=-1) >= TURNED * np.linalg.norm(slip, axis=-1)
+        return replace(self, sticking=self.sticking | (self.starts_at_rest & ~aligned))
 
     def with_slipping(self, index: np.ndarray) -> ContactMode:
         """The same with further contacts (numbers) that slip without friction, and no loads."""
@@ -196,7 +198,8 @@ def slip_direction(contacts: ContactState, mode: ContactMode) -> np.ndarray:
     slip = contacts.slip_velocity + np.maximum(mode.slack, 0.0)[:, None] * mode.slip_direction
     speed = np.linalg.norm(slip, axis=-1)
     signed = np.where(np.sum(slip * mode.slip_direction, axis=-1) < 0.0, -speed, speed)
-    return np.where(speed[:, None] > 0.0, slip / np.where(speed > 0.0, signed, 1.0)[:, None], mode.slip_direction)
+    moves = speed > NORMAL_VELOCITY_TOL
+    return np.where(moves[:, None], slip / np.where(moves, signed, 1.0)[:, None], mode.slip_direction)
 
 
 def force_margin(rows: ModeRows, f: np.ndarray, joint_friction: np.ndarray, tolerance: float = FORCE_TOL) -> float:

@@ -12,7 +12,9 @@ import numpy as np
 from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.mode import (
     FORCE_TOL,
+    NORMAL_VELOCITY_TOL,
     SLIP_TOL,
+    TURNED,
     ContactMode,
     ModeRows,
     contact_frames,
@@ -126,7 +128,10 @@ class ContactPhase(Phase):
                 1
             ]
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
-        along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1) + mode.slack
+        slack, speed = mode.slack, np.linalg.norm(contacts.slip_velocity, axis=-1)
+        along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1)
+        turns = np.minimum(along + NORMAL_VELOCITY_TOL, np.maximum(along - TURNED * speed, speed + slack))
+        along = np.where(slack >= 0.0, along + slack, turns)
         return float(along[~mode.sticking & (mode.mu > 0.0)].min(initial=np.inf))
 
     def _first_slip_reversal(self, step: IntegratorStep) -> float | None:
