@@ -337,11 +337,11 @@ def test_state_vectors_of_a_plant():
 
 
 def test_forces_within_their_limits():
-    limits = np.array([2.0, 2.0, 2.0, 0.0, np.inf])
-    plant = plant_of(PointMasses(np.ones(5)), np.array([2.0, -3.0, 1.9, 0.0, 9.0]), limits)
-    tau, saturated = plant.tau(0.0, np.zeros(5), np.zeros(5))
-    assert tau.tolist() == [2.0, -2.0, 1.9, 0.0, 9.0]
-    assert saturated.tolist() == [True, True, False, False, False]
+    limits = np.array([2.0, 2.0, 2.0, 0.0, np.inf, 0.5])
+    plant = plant_of(PointMasses(np.ones(6)), np.array([2.0, -3.0, 1.9, 0.0, 9.0, -0.7]), limits)
+    tau, saturated = plant.tau(0.0, np.zeros(6), np.zeros(6))
+    assert tau.tolist() == [2.0, -2.0, 1.9, 0.0, 9.0, -0.5]
+    assert saturated.tolist() == [True, True, False, False, False, True]
     free, none = plant_of(PointMasses([1.0, 1.0]), np.array([2.0, 3.0])).tau(0.0, np.zeros(2), np.zeros(2))
     assert (free.tolist(), none.tolist()) == ([2.0, 3.0], [False, False])
     function = plant_of(PointMasses([1.0, 1.0]), lambda t, q, qd: [q[0], qd[1]])

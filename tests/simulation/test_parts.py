@@ -135,6 +135,13 @@ def test_the_bound_below_a_gap_that_falls_and_rises():
     assert_close(roots._lower_bound(*lopsided, 0, 2.0), np.array([1.0 - meet - 0.5]))
     later = [np.concatenate([[[9.0]], values]) for values in lopsided]
     assert_close(roots._lower_bound(*later, 1, 2.0), np.array([1.0 - meet - 0.5]))
+    for gap, rate, expected in (  # tangents that meet early, after the end, and before the start
+        ([1.0, 0.5], [-4.0, 1.0], 1.0 - 4.0 * 0.3 - 0.5),
+        ([1.0, 0.2], [-0.1, 0.5], 1.0 - 0.1 - 0.5),
+        ([1.0, 3.0], [-1.0, 1.5], 1.0 - 1.5),
+    ):
+        found = roots._lower_bound(np.array(gap)[:, None], np.array(rate)[:, None], 0, 1.0)
+        assert_close(found, np.array([expected]), tolerance=1e-14, scale=1.0)
     flat = np.array([[0.4], [0.4]]), np.array([[0.0], [0.0]])
     assert_close(roots._lower_bound(*flat, 0, 2.0), np.array([0.2]))
 

@@ -398,6 +398,20 @@ def test_configurations_are_moved_to_surfaces():
     assert project_to_surfaces(environment.plant, environment.pairs, q, np.array([0])) is q
 
 
+def test_configurations_are_moved_eight_times_at_most(monkeypatch):
+    """A gap that does not change with the configuration."""
+    environment, calls = particles_on(FLOOR), []
+    exact = environment.pairs.state
+
+    def state(q, qd):
+        calls.append(q[2])
+        return exact(q, qd)._replace(gap=np.array([0.5]))
+
+    monkeypatch.setattr(type(environment.pairs), "state", lambda self, q, qd: state(q, qd))
+    project_to_surfaces(environment.plant, environment.pairs, np.zeros(3), np.array([0]))
+    assert_close(calls, -0.5 * np.arange(8.0))
+
+
 def test_slip_that_has_ended():
     environment = particles_on(ROUGH, count=2)
     for speed, ended in ((1.1e-6, False), (0.9e-6, True), (0.0, True)):
