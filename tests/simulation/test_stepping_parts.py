@@ -263,6 +263,7 @@ def test_samples_between_the_steps():
     assert found["tau"][:, 0].tolist() == [5.0, 5.0, 5.0, 5.0, 5.0, 5.0]
     assert found["contact_forces"]["b"].tolist() == [[0, 0, 0]] * 3 + [[0, 0, 8], [0, 6, 0], [0, 6, 0]]
     assert sampled([0.0, 2.5, 4.0, 5.0])["t"].tolist() == [0.0, 2.5, 3.0]
+    assert sampled([0.0, 3.0, 5.0])["t"].tolist() == [0.0, 3.0]
     assert sampled([2.5])["q"][:, 0].tolist() == [6.5]
     whole = sampled(None)
     assert whole["tau"][:, 0].tolist() == [4.0, 5.0, 5.0, 5.0, 5.0]

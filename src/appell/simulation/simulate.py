@@ -147,7 +147,7 @@ def simulate(
     problems: tuple[str, ...] = ()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
-            stepped_from, status = 0.0 if stepping else None, NO_PROGRESS
+            stepped_from, status = None, NO_PROGRESS
             fields: dict[str, Any] = {}
             if not stepping:
                 recorder = Recorder(plant, times)

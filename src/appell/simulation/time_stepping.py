@@ -179,7 +179,7 @@ class TimeSteppingRun:
         forces = _forces(self.stepper, rows, len(t))
         if times is not None:
             times = np.append(times[times < t[-1]], t[-1]) if times[-1] > t[-1] else times
-            first = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+            first = np.searchsorted(t, times, side="right") - 1
             last = np.minimum(first + 1, len(t) - 1)
             x = ((times - t[first]) / np.where(t[last] > t[first], t[last] - t[first], 1.0))[:, None]
             columns = [(1.0 - x) * column[first] + x * column[last] for column in columns[:4]] + [
@@ -201,9 +201,8 @@ class TimeSteppingRun:
         """Limits that the samples exceed; stops may be passed by their tolerance."""
         lower, upper, velocity, _ = self.plant.model.limits
         slack = STOP_TOL if stops else 0.0
-        inside = np.where(
-            (q > upper) & (q <= upper + slack), upper, np.where((q < lower) & (q >= lower - slack), lower, q)
-        )
+        nearest = np.clip(q, lower, upper)
+        inside = np.where(np.abs(q - nearest) <= slack, nearest, q)
         beyond = np.any(np.hstack([inside < lower, inside > upper, np.abs(qd) > velocity]), axis=1)
         monitor = LimitMonitor(self.plant.model)
         for k in np.flatnonzero(beyond | np.concatenate([[False], beyond[:-1]])):
