@@ -142,7 +142,7 @@ def test_continuation_goes_by_small_steps(monkeypatch):
 # --- what functions take ------------------------------------------------------------------------------------------------------
 
 FORCED = {"accelerations", "bias", "forward_dynamics", "forward_dynamics_derivatives", "generalized_forces", "inverse_dynamics",
-          "inverse_dynamics_derivatives"}  # fmt: skip
+          "inverse_dynamics_derivatives", "inverse_dynamics_second_derivatives"}  # fmt: skip
 WEIGHED = FORCED | {"generalized_regressor", "gibbs_function", "gravity", "potential_energy", "regressor"}
 
 

@@ -103,9 +103,29 @@ def test_compiled_saved_and_into_out(layout: str, dtype: str, tmp_path) -> None:
                 assert_close(a, b.astype(dtype), tolerance=1000 * np.finfo(dtype).eps, what=name)
 
 
-def test_closed_loops_list_what_they_have() -> None:
-    with pytest.raises(appell.AppellError, match="inverse_dynamics_second_derivatives"):
-        appell.load("four_bar").inverse_dynamics_second_derivatives([0.0] * 3, [0.0], [0.0])
+@pytest.mark.parametrize("name", ["four_bar", "five_bar", "agile_wrist"])
+def test_closed_loops_along_independent_velocities(name: str) -> None:
+    """Differences of first derivatives, whose configurations are closed again after every step."""
+    robot, rng = appell.load(name), np.random.default_rng(5)
+    loops = name != "agile_wrist"
+    q = np.array(robot.initial_state[0]) if loops else robot.random_configuration(3)
+    qd, qdd = rng.normal(size=(2, robot.nv))
+
+    def moved(step: np.ndarray) -> np.ndarray:
+        if not loops:
+            return q + step
+        names = robot.qd_names  # of hinges
+        place = [robot.spanning_tree.first_coordinates[name][0] for name in names]
+        return robot.solve_loop_closure(dict(zip(names, q[place] + step, strict=True)), q0=q).q
+
+    found = robot.inverse_dynamics_second_derivatives(q, qd, qdd)
+    first = robot.inverse_dynamics_derivatives
+    changes = (lambda step: first(moved(step), qd, qdd)), (lambda step: first(q, qd + step, qdd))
+    for name_, block, input_ in BLOCKS:
+        change = partial(lambda change, block, step: getattr(change(step), block), changes[input_], block)
+        expected = differences(change, robot.nv).transpose(1, 0, 2)
+        assert_close(getattr(found, name_), expected, tolerance=1e-8, scale=1 + np.abs(expected).max(), what=name_)
+    assert_close(found.qq, found.qq.swapaxes(1, 2), tolerance=1e-14)
 
 
 def test_derivatives_of_the_mass_matrix_of_a_humanoid() -> None:

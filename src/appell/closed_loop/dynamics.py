@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from appell.algebra import Scalar, Vec3
 from appell.algorithms import energy, kinematics
 from appell.algorithms.coriolis_matrix import coriolis_matrix as tree_coriolis
-from appell.algorithms.derivatives.automatic import moved, state_jacobian
+from appell.algorithms.derivatives.automatic import moved, second_derivatives, state_jacobian
 from appell.algorithms.energy import gibbs_function as tree_gibbs
 from appell.algorithms.inverse_dynamics.mata2002 import inverse_dynamics as tree_forces
 from appell.algorithms.linear import solve
@@ -133,6 +133,13 @@ def accelerations(system: LoopSystem, q: Scalars, qd: Scalars, forces: Scalars) 
 def inverse_dynamics_derivatives(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
     """[∂τ/∂q, ∂τ/∂u, ∂τ/∂u̇] side by side; q moves along independent velocities, with closed loops."""
     return state_jacobian(partial(inverse_dynamics, system), partial(moved_closed, system, q), qd, qdd)
+
+
+def inverse_dynamics_second_derivatives(system: LoopSystem, q: Scalars, qd: Scalars, qdd: Scalars) -> list[Matrix]:
+    """For each force, [∂²/∂q∂q, ∂²/∂q∂u, ∂²/∂q∂u̇, ∂²/∂u∂u] side by side."""
+    return second_derivatives(
+        lambda q, qd: inverse_dynamics_derivatives(system, q, qd, qdd), partial(moved_closed, system, q), qd
+    )
 
 
 def forward_dynamics_derivatives(system: LoopSystem, q: Scalars, qd: Scalars, tau: Scalars) -> Matrix:

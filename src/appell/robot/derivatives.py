@@ -74,15 +74,15 @@ class DynamicsDerivatives:
     def inverse_dynamics_second_derivatives(
         self, q, qd, qdd, *, method=None, gravity=None, external_forces=None, parameters=None, out=None, check=True
     ) -> InverseDynamicsSecondDerivatives:
-        """Second derivatives of `inverse_dynamics` of trees: named tuple (qq, qqd, qqdd, qdqd), (..., nv, nv, nv) each.
+        """Second derivatives of `inverse_dynamics`: named tuple (qq, qqd, qqdd, qdqd), (..., actuators, nv, nv) each.
 
         tau(q ⊕ δ, qd + ν, qdd + α) = tau + ... + qq δδ/2 + qqd δν + qqdd δα + qdqd νν/2 to second order, where q ⊕ δ is
         `robot.integrate(q, δ)`: `qq` and `qdqd` are symmetric in their last two indices, `qqdd` is the derivative of the
-        mass matrix, and all others are zero.
+        mass matrix of trees, and all others are zero. Closed loops move along their independent velocities.
 
         Args:
-            method: `"analytic"` (default) or `"automatic"` (differentiation of the graph).
-            out: array (..., nv, nv, 4 nv) for the four side by side; those returned are views of it.
+            method: of trees `"analytic"` (default) or `"automatic"` (differentiation of the graph).
+            out: array (..., actuators, nv, 4 nv) for the four side by side; those returned are views of it.
 
         Example:
             >>> import appell

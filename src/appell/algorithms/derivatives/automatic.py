@@ -58,3 +58,32 @@ def state_jacobian(
         return function(move(x[:n]), *parts)
 
     return jacobian(of_all, [*[0.0] * n, *(x for each in inputs for x in each)])
+
+
+def second_derivatives(
+    first: Callable[[Scalars, Scalars], Matrix], move: Callable[[Scalars], list[Scalar]], qd: Scalars
+) -> list[Matrix]:
+    """For each row, [∂²/∂q∂q, ∂²/∂q∂qd, ∂²/∂q∂qdd, ∂²/∂qd∂qd] side by side; by q the symmetric part.
+
+    Args:
+        first: [∂/∂q, ∂/∂qd, ∂/∂qdd] side by side, a function of q and qd.
+        move: as in `state_jacobian`.
+    """
+    n = len(qd)
+    J = state_jacobian(lambda q, qd: [x for row in first(q, qd) for x in row], move, qd)
+
+    def entry(row: int, block: int, k: int, by: int) -> Scalar:
+        return J[row * 3 * n + block * n + k][by]
+
+    return [
+        [
+            [
+                *((entry(i, 0, k, j) + entry(i, 0, j, k)) * 0.5 for k in range(n)),
+                *(entry(i, 1, k, j) for k in range(n)),
+                *(entry(i, 2, k, j) for k in range(n)),
+                *(entry(i, 1, j, n + k) for k in range(n)),
+            ]
+            for j in range(n)
+        ]
+        for i in range(len(J) // (3 * n))
+    ]

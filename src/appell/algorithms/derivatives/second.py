@@ -145,26 +145,9 @@ def moving(group: GroupMomentum, twist: Twist) -> GroupMomentum:
 @algorithm("inverse_dynamics_second_derivatives", "automatic", lumpable=True)
 def by_differentiation(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> Tensor:
     """The same by differentiation of the graph of first derivatives; by q symmetric parts, as in exponential coordinates."""
-    n = tree.nv
     free = quasi_velocity_joints(tree)
-
-    def first(q: Scalars, qd: Scalars) -> list[Scalar]:
-        return [x for row in automatic.inverse_dynamics_derivatives(tree, q, qd, qdd) for x in row]
-
-    J = automatic.state_jacobian(first, lambda step: automatic.moved(free, q, step), qd)
-
-    def entry(i: int, block: int, k: int, by: int) -> Scalar:
-        return J[i * 3 * n + block * n + k][by]
-
-    return [
-        [
-            [
-                *((entry(i, 0, k, j) + entry(i, 0, j, k)) * 0.5 for k in range(n)),
-                *(entry(i, 1, k, j) for k in range(n)),
-                *(entry(i, 2, k, j) for k in range(n)),
-                *(entry(i, 1, j, n + k) for k in range(n)),
-            ]
-            for j in range(n)
-        ]
-        for i in range(n)
-    ]
+    return automatic.second_derivatives(
+        lambda q, qd: automatic.inverse_dynamics_derivatives(tree, q, qd, qdd),
+        lambda step: automatic.moved(free, q, step),
+        qd,
+    )

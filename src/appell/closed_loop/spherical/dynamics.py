@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from appell.algebra import IDENTITY, ZERO, Inertia, Scalar, Vec3, Z
-from appell.algorithms.derivatives.automatic import moved, state_jacobian
+from appell.algorithms.derivatives.automatic import moved, second_derivatives, state_jacobian
 from appell.algorithms.energy import require_mass
 from appell.algorithms.linear import solve
 from appell.algorithms.regressor import UNITS
@@ -94,6 +94,11 @@ def forward_dynamics(system: SphericalSystem, q, qd, tau) -> list[Scalar]:
 def inverse_dynamics_derivatives(system: SphericalSystem, q, qd, qdd) -> list[list[Scalar]]:
     """[∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈] side by side."""
     return state_jacobian(partial(inverse_dynamics, system), partial(moved, (), q), qd, qdd)
+
+
+def inverse_dynamics_second_derivatives(system: SphericalSystem, q, qd, qdd) -> list[list[list[Scalar]]]:
+    """For each torque, [∂²/∂q∂q, ∂²/∂q∂q̇, ∂²/∂q∂q̈, ∂²/∂q̇∂q̇] side by side."""
+    return second_derivatives(lambda q, qd: inverse_dynamics_derivatives(system, q, qd, qdd), partial(moved, (), q), qd)
 
 
 def forward_dynamics_derivatives(system: SphericalSystem, q, qd, tau) -> list[list[Scalar]]:

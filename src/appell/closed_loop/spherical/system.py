@@ -63,6 +63,10 @@ QUANTITIES = {
             automatic=dynamics.inverse_dynamics_derivatives,
         ),
         quantity_of(
+            "inverse_dynamics_second_derivatives", "q qd qdd", ("a", "v", "v+v+v+v"), True, True,
+            automatic=dynamics.inverse_dynamics_second_derivatives,
+        ),
+        quantity_of(
             "forward_dynamics_derivatives", "q qd tau", ("v", "v+v+a"), True, True,
             automatic=dynamics.forward_dynamics_derivatives,
         ),
