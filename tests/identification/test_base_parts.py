@@ -84,6 +84,8 @@ def test_names_have_a_star_where_parameters_combine():
         "mx[link1]*", "my[link1]", "Izz[link1]*", "mx[link2]", "my[link2]", "Izz[link2]", "fv[joint1]", "fv[joint2]"
     )  # fmt: skip
     assert found.certificate.states == 40 + 4 * 22 // 2
+    counts = [base.state_count(SimpleNamespace(nv=n), 30) for n in (1, 2, 7)]  # type: ignore[arg-type]
+    assert counts == [160, 100, 57]
     assert found.certificate.rank == 8
     assert found.certificate.mismatch < 1e-12
     table = found.table()

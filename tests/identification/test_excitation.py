@@ -187,6 +187,10 @@ def test_the_cost_is_the_condition_number_and_the_violation_of_forces():
     tau = np.abs(robot.inverse_dynamics(*states)).max(axis=0)
     limited = search_of(robot, effort=0.8 * tau)
     assert limited.costs(x)[1] - cost == pytest.approx(30.0 * (1.25 - 0.97) ** 2, rel=1e-6)
+    motion = search.motion(x[1])
+    rows = robot.regressor(*motion(np.linspace(0.0, 3.0, 768)))[..., list(search.base.independent)]
+    rows = rows.reshape(-1, len(search.base))
+    assert motion.condition_number == pytest.approx(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)), rel=1e-7)
     value, slope = search.cost_and_gradient(x[0])
     assert value == pytest.approx(search.costs(x[:1])[0])
     for k in (0, 7, search.size - 1):

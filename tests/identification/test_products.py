@@ -123,6 +123,14 @@ def test_a_force_without_noise_outweighs_the_others():
     found = data.residuals(np.ones(2, dtype=bool), [0, 1])
     assert (found[:, 0] < 1e-8 * found[:, 1]).all()
     assert found[:, 1] == pytest.approx([50e-4, 50e-4], rel=0.5)
+    noisy, everything = exact(1.0), np.ones(2, dtype=bool)
+    own = noisy.G[:, 1], noisy.h[:, 1, :, 0], noisy.p[:, 1, 0]
+    crossed = noisy.residuals(everything, [1, 1])[:, 1]
+    for fold, other in ((0, 1), (1, 0)):
+        weights = 1.0 / noisy.residuals(everything, [1, 1], cross=False).sum(axis=0)
+        A, b = (np.tensordot(x[other], weights, (0, 0)) for x in (noisy.G, noisy.h[..., 1]))
+        x = np.linalg.solve(A, b)
+        assert crossed[fold] == pytest.approx(own[2][fold] - 2 * x @ own[1][fold] + x @ own[0][fold] @ x, rel=1e-3)
 
 
 @pytest.mark.parametrize(("size", "counts"), [(1e-5, True), (1e-7, False)])

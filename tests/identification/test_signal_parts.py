@@ -8,7 +8,7 @@ from helpers.closeness import assert_close
 
 import appell
 from appell.columns import Columns
-from appell.identification import Holdout, observations, recording, signals, units
+from appell.identification import Holdout, corruption, observations, recording, signals, units
 from appell.identification.base import base_parameters
 from appell.identification.log_columns import LogColumns, find_columns
 from appell.identification.observations import Observations
@@ -152,6 +152,25 @@ def test_shapes_of_recordings():
     assert recording.as_recordings((t, q, q))[0].qd is None
     assert len(recording.as_recordings([(t, q, q), (t, q, q)])) == 2
     assert len(recording.as_recordings(((t, q, q), (t, q, q), (t, q, q)))) == 3
+
+
+def test_coordinates_of_joints_behind_a_free_base():
+    """The joint has velocity 6 and coordinate 7; its reach is its limit and one travel."""
+    robot = (
+        appell.RobotBuilder("free")
+        .body("hull", mass=2.0, inertia=(0.3, 0.2, 0.4))
+        .body("arm", mass=1.0, inertia=(0.3, 0.2, 0.4))
+        .floating("base", parent="world", child="hull")
+        .revolute("turn", parent="hull", child="arm", axis=(0, 1, 0), limits=(-1.0, 2.0))
+        .build()
+    )
+    assert [corruption._reach(robot, "q", k) for k in (6, 7)] == [np.inf, 5.0]
+    t, q = 0.01 * np.arange(100), np.zeros((100, 8))
+    q[:, 7] = 90.0
+    with pytest.raises(appell.IdentificationError, match="'turn' reaches 90 rad, its limit is 2 rad"):
+        units.require_radians(robot, t, q)
+    q[:, 7], q[:, 6] = 1.0, 90.0
+    units.require_radians(robot, t, q)
 
 
 def test_degrees_are_looked_for_in_most_samples():

@@ -98,7 +98,7 @@ class Products:
     def error(self, active: np.ndarray, rhs: Sequence[int]) -> float:
         """Relative error in cross-validation: geometric mean of the one of all forces and the mean one of each."""
         rest, power = self.residuals(active, rhs).sum(axis=0), self.powers(rhs).sum(axis=0)
-        seen = power > 1e-12 * power.max(initial=0.0)
+        seen = power > 1e-12 * power.max()
         total = np.log(rest[seen].sum() / power[seen].sum())
         return float(np.exp(0.25 * (total + np.mean(np.log(rest[seen] / power[seen])))))
 
@@ -138,7 +138,7 @@ def products(
     own = [np.flatnonzero(row) for row in used]
     recordings = sorted({block[0] for block in blocks})
     labels = [recordings.index(block[0]) if len(recordings) >= 3 else block[1] for block in blocks]
-    folds = max(len(recordings), 1) if len(recordings) >= 3 else FOLDS
+    folds = len(recordings) if len(recordings) >= 3 else FOLDS
     sides = blocks[0][4].shape[1] + len(blocks[0][3])
     G, h, p = (np.zeros((folds, forces, *shape)) for shape in ((edges[-1], edges[-1]), (edges[-1], sides), (sides,)))
     samples = np.zeros(folds, dtype=int)
