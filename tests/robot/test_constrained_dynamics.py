@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.joint_trees import KIND_TREES
 from helpers.loop_robots import built_in, states
 from helpers.states import random_states
+from scipy.spatial.transform import Rotation
 
 import appell
 from appell import Point
+from appell.algebra import Mat3, Vec3
+from appell.algorithms.constrained_dynamics import HeldFrame, gram, kinds, placement_error, proximal, wrenches
+from appell.algorithms.kinematics import WorldMotion
 
 OFFSET = (0.1, -0.2, 0.3)
 CORNERS = [Point("block", (x, y, -0.1)) for x in (-0.2, 0.2) for y in (-0.3, 0.3)]
@@ -169,3 +175,41 @@ def test_errors() -> None:
         built_in("four_bar").constrained_inverse_dynamics([0.0] * 3, [0.0], [0.0], ["rocker"])
     with pytest.raises(appell.ArgumentError, match="of trees, got a SphericalRobot"):
         appell.load("agile_wrist").constrained_forward_dynamics([0.1] * 3, [0.0] * 3, [0.0] * 3, ["platform"])
+
+
+def test_the_proximal_iteration_by_hand():
+    """x ← (G + W)⁻¹ (W x + b), five times from zero; W is 1e-6 of the mean diagonal of forces, and of moments."""
+    G = np.diag([2.0, 3e-6, 1.0, 4e-5, 6.0])
+    G[0, 2] = G[2, 0] = 0.5
+    is_force = [True, True, True, False, False]
+    W = np.diag([1e-6 * (3.0 + 3e-6) / 3.0] * 3 + [1e-6 * (6.0 + 4e-5) / 2.0] * 2)
+    b, x = np.array([1.0, 2.0, -1.0, 0.5, 3.0]), np.zeros(5)
+    for _ in range(5):
+        x = np.linalg.solve(G + W, W @ x + b)
+    assert_close(proximal(G.tolist(), b.tolist(), is_force), x, tolerance=1e-9)
+    assert np.abs(G @ x - b)[1] > 1e-4  # what is nearly singular is visible
+    assert proximal([], [], []) == []
+
+
+def test_rows_and_wrenches_of_contacts():
+    point, frame = HeldFrame(None, 3), HeldFrame(None, 6)  # type: ignore[arg-type]
+    assert kinds([frame, point]) == [True] * 3 + [False] * 3 + [True] * 3
+    f = [float(k) for k in range(1, 10)]
+    assert wrenches([frame, point], f) == [*f[:6], *f[6:], 0.0, 0.0, 0.0]
+    assert wrenches([point, frame], f) == [*f[:3], 0.0, 0.0, 0.0, *f[3:]]
+    A, B = np.random.default_rng(0).normal(size=(2, 3, 4))
+    B = A * [1.0, 2.0, 3.0, 4.0]
+    assert_close(gram(A.tolist(), B.tolist()), A @ B.T, tolerance=1e-14)
+
+
+def test_the_error_of_a_held_frame_is_a_rotation_vector_to_second_order():
+    """The sine of the angle times the axis, along the world's axes."""
+    axis, angle = np.array([0.6, 0.0, 0.8]), 0.3
+    first = Rotation.from_rotvec([0.4, -0.2, 0.5]).as_matrix()
+    turned = Rotation.from_rotvec(angle * axis).as_matrix() @ first
+
+    def motion(R, p) -> WorldMotion:
+        return WorldMotion(Mat3(*R.ravel()), Vec3(*p), Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+
+    found = placement_error(motion(turned, [1.0, 2.0, 3.0]), motion(first, [0.5, 0.25, -1.0]))
+    assert_close([float(x) for x in found], [0.5, 1.75, 4.0, *(math.sin(angle) * axis)], tolerance=1e-14)
