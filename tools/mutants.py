@@ -16,8 +16,8 @@ COMPARISONS = {
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 SMALLEST = 1e-200
 """Numbers below it keep divisors from being zero; they are left alone."""
-CHECKED = ("strict", "check", "repr", "compare")
-"""Arguments that only check, or are for texts, are left alone, as are assertions and texts themselves."""
+CHECKED = ("strict", "check", "repr", "compare", "stacklevel", "optimize", "maxsize")
+"""Arguments that only check, are for texts or for speed are left alone, as are assertions and texts themselves."""
 SWAPPED = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 
 
@@ -73,8 +73,17 @@ def mutants_of(path: str, content: bytes) -> Iterator[Mutant]:
         line = content[:begin].count(b"\n") + 1
         return Mutant(path, line, begin, begin + len(operator.encode()), operator, new)
 
+    rest = {
+        id(size.operand)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
+        for size in ast.walk(node)
+        if isinstance(size, ast.UnaryOp)
+    }  # reshape(-1): any negative number is the rest
     found: list[Mutant | None] = []
     for node in walk(tree):
+        if id(node) in rest:
+            continue
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
             found += [between(node.left, node.comparators[0], new) for new in COMPARISONS[type(node.ops[0])]]
         elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:

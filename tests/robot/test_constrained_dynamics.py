@@ -213,3 +213,12 @@ def test_the_error_of_a_held_frame_is_a_rotation_vector_to_second_order():
 
     found = placement_error(motion(turned, [1.0, 2.0, 3.0]), motion(first, [0.5, 0.25, -1.0]))
     assert_close([float(x) for x in found], [0.5, 1.75, 4.0, *(math.sin(angle) * axis)], tolerance=1e-14)
+
+
+def test_without_floating_joints_contacts_need_no_forces():
+    """The drives give any acceleration by themselves, so that the shortest contact forces are zero."""
+    robot = appell.load("planar2r")
+    q, qd, qdd = np.array([0.3, 0.8]), np.array([0.5, -0.2]), np.array([1.0, 2.0])
+    tau, forces = robot.constrained_inverse_dynamics(q, qd, qdd, [Point("link2", (0.1, 0.2, 0.0))])
+    assert_close(tau, robot.inverse_dynamics(q, qd, qdd), tolerance=1e-12)
+    assert (forces == np.zeros((1, 6))).all()

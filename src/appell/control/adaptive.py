@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -205,7 +205,7 @@ class AdaptiveComputedTorque(ComputedTorque):
         """The state with the measurement of the last period."""
         if not state.periods[0]:
             return state
-        options, T = self.adaptation, float(self.period or 0.0)
+        options, T = self.adaptation, cast("float", self.period)
         q_mid, qd_mid, qdd = 0.5 * (q + state.q), 0.5 * (qd + state.qd), (qd - state.qd) / T
         measured = state.tau + self.robot.passive_forces(qd_mid)
         y = measured - self.dynamics.inverse_dynamics(q_mid, qd_mid, qdd, check=False)
@@ -220,7 +220,7 @@ class AdaptiveComputedTorque(ComputedTorque):
     def updated(self, state: AdaptationState) -> AdaptationState:
         """One step of recursive least squares, in units of the parameters' spread; unchanged where it is not finite."""
         options, (forces, spread) = self.adaptation, self.scales
-        span = options.every * float(self.period or 0.0)
+        span = options.every * cast("float", self.period)
         forgetting = np.exp(-span / options.memory)
         K = state.K * spread / forces[:, None]
         y = (state.y - state.K @ state.change) / forces
@@ -243,7 +243,7 @@ class AdaptiveComputedTorque(ComputedTorque):
         if state.used.any() and not self.plausible(q, state.used):
             none = np.zeros_like(state.used)
             return state._replace(target=none, used=none)
-        warm = state.periods[0] * float(self.period or 0.0) >= options.warm_up
+        warm = state.periods[0] * cast("float", self.period) >= options.warm_up
         better = max(state.errors[0], options.noise**2) < options.improvement * state.errors[1]
         return state._replace(target=state.change) if warm and better and self.plausible(q, state.change) else state
 
