@@ -12,7 +12,8 @@
       load: iterated Tikhonov regularization converges to the solution of least norm.
    3. Where that fails, Newton steps towards the nearest solution, cut where the first contact leaves its cone; its state
       changes then (an active-set method). This ends where equations of sticking contacts contradict each other.
-   4. Where that fails, iterations of ADMM, with Newton steps every now and then.
+   4. Where that fails, the proximal point method: problems with G + eps, from large to small eps.
+   5. Where that fails, iterations of ADMM, with Newton steps every now and then.
    docs/theory/contact.md has the equations, docs/decisions/0021-contact.md the measurements. */
 #include "contact.h"
 
@@ -31,21 +32,24 @@
 
 enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
 enum { ENTRY, NORMAL, DIRECTION };        /* unknowns: an entry of p; p_n and the turn of p_t of a slipping contact */
-enum { SWEEPS = 6, NEWTON_STEPS = 5, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20 };
+enum { SWEEPS = 6, NEWTON_STEPS = 5, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20, PROXIMAL_STEPS = 40 };
 #define ROUNDING 1e-16 /* of p, part of the residual: impulses that hide the velocities are no solution */
 #define REGULARIZATION 1e-9 /* part of the mean diagonal */
+#define LARGEST_PROXIMAL 0.1 /* parts of the mean diagonal */
+#define LEAST_PROXIMAL 1e-12
+#define PROXIMAL_FACTOR 0.1
 
 typedef struct {
     int n, blocks;
     const double *G, *c;
     const contact_block *block;
     double *p, *w, scale, tolerance, least; /* least: residual of `best` */
-    double *best, *A, *x, *line, *weight, *origin, *former, *y, *z, *F, rho; /* work arrays */
+    double *best, *A, *x, *line, *weight, *origin, *former, *base, *y, *z, *F, rho; /* work arrays */
     double (*d)[2]; /* directions of slip, per block */
     int *state, *forced, *order, *kind, *owner, *admm_order, clipped; /* clipped: the last step was to the nearest solution */
 } Problem;
 
-enum { VECTORS = 10, INT_VECTORS = 6, MATRICES = 2 };
+enum { VECTORS = 11, INT_VECTORS = 6, MATRICES = 2 };
 
 size_t contact_work(int n)
 {
@@ -462,6 +466,45 @@ INLINE void share_loads(Problem *s, contact_report *report)
     }
 }
 
+/* Sweeps and Newton steps from p, twice; whether they end within the tolerance. */
+INLINE int iterate(Problem *s, int sweeps, contact_report *report, int most)
+{
+    for (int round = 0; round < 2 && report->iterations < most; round++) {
+        for (int k = 0; k < (round ? 2 * SWEEPS : sweeps) && report->iterations < most; k++, report->iterations++) sweep(s);
+        if (keep_best(s) || newton_steps(s, NEWTON_STEPS, 0, report, most)) return 1;
+        start_from(s, s->best);
+        if (newton_steps(s, CLIPPED_STEPS + (round ? 3 * s->blocks : 0), 1, report, most)) return 1;
+        start_from(s, s->best);
+    }
+    return 0;
+}
+
+/* Proximal point method: solutions of (G + eps) p = eps p_before - c under the same law, eps from large, where they are unique and
+   Newton's method finds them, to small. Whether p ends within the tolerance. */
+PART int proximal(Problem *s, contact_report *report, int most)
+{
+    const int n = s->n;
+    Problem near = *s;
+    near.G = s->F, near.c = s->z, near.best = s->y, near.tolerance = 0.1 * s->tolerance;
+    double part = LARGEST_PROXIMAL, factor = PROXIMAL_FACTOR;
+    memset(s->p, 0, (size_t)n * sizeof *s->p);
+    for (int round = 0; round < PROXIMAL_STEPS && report->iterations < most; round++) {
+        memcpy(s->base, s->p, (size_t)n * sizeof *s->p), memcpy(s->y, s->p, (size_t)n * sizeof *s->p);
+        memcpy(s->F, s->G, (size_t)n * n * sizeof *s->F);
+        for (int k = 0; k < n; k++) s->F[(size_t)k * n + k] += part * s->scale, s->z[k] = s->c[k] - part * s->scale * s->base[k];
+        near.least = INFINITY;
+        find_velocities(&near);
+        const int found = iterate(&near, round ? 0 : SWEEPS, report, most);
+        start_from(s, near.best);
+        if (keep_best(s)) return 1;
+        if (!found) {
+            factor = sqrt(factor), part = fmin(part / (factor * factor), LARGEST_PROXIMAL);
+            start_from(s, s->base);
+        } else part = fmax(part * factor, LEAST_PROXIMAL);
+    }
+    return 0;
+}
+
 INLINE double block_weight(const Problem *s, const contact_block *block)
 {
     double sum = 0.0;
@@ -537,7 +580,7 @@ PART void admm(Problem *s, int steps)
 static void lay_out(Problem *s, void *work)
 {
     const size_t n = (size_t)s->n;
-    double *memory = work, **vectors[] = {&s->best, &s->x, &s->line, &s->weight, &s->origin, &s->former, &s->y, &s->z};
+    double *memory = work, **vectors[] = {&s->best, &s->x, &s->line, &s->weight, &s->origin, &s->former, &s->base, &s->y, &s->z};
     s->A = memory, s->F = s->A + n * n, memory = s->F + n * n;
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++, memory += n) *vectors[k] = memory;
     s->d = (double(*)[2])memory, memory += 2 * n;
@@ -562,21 +605,14 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     int done = keep_best(s), first = SWEEPS;
     for (int k = 0; k < n; k++)
         if (p[k] != 0.0) first = 1; /* a start is near the solution: its states are known */
-    for (int round = 0; !done && report.iterations < most; round++) {
-        if (round > 1 && s->least <= acceptable) break;
-        if (round < 2)
-            for (int k = 0; k < (round ? 2 * SWEEPS : first) && report.iterations < most; k++, report.iterations++) sweep(s);
-        else {
-            admm(s, ADMM_STEPS);
-            report.iterations += ADMM_STEPS;
-        }
-        done = keep_best(s);
-        if (!done && round < 2) {
-            done = newton_steps(s, NEWTON_STEPS, 0, &report, most);
-            if (!done) start_from(s, s->best);
-        }
-        if (!done) done = newton_steps(s, CLIPPED_STEPS + (round == 1 ? 3 * blocks : 0), 1, &report, most);
-        if (!done) start_from(s, round < 1 ? s->best : s->rho > 0.0 ? s->z : s->best);
+    done = done || iterate(s, first, &report, most);
+    if (!done && s->least > acceptable) done = proximal(s, &report, most / 2);
+    start_from(s, s->best);
+    while (!done && s->least > acceptable && report.iterations < most) {
+        admm(s, ADMM_STEPS);
+        report.iterations += ADMM_STEPS;
+        done = keep_best(s) || newton_steps(s, CLIPPED_STEPS, 1, &report, most);
+        if (!done) start_from(s, s->z);
     }
     if (done && (share || report.iterations)) share_loads(s, &report);
     start_from(s, s->best);

@@ -80,6 +80,24 @@ def _skew(r):
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
+@pytest.mark.parametrize("seed", [18, 81])
+def test_a_body_that_creeps_on_14_points(seed):
+    """Redundant contacts at the edge of their cones, some without load: the law to 1e-9 m/s, in few iterations."""
+    rng, count = np.random.default_rng(seed), 14
+    points = np.column_stack([rng.uniform(-1.0, 1.0, (count, 2)), np.full(count, -0.1)])
+    J = np.concatenate([np.hstack([np.eye(3), -_skew(point)]) for point in points])
+    G = J @ np.diag(1.0 / np.array([1.0, 1.0, 1.0, 0.2, 0.3, 0.4])) @ J.T
+    velocity = 1e-5 * np.array([*rng.normal(size=2), 0.0, 0.0, 0.0, 3.0 * rng.normal()])
+    w, p = (J @ velocity).reshape(-1, 3), np.zeros((count, 3))
+    p[:, 2] = rng.uniform(0.0, 1.0, count) * (rng.uniform(size=count) < 0.8)
+    p[:, :2] = -0.6 * p[:, 2:] * w[:, :2] / np.linalg.norm(w[:, :2], axis=1, keepdims=True)
+    c = w.ravel() - G @ p.ravel()
+    solution = solve_contacts(G, c, 0.6)
+    assert solution.converged
+    assert solution.iterations < 170
+    require_law(G, c, 0.6, solution.impulses, 1e-9)
+
+
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 def test_a_table_stands_on_four_equal_feet(mu):
     G, J = table()
