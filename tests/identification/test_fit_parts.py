@@ -160,6 +160,8 @@ def test_parameters_of_a_combination(share, combined):
     A[:, 2] = A[:, 0] + share * A[:, 1]
     data = QRFactors((QRFactor(np.arange(4), np.linalg.qr(A, mode="r"), np.zeros(4), 0.0, 1.0),), 4, 50)
     assert unexcited_parameters(data) == ([], combined)
+    small = QRFactors((QRFactor(np.arange(4), 1e-12 * data.factors[0].R, np.zeros(4), 0.0, 1.0),), 4, 50)
+    assert unexcited_parameters(small) == ([], combined)
     few = QRFactors((QRFactor(np.arange(4), A[:2], np.zeros(2), 0.0, 1.0),), 4, 2)
     assert unexcited_parameters(few)[1]
 

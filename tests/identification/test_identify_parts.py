@@ -120,6 +120,17 @@ def test_given_velocities_leave_the_cutoff_alone():
         assert found.lag == (0.0, 0.0, 0.0)
 
 
+def test_chosen_terms_are_fitted(recorded, monkeypatch):
+    arm, t, q, _, _, tau = recorded
+    chosen = selection.Choices(5.0, (Viscous(),), Lag(0.0, 0.0, 0.0), (), ("note",), ())
+    monkeypatch.setattr(module, "_choices", lambda *given: chosen)
+    fit = appell.identify(arm, t, q, tau)
+    assert fit.terms == (Viscous(),)
+    assert len(fit.base) == len(fit.base_parameters) == 8
+    assert fit.cutoff == 5.0
+    assert fit.steps == ("note",)
+
+
 def test_given_accelerations_alone_leave_the_choices_to_cross_validation(monkeypatch):
     monkeypatch.setattr(module, "choose", lambda *given: given)
     rates = (None, np.zeros((50, 2)))
