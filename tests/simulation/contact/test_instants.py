@@ -507,6 +507,20 @@ def test_fast_slip_that_ends_at_once_jams(monkeypatch):
     assert followed(monkeypatch, [-1.0], slips=(0.0, 1.0), at_once=True)[1] == []
 
 
+@pytest.mark.parametrize(
+    ("speed", "push", "sticks"), [(1.4e-6, 2.0, True), (-1.4e-6, 2.0, True), (1.6e-6, 2.0, False), (1.4e-6, 5.0, False)]
+)
+def test_joints_that_friction_stops_within_a_microsecond(speed, push, sticks):
+    """3 N stop 2 kg at 1.5e-6 m/s; where another force drives the joint on, it slips."""
+    environment = particles_on(FLOOR, friction=[3.0, 0.0, 0.0], tau=[push, 0.0, 0.0])
+    found = environment.resolve_instant(0.0, np.array([0.0, 0.0, 1.0]), np.array([speed, 1.0, 0.0]))
+    assert found.phase.joints.sticking.tolist() == [sticks, False, False]
+    assert found.phase.joints.slip_direction.tolist() == [0.0 if sticks else 1.0, 0.0, 0.0]
+    assert found.qd[0] == (0.0 if sticks else speed)
+    assert_close(found.work, np.array([0.0, -0.5 * MASS * speed**2 * sticks, 0.0]), tolerance=1e-15, scale=1.0)
+    assert not sticks or found.work[1] < 0.0
+
+
 def test_joints_that_stick_beside_flying_points():
     environment = particles_on(FLOOR, friction=[3.0, 0.0, 0.0], tau=[2.0, 0.0, 0.0])
     found = environment.resolve_instant(0.0, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0]))
