@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     part: float
 
 
-LIMITS = {"float32": Limits(5000, 0.8), "float64": Limits(3300, 1.0)}
+LIMITS = {"float32": Limits(4200, 0.8), "float64": Limits(3300, 1.0)}
 """By precision: a number of float64 takes two registers."""
 REPEATED = (1.58, 1.1)
 """Most operations of both parts, relative to the whole, of code that is too long, and of other code."""
