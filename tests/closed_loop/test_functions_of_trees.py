@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,3 +152,21 @@ def test_singular_configurations_of_a_batch_are_named_by_their_index(sample, mon
             require_nonsingular(robot.system, "mass_matrix", np.stack([q] * count))
         assert caught.value.index == (() if count == 1 else (1,))
         assert ("of state 1" in str(caught.value)) == (count == 2)
+
+
+def test_velocities_are_named_by_their_joints():
+    """With an index where a joint has several, also as links of one name in another order; followers have none."""
+    links = [
+        SimpleNamespace(name=name, idx_v=first, kind=SimpleNamespace(nv=nv), is_independent=own)
+        for name, first, nv, own in (
+            ("a", 0, 1, True),
+            ("follower", 0, 1, False),
+            ("ball", 1, 3, True),
+            ("u", 5, 1, True),
+            ("u", 4, 1, True),
+        )
+    ]
+    own: Any = SimpleNamespace(tree=SimpleNamespace(links=[links[1], *links]))
+    names = [singularity._name(own, k) for k in range(6)]
+    assert names == ["a", "ball[0]", "ball[1]", "ball[2]", "u[0]", "u[1]"]
+    assert singularity.rank(1e-8 * np.eye(3)) == 3
