@@ -208,6 +208,9 @@ def test_the_first_joint_that_comes_to_rest():
     assert reversal(lambda t: 1.75 - t, lambda t: 1.4 - t) == pytest.approx(1.4, abs=1e-12)
     assert reversal(lambda t: t - 1.4, lambda t: 1.6 - t, directions=[-1.0, 1.0]) == pytest.approx(1.4, abs=1e-12)
     assert reversal(lambda t: t - 1.4, lambda t: 1.6 - t, directions=[0.0, 1.0]) == pytest.approx(1.6, abs=1e-12)
+    assert reversal(lambda t: 1.3 - t, lambda t: 1.26 - t, lambda t: 1.36 - t) == pytest.approx(1.26, abs=1e-12)
+    dip = reversal(lambda t: (t - 1.24) * (t - 1.26))  # at the end of the second of eight parts of the step
+    assert dip == pytest.approx(1.24, abs=1e-9)
     assert reversal(lambda t: 2.1 - t) is None
     assert reversal(lambda t: 1.4 - t, directions=[0.0]) is None
 
