@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
@@ -15,6 +17,7 @@ from appell.identification.observations import Observations
 from appell.identification.physical import PriorParameters, nearest_parameters, physical_fit
 from appell.identification.recorded_motion import RecordedMotion
 from appell.identification.recording import Recording
+from appell.model.joint import Limits
 from appell.robot.regressor_terms import Viscous
 
 
@@ -165,6 +168,11 @@ def test_coordinates_of_joints_behind_a_free_base():
         .build()
     )
     assert [corruption._reach(robot, "q", k) for k in (6, 7)] == [np.inf, 5.0]
+    *others, turn = robot.joints
+    small = replace(robot, joints=(*others, replace(turn, limits=Limits(-0.1, 0.2, 1.0, 1.0))))
+    assert corruption._reach(small, "q", 7) == pytest.approx(0.5)
+    fixed = replace(robot, joints=(*others, replace(turn, limits=Limits(0.0, 0.0, 1.0, 1.0))))
+    assert corruption._reach(fixed, "q", 7) == np.inf
     t, q = 0.01 * np.arange(100), np.zeros((100, 8))
     q[:, 7] = 90.0
     with pytest.raises(appell.IdentificationError, match="'turn' reaches 90 rad, its limit is 2 rad"):
