@@ -71,6 +71,9 @@ def test_rows_in_pieces_with_more_columns(monkeypatch):
     assert shares == pytest.approx([each.first / len(K) for each in pieces])
     assert seen.used.shape == (2, len(base) + 2)
     assert seen.used[:, -2:].all()
+    short = replace(seen, motions=(RecordedMotion(*(x[:36] for x in motions[0][:-1])),))
+    assert short.t.shape == (0,)
+    assert short.forces.shape == (0, 2)
     monkeypatch.setattr(observations, "MAX_STORED", len(seen.t) * 2 * len(base))
     assert seen.pieces() is seen.pieces()
     monkeypatch.setattr(observations, "MAX_STORED", len(seen.t) * 2 * len(base) - 1)
@@ -153,6 +156,7 @@ def test_shapes_of_recordings():
     with pytest.raises(appell.IdentificationError, match="It is transposed"):
         recording.require_shapes(robot, Recording(t, q, q.T))
     assert recording.as_recordings((t, q, q))[0].qd is None
+    assert recording.as_recordings((t, q.tolist(), q.tolist()))[0].q.shape == (20, 2)
     assert len(recording.as_recordings([(t, q, q), (t, q, q)])) == 2
     assert len(recording.as_recordings(((t, q, q), (t, q, q), (t, q, q)))) == 3
 

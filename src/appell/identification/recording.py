@@ -85,7 +85,7 @@ def as_recordings(t: Any, q: Any = None, tau: Any = None, qd: Any = None) -> tup
         return (Recording(t, q, tau, qd),)
     if isinstance(t, Recording):
         return (t,)
-    if isinstance(t, tuple) and len(t) == 3 and not any(isinstance(each, (Recording, tuple, list)) for each in t):
+    if isinstance(t, tuple) and len(t) == 3 and not isinstance(t[0], (Recording, tuple, list)):
         return (Recording(*t),)
     if not isinstance(t, (list, tuple)) or not t:
         raise ArgumentError(
