@@ -261,6 +261,16 @@ def test_slow_motion_with_rare_samples_is_in_milliseconds(robot, period, speed, 
         units.require_seconds(robot, t, q)
 
 
+def test_every_second_sample_of_many_is_enough(robot):
+    for speed, bad in ((0.0095, True), (0.0105, False)):
+        t, q = drift(120_000, 0.051, speed)
+        if bad:
+            with pytest.raises(IdentificationError, match="these are milliseconds"):
+                units.require_seconds(robot, t, q)
+        else:
+            units.require_seconds(robot, t, q)
+
+
 def test_travel_of_less_than_a_radian_counts_whole(robot):
     """0.5 rad in 100 s."""
     for speed, bad in ((0.0045, True), (0.0055, False)):
