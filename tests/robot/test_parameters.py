@@ -46,6 +46,36 @@ def test_parameters_are_the_mass_properties_of_the_bodies(robot):
             assert_close(row[4:], origin[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]], tolerance=1e-13)
 
 
+def test_parameters_are_at_the_origins_of_bodies_wherever_link_frames_are():
+    """Axes that meet beside the bodies' origins: link frames move there along their axes, parameters do not."""
+    builder = appell.RobotBuilder("meeting")
+    for name in ("one", "two", "three"):
+        builder = builder.body(name, mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.5, 0.6, 0.7))
+    robot = (
+        builder.revolute("a", parent="world", child="one", axis="z", xyz=(0.0, 0.0, 0.2))
+        .revolute("b", parent="one", child="two", axis="z", xyz=(0.0, 0.0, 0.3), rpy=(np.pi / 2, 0.0, 0.0))
+        .revolute("c", parent="two", child="three", axis="z", xyz=(0.0, 0.4, 0.0), rpy=(-np.pi / 2, 0.0, 0.0))
+        .build()
+    )
+    assert any(abs(robot.tree.frames[link.body].p.z) > 0.1 for link in robot.tree.links)
+    central, c = np.diag([0.5, 0.6, 0.7]), np.array([0.1, 0.2, 0.3])
+    origin = central + 2.0 * (c @ c * np.eye(3) - np.outer(c, c))
+    expected = np.array([2.0, *(2.0 * c), *origin[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]])
+    assert_close(robot.parameters, np.tile(expected, 3), tolerance=1e-13)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 4, 3))
+    assert_close(robot.regressor(q, qd, qdd) @ robot.parameters, robot.inverse_dynamics(q, qd, qdd), tolerance=1e-12)
+    changed = robot.parameters * np.repeat([1.1, 1.2, 1.3], 10)
+    heavier = replace(robot, bodies=tuple(scaled(body) for body in robot.bodies))
+    assert_close(heavier.parameters, changed, tolerance=1e-13)
+    found = robot.inverse_dynamics(q, qd, qdd, parameters=changed)
+    assert_close(found, heavier.inverse_dynamics(q, qd, qdd), tolerance=1e-12)
+
+
+def scaled(body):
+    factor = {"one": 1.1, "two": 1.2, "three": 1.3}.get(body.name, 1.0)
+    return replace(body, mass=factor * body.mass, inertia=tuple(factor * entry for entry in body.inertia))
+
+
 def _carrier(robot, name: str) -> str:
     """The body of a moving joint that this body is fixed to."""
     above = {joint.child: joint for joint in robot.joints}

@@ -56,11 +56,12 @@ class Inertia(NamedTuple):
 
     def transformed(self, R: Rotation, p: Vec3) -> Inertia:
         """The same body in a frame in which this frame has rotation R and origin p."""
-        gamma = R @ self.gamma
+        return Inertia(self.mass, R @ self.gamma, R.conjugate(self.J)).shifted(p)
+
+    def shifted(self, p: Vec3) -> Inertia:
+        """The same body in a frame with the same axes in which this frame has origin p."""
         return Inertia(
-            self.mass,
-            gamma + p * self.mass,
-            R.conjugate(self.J) + _symmetric(gamma, p) + _outer(p) * self.mass,
+            self.mass, self.gamma + p * self.mass, self.J + _symmetric(self.gamma, p) + _outer(p) * self.mass
         )
 
 

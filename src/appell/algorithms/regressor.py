@@ -29,8 +29,9 @@ def regressor(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Sc
     motions = propagate_motion(tree, placements, qd, qdd)
     K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
+        frame = tree.frames[link.body]
         for k, unit in enumerate(UNITS):
-            wrench = body_force(replace(link, inertia=inertia_of(unit, tree.frames[link.body].R)), motion)  # (9), (10)
+            wrench = body_force(replace(link, inertia=inertia_of(unit, frame.R, frame.p)), motion)  # (9), (10)
             for row, force in joint_forces_to_base(tree, placements, i, wrench):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
     for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):

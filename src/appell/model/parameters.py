@@ -18,7 +18,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from appell.algebra import AxisRotation, Inertia, Mat3, Rotation, Scalar, Scalars, Sym3, Vec3, euler_tensor, is_zero
+from appell.algebra import (
+    ZERO,
+    AxisRotation,
+    Inertia,
+    Mat3,
+    Rotation,
+    Scalar,
+    Scalars,
+    Sym3,
+    Vec3,
+    euler_tensor,
+    is_zero,
+)
 from appell.model.tree import BASE, Link, Tree
 
 PER_LINK = 10
@@ -29,8 +41,8 @@ def parameters(tree: Tree) -> list[Scalar]:
     """The parameters of all links, then those of the rotors."""
     entries: list[Scalar] = []
     for link in tree.links:
-        R = tree.frames[link.body].R.T  # the frames of a link and of the body that its joint carries share their origin
-        mass, gamma, J = link.inertia
+        frame = tree.frames[link.body]
+        R, (mass, gamma, J) = frame.R.T, link.inertia.shifted(frame.p * -1.0)
         tensor = _conjugate(R, J).complement()
         entries += [mass, *(R @ gamma), tensor.xx, tensor.xy, tensor.yy, tensor.xz, tensor.yz, tensor.zz]
     return entries + [link.armature for _, link in rotors(tree)]
@@ -50,18 +62,18 @@ def with_parameters(tree: Tree, entries: Scalars) -> Tree:
     """The tree with these parameters, which may be symbols."""
     links = []
     for i, link in enumerate(tree.links):
-        own = entries[PER_LINK * i : PER_LINK * (i + 1)]
-        links.append(replace(link, inertia=inertia_of(own, tree.frames[link.body].R)))
+        own, frame = entries[PER_LINK * i : PER_LINK * (i + 1)], tree.frames[link.body]
+        links.append(replace(link, inertia=inertia_of(own, frame.R, frame.p)))
     for (i, _), armature in zip(rotors(tree), entries[PER_LINK * len(links) :], strict=True):
         links[i] = replace(links[i], armature=armature)
     return replace(tree, links=tuple(links), mass_defects={})
 
 
-def inertia_of(entries: Scalars, R: Mat3) -> Inertia:
-    """Mass properties in a link's frame from the ten parameters of its body, whose axes are the columns of R there."""
+def inertia_of(entries: Scalars, R: Mat3, p: Vec3 = ZERO) -> Inertia:
+    """Mass properties in a link's frame from the ten parameters of its body, with origin p and the columns of R as axes there."""
     mass, mcx, mcy, mcz, xx, xy, yy, xz, yz, zz = entries
     J = _conjugate(R, euler_tensor(Sym3(xx, xy, xz, yy, yz, zz)))
-    return Inertia(mass, R @ Vec3(mcx, mcy, mcz), J)
+    return Inertia(mass, R @ Vec3(mcx, mcy, mcz), J).shifted(p)
 
 
 def _conjugate(R: Mat3, A: Sym3) -> Sym3:
