@@ -16,14 +16,17 @@
 #include "mode.h"
 
 #define ANGLE_TOL 1e-8 /* the last change of angles: what Newton's method leaves is its square */
+#define ANGLE_NOISE 1e-6 /* largest change by rounding errors of dependent contacts */
 #define MOST_PULL 0.1 /* part of the largest normal force that contacts pull: the mode has ended before */
 #define LEAST_SPEED 1e-9 /* of slip [m/s]: slower ones are rounding errors */
 #define LARGEST_ANGLE 1.5707 /* friction does not drive slip */
 #define CLOSED_TOL 1e-8 /* part of the accelerations, or of 1 m/s^2, up to which a contact stays closed */
 #define WIDE_ANGLE 1.3
+#define FIRST_SHIFT 1.0 /* of slopes, as part of their size */
+#define CLOSE_ERROR 1e-6 /* error of angles from which on Newton's method converges */
 #define TURNED 0.866 /* cosine of the angle to its reference beyond which slow slip ends */
 #define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
-enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4 };
+enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4, MOST_FOLLOWED = 60 };
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -162,8 +165,8 @@ static double turn_by(motion *m, int count, double part, double part_ahead)
     return sum;
 }
 
-/* Newton's changes of the angles; the largest, NaN where there is none. */
-static double find_changes(motion *m, int count, double part_ahead)
+/* Newton's changes of the angles, shortened by a shift of the slopes; the largest, NaN where there is none. */
+static double find_changes(motion *m, int count, double part_ahead, double shift)
 {
     const stepper *s = m->s;
     double *D = m->turns, *change = D + (size_t)count * count, *f = change + count, largest = 0.0;
@@ -178,7 +181,7 @@ static double find_changes(motion *m, int count, double part_ahead)
             const stiff_slip *y = m->stiff + i;
             D[(size_t)i * count + j] = -part_ahead * y->ahead * cos(y->angle) * tangent_acceleration(m, y->contact, y->across, f, 1);
         }
-        D[(size_t)j * count + j] += x->slope;
+        D[(size_t)j * count + j] += x->slope + shift * x->size;
         change[j] = -x->value;
     }
     if (!(mode_lu(D, m->order, count) > 0.0)) return NAN;
@@ -203,20 +206,42 @@ static double least_normal(const motion *m)
     return largest > 0.0 ? least / largest : 0.0;
 }
 
+/* Whether the largest change of angles, or one that rounding errors do not let fall, is small. */
+static int converged(double largest, double error, double next)
+{
+    return largest < ANGLE_TOL || (largest < ANGLE_NOISE && !(next < 0.1 * error));
+}
+
 /* Angles of friction that looks ahead for a part of its time, all together, by Newton's method; whether there are some. */
 static int find_angles(motion *m, int count, double part_ahead, int patience)
 {
     for (int i = 0; i < count; i++) m->stiff[i].change = 0.0;
     double error = turn_by(m, count, 0.0, part_ahead);
     for (int turn = 0, stuck = 0; turn < MOST_TURNS && stuck < patience; turn++) {
-        const double largest = find_changes(m, count, part_ahead);
+        const double largest = find_changes(m, count, part_ahead, 0.0);
         if (!(largest < INFINITY)) return 0;
         double part = 1.0, next = turn_by(m, count, part, part_ahead);
         for (int cut = 0; cut < MOST_CUTS && largest >= ANGLE_TOL && !(next < error); cut++)
             next = turn_by(m, count, part *= 0.5, part_ahead);
         for (int i = 0; i < count; i++) m->stiff[i].angle += part * m->stiff[i].change;
-        if (largest < ANGLE_TOL) return 1;
+        if (converged(largest, error, next)) return 1;
         stuck += !(next < error);
+        error = next;
+    }
+    return 0;
+}
+
+/* Angles at which slip that friction turns at once comes to rest: pseudo-transient continuation. */
+static int follow_turn(motion *m, int count)
+{
+    double shift = FIRST_SHIFT, error = turn_by(m, count, 0.0, 1.0);
+    for (int turn = 0; turn < MOST_FOLLOWED; turn++) {
+        const double largest = find_changes(m, count, 1.0, shift);
+        if (!(largest < INFINITY)) return 0;
+        const double next = turn_by(m, count, 1.0, 1.0);
+        for (int i = 0; i < count; i++) m->stiff[i].angle += m->stiff[i].change;
+        if (shift == 0.0 && converged(largest, error, next)) return 1;
+        shift = next < CLOSE_ERROR ? 0.0 : shift * fmin(fmax(sqrt(next / error), 0.1), 2.0);
         error = next;
     }
     return 0;
@@ -229,6 +254,10 @@ static void turn_friction(motion *m, const double *v)
     const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
     if (!count) return;
     int found = find_angles(m, count, 1.0, 2);
+    if (!found) {
+        for (int i = 0; i < count; i++) m->stiff[i].angle = m->stiff[i].change = 0.0;
+        found = follow_turn(m, count);
+    }
     if (!found) { /* from no time ahead to all of it */
         for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
         found = 1;

@@ -193,8 +193,9 @@ class ContactPhase(Phase):
         return max(gap, super().constraint_error(q, qd))
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        q, qd = super().project_to_constraints(q, qd)
-        if not len(self.mode.index):
+        """The nearest state that satisfies all constraints exactly; velocities in the metric of M, which adds no energy."""
+        q, qd = self.plant.model.project_to_constraints(q, qd)
+        if not self.has_rows:
             return q, qd
         if self.motion is not None:
             projected = np.array(qd)
@@ -202,7 +203,8 @@ class ContactPhase(Phase):
                 return q, projected
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
         rows, M = self.rows(q, qd).without_friction(), self.plant.model.mass_matrix(q)
-        return q, rows.accelerations(M, M @ qd, np.zeros_like(rows.bias))[0]
+        qd = rows.accelerations(M, M @ qd, np.zeros_like(rows.bias))[0]
+        return q, np.where(self.joints.sticking, 0.0, qd)
 
     def _closed(self, q: np.ndarray, qd: np.ndarray) -> ContactState:
         return self.pairs.state(q, qd).select(self.mode.index)
