@@ -38,7 +38,9 @@
 #define PUSH 0.5           /* part of the rest of the depth that is closed in a step */
 #define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
 #define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
+#define MOST_CHANGE 1e-3   /* the same, above which the step is divided */
 #define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
+#define MOST_LOSS 1e-8     /* part of the energy, or of 1 J, that a step may lose beyond these corrections: it is divided */
 #define LEAST 1e-4         /* part of a step that is not divided further to keep contacts from lifting the robot */
 #define ROUNDING 1e-13     /* of the energy, relative */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
@@ -637,6 +639,7 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
     if (!move(s, s->q, s->v, 0.5 * h, s->q_mid) || !factor_mass(s, s->q_mid, h)) return NOT_FINITE_STATE;
     if (!(s->forces = stepper_forces(s, s->q_mid, tau))) return NOT_FINITE_STATE;
     for (int k = 0; k < nv; k++) s->v_guess[k] = s->v[k] + 0.5 * h * s->acceleration[k];
+    double change = 0.0, size = 0.0;
     for (int iteration = 0; iteration < MOST_ITERATIONS; iteration++) {
         const void *in[2] = {s->q_mid, s->v_guess};
         if (s->bias.call(in, s->b, s->bias.work)) return NOT_FINITE_STATE;
@@ -672,7 +675,7 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
             solve(s);
             apply_impulses(s, s->v_next);
         }
-        double change = 0.0, size = 0.0;
+        change = size = 0.0;
         for (int k = 0; k < nv; k++) {
             s->v_mean[k] = 0.5 * (s->v[k] + s->v_next[k]);
             change = fmax(change, fabs(s->v_mean[k] - s->v_guess[k]));
@@ -681,6 +684,7 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
         memcpy(s->v_guess, s->v_mean, (size_t)nv * sizeof *s->v);
         if (!(change > GUESS_TOL * (1.0 + size))) break;
     }
+    if (!(change <= MOST_CHANGE * (1.0 + size)) && !s->lenient) return INACCURATE;
     for (int k = 0; k < nv; k++)
         if (!isfinite(s->v_next[k])) return NOT_FINITE_STATE;
     const int moved = whole ? move(s, s->q, s->v_next, h, s->q_next) : move(s, s->q_mid, s->v_next, 0.5 * h, s->q_next);
@@ -708,14 +712,15 @@ static void mark_closed(stepper *s, double reach)
         if (s->gap[c].gap <= CLOSED + reach) s->active[s->actives++] = c;
 }
 
-/* Scale v_next so that the energy changes by the work of the step; LIFTED where contacts lift the robot by more than its kinetic
-   energy can: they are pushed out of their surface, or would open within the step. */
+/* Scale v_next so that the energy changes by the work of the step; INACCURATE where too much would be lost, LIFTED where contacts
+   lift the robot by more than its kinetic energy can: they are pushed out of their surface, or would open within the step. */
 static int balance_energy(stepper *s, double work)
 {
     double kinetic, potential;
     if (!find_energy(s, s->q_next, s->v_next, &kinetic, &potential)) return NOT_FINITE_STATE;
     const double excess = kinetic + potential - s->energy - work;
     if (excess > kinetic + ROUNDING * (1.0 + fabs(s->energy)) && !s->lenient) return LIFTED;
+    if (-excess > fmax(MOST_CORRECTION * kinetic, MOST_LOSS * (1.0 + fabs(s->energy))) && !s->lenient) return INACCURATE;
     double square = 1.0;
     if (fabs(excess) < MOST_CORRECTION * kinetic) square = 1.0 - excess / kinetic;
     else if (excess > 0.0) square = excess < kinetic ? 1.0 - excess / kinetic : 0.0;
@@ -778,12 +783,12 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
 {
     const double shortest = SMALLEST * duration;
     if (*left == duration) memset(s->force, 0, 3 * (size_t)s->contacts * sizeof *s->force);
-    double longest = INFINITY;
+    double longest = INFINITY, accurate = INFINITY;
     s->calm = 0;
     for (int cuts = 0; *left > shortest; cuts++) {
         const int whole = cuts > MOST_CUTS;
         if (!whole && needs_impact(s)) return resolve_impact(s, duration);
-        double h = fmin(*left, longest);
+        double h = fmin(*left, fmin(longest, accurate));
         s->lenient = h <= LEAST * duration;
         if (whole) {
             if (h > 0.01 * duration) h = 0.01 * duration; /* its displacements are of first order only */
@@ -791,6 +796,8 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             for (int c = 0; c < s->contacts; c++) fastest = fmax(fastest, fabs(s->gap[c].rate));
             mark_closed(s, 2.0 * h * fastest);
         } else mark_closed(s, 0.0);
+        const double worst = s->worst_residual;
+        const long failures = s->failures;
         int status = try_step(s, tau, h, whole);
         for (int k = 0; status == STEPPED && !whole && k < MOST_LOCATIONS; k++) {
             const double part = part_to_keep(s);
@@ -801,6 +808,11 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             s->splits++;
         }
         if (status == STEPPED) status = accept(s, h, duration);
+        if (status == LIFTED || status == INACCURATE || status == NOT_FINITE_STATE) s->failures = failures, s->worst_residual = worst;
+        if (status == INACCURATE || (status == NOT_FINITE_STATE && !s->lenient)) { /* light bodies turn far within the step */
+            accurate = 0.25 * h, cuts--;
+            continue;
+        }
         if (status == LIFTED) { /* again without the push, or in shorter steps */
             if (!s->pushed) longest = 0.25 * h;
             s->calm = 1;

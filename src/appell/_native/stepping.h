@@ -74,7 +74,7 @@ typedef struct stepper {
     long steps, splits, impacts, failures;
 } stepper;
 
-enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM, LIFTED };
+enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM, LIFTED, INACCURATE };
 
 int stepper_allocate(stepper *s);
 void stepper_free(stepper *s);

@@ -27,7 +27,7 @@ PORTION = 256
 START_DEPTH = 1e-6
 """Depth behind a surface up to which a run may start. [m]"""
 
-MIN_INERTIA = 1e-6
+MIN_INERTIA = 1e-10
 """Least inertia that a generalized velocity moves while the others are free, with contacts. [kg m², kg]"""
 STOP_TOL = 2e-6
 """How far a joint may pass its stop. [rad, m]"""
@@ -284,8 +284,8 @@ class TimeSteppingRun:
             name = self.plant.model.qd_names[least]
             raise SimulationError(
                 f"{name!r} moves an inertia of {moved[least]:.3g} only in the initial configuration, expected at least "
-                f"{MIN_INERTIA:g} kg m² (kg): contacts would give it any velocity. Give its bodies inertia or its joint rotor "
-                "inertia, or lock it.",
+                f"{MIN_INERTIA:g} kg m² (kg): contacts would give it any velocity. Give its bodies inertia, its joint "
+                "rotor_inertia (armature), or lock it.",
                 time=0.0, state=np.concatenate([q, qd]), quantity=name,
             )  # fmt: skip
 
