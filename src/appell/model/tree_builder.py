@@ -144,8 +144,8 @@ class _Builder:
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
         """Origins in the frames of the parents, and how far each was moved along its axis.
 
-        It goes to the common normal with the next axis, at a tip with the axis before, where coordinates vanish by that. Moves
-        that change nothing by themselves are made if in the end they help (parallel axes one after the other).
+        It goes to the common normal with the next axis where coordinates vanish by that. Moves that change nothing by themselves
+        are made if in the end they help (parallel axes one after the other).
         """
         tried = [self._moved_origins(own, largest, even) for even in (0, 1)]
         return min(tried, key=lambda result: sum(map(coordinate_cost, result[0])))
@@ -159,10 +159,9 @@ class _Builder:
         for i in reversed(range(len(self.parts))):
             part, after = self.parts[i], below[i]
             below[part.parent].append(i)
-            if not part.kind.symmetric:
+            if not part.kind.symmetric or not after:
                 continue
-            line = (origins[largest[i]], axes[largest[i]]) if after else (-(part.R.T @ part.p), part.R[2])
-            step = np.array([0.0, 0.0, nearest_on_z(*line)])
+            step = np.array([0.0, 0.0, nearest_on_z(origins[largest[i]], axes[largest[i]])])
             tried = {i: origins[i] + axes[i] * step[2], **{k: origins[k] - step for k in after}}
             tried = {k: np.where(np.abs(p) < 1e-16, 0.0, p) for k, p in tried.items()}
             if sum(map(coordinate_cost, tried.values())) < sum(coordinate_cost(origins[k]) for k in tried) + even:
