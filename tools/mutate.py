@@ -49,7 +49,7 @@ RECORDED = (
 """Folders of tests that a defect meets first; survivors meet all other folders, so that the score is that of the whole suite."""
 IMPORTED = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.signal", "casadi", "hypothesis", "mujoco", "pinocchio")
 TESTS = {
-    "appell/algorithms": ("tests/identities", "tests/papers", "tests/oracles"),
+    "appell/algorithms": ("tests/identities", "tests/papers", "tests/oracles", "tests/robot/test_registry"),
     "appell/control": ("tests/control", "tests/hostile/test_control"),
     "appell/identification": ("tests/identification",),
     "appell/simulation": ("tests/simulation",),

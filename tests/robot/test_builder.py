@@ -95,3 +95,19 @@ def test_defects_are_told_when_it_is_built():
 def test_wrong_arguments(call, message):
     with pytest.raises(appell.ArgumentError, match=message):
         call(appell.RobotBuilder())
+
+
+def test_mimic_joints_by_name():
+    def fingers(mimic):
+        builder = (
+            appell.RobotBuilder("hand")
+            .body("left", mass=1.0, inertia=(1, 1, 1))
+            .body("right", mass=1.0, inertia=(1, 1, 1))
+        )
+        return builder.revolute("a", "base", "left").revolute("b", "base", "right", mimic=mimic).build()
+
+    for given in (("a", 2.0, 0.1), ["a", 2], ("a",)):
+        assert fingers(given).joint("b").mimic == Mimic(*given)
+    for given in (("a", 1.0, 0.0, 0.0), (2.0, "a"), "a", ()):
+        with pytest.raises(appell.ArgumentError, match=r"mimic of joint 'b' is .* expected Mimic"):
+            fingers(given)

@@ -27,6 +27,10 @@ LIMIT = 512 * 2**20
 TRIM_TO = 0.75
 """Part of the limit that is left after entries were removed."""
 
+TRIM_PARTS = 16
+"""A process looks at all entries when it first stores one, and when it has stored this part of the limit since."""
+bytes_since_trim: dict[Path, int] = {}
+
 SECRET_SIZE, TAG_SIZE = 32, 32
 OWN_NAME = re.compile(r"[0-9a-f]{40}\.code|\.(?:[0-9a-f]{40}\.code|secret)\.[0-9a-f]{32}\.partial")
 """Names of entries, and of files that a killed process has left."""
@@ -55,7 +59,10 @@ def store(key: str, content: bytes) -> None:
         secret = folder and (read_secret(folder) or new_secret(folder))
         if folder is not None and secret is not None:
             write_private(folder / f"{key}.code", content + tag(secret, key, content))
-            trim(folder, LIMIT)
+            bytes_since_trim[folder] = bytes_since_trim.get(folder, LIMIT) + len(content)
+            if bytes_since_trim[folder] > LIMIT / TRIM_PARTS:  # to look at all entries takes longer than to store one
+                bytes_since_trim[folder] = 0
+                trim(folder, LIMIT)
 
 
 def tag(secret: bytes, key: str, content: bytes) -> bytes:

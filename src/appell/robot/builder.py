@@ -129,7 +129,7 @@ class RobotBuilder:
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
         pitch: float = 0.0,
-        mimic: Mimic | None = None,
+        mimic: Mimic | Sequence | None = None,
         stiffness: float = 0.0,
         springref: float = 0.0,
     ) -> RobotBuilder:
@@ -140,7 +140,7 @@ class RobotBuilder:
             xyz, rpy: pose of the child's frame in the parent's at q = 0. [m, rad]
             limits: (lower, upper[, velocity[, effort]]).
             damping, friction, rotor_inertia, gear_ratio, pitch, stiffness, springref: as for `Joint`.
-            mimic: the leader, multiplier and offset of a mimic joint.
+            mimic: of a mimic joint, `Mimic` or (leader[, multiplier[, offset]]).
         """
         where = f"of joint {name!r}"
         if isinstance(axis, str):
@@ -157,7 +157,7 @@ class RobotBuilder:
         self._joints.append(
             Joint(
                 name, kind, parent, child, origin, direction, bounds,
-                damping, friction, rotor_inertia, gear_ratio, mimic, pitch, stiffness, springref,
+                damping, friction, rotor_inertia, gear_ratio, _mimic(where, mimic), pitch, stiffness, springref,
             )
         )  # fmt: skip
         return self
@@ -177,6 +177,14 @@ class RobotBuilder:
 
 def _numbers(label: str, values: Sequence[float], count: int) -> tuple:
     return tuple(require_real_array(label, values, (count,)).tolist())
+
+
+def _mimic(where: str, given: Mimic | Sequence | None) -> Mimic | None:
+    if given is None or isinstance(given, Mimic):
+        return given
+    if not isinstance(given, (tuple, list)) or not 1 <= len(given) <= 3 or not isinstance(given[0], str):
+        raise ArgumentError(f"mimic {where} is {given!r}, expected Mimic(...) or (leader[, multiplier[, offset]]).")
+    return Mimic(given[0], *_numbers(f"multiplier and offset of mimic {where}", given[1:], len(given) - 1))
 
 
 def _limits(where: str, values: Sequence[float]) -> Limits:
