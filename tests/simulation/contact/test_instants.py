@@ -507,6 +507,16 @@ def test_fast_slip_that_ends_at_once_jams(monkeypatch):
     assert followed(monkeypatch, [-1.0], slips=(0.0, 1.0), at_once=True)[1] == []
 
 
+def test_slip_that_jams_without_contacts_at_rest_is_not_stopped(monkeypatch):
+    """There is nothing that an impulse could act on: the phase that was found follows."""
+    environment = particles_on(ROUGH)
+    exact = environment._phase
+    monkeypatch.setattr(environment, "_phase", lambda *state: (exact(*state)[0], np.array([0])))
+    found = environment.resolve_instant(0.0, np.array([0.0, 0.0, 1.0]), np.array([0.1, 0.0, 0.0]))
+    assert found.impacts == ()
+    assert found.qd.tolist() == [0.1, 0.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("speed", "push", "sticks"), [(1.4e-6, 2.0, True), (-1.4e-6, 2.0, True), (1.6e-6, 2.0, False), (1.4e-6, 5.0, False)]
 )

@@ -82,9 +82,10 @@ class ContactEnvironment(Environment):
             involved = self._involved(contacts)
             if not involved.any():
                 phase, jams = self._phase(t, q, qd, contacts)
-                if len(jams) and stops < MAX_STOPS_PER_INSTANT:
+                at_rest = self._at_rest(contacts)
+                if len(jams) and at_rest.any() and stops < MAX_STOPS_PER_INSTANT:
                     stops += 1
-                    hit = contacts.select(self._at_rest(contacts))
+                    hit = contacts.select(at_rest)
                     result = self._stop_slip(q, qd, hit)
                     impacts.append(self._record(t, q, qd, hit, result))
                     qd = result.qd
