@@ -102,14 +102,14 @@ class _Builder:
         zxz = [_zxz(part.R, part.p) for part in self.parts]
         largest = self._largest_branches()
         own = self._azimuths(zxz, largest)
-        base = about_z(-own[BASE])
-        origins, moved = self._origins(own, largest)
+        spins = {i: about_z(-angle) for i, angle in own.items()}
+        base = spins[BASE]
+        origins, moved = self._origins(spins, largest)
         inertias = [NO_MASS] * len(self.parts)
         frames = {}
         for body in self.robot.bodies:
             link, R, p = self.carrier[body.name]
-            spin = about_z(-own[link])
-            R, p = _cleaned(spin @ R), spin @ p - moved[link]
+            R, p = _cleaned(spins[link] @ R), spins[link] @ p - moved[link]
             frames[body.name] = Frame(link, Mat3(*R.ravel().tolist()), Vec3(*p.tolist()))
             if link != BASE:
                 inertias[link] = inertias[link] + _transformed(body, R, p)
@@ -140,22 +140,24 @@ class _Builder:
         return dict.fromkeys(range(BASE, len(self.parts)), 0.0) | {i: zxz[largest[i]][0] for i in free if i in largest}
 
     def _origins(
-        self, own: dict[int, float], largest: dict[int, int]
+        self, spins: dict[int, np.ndarray], largest: dict[int, int]
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
         """Origins in the frames of the parents, and how far each was moved along its axis.
 
         It goes to the common normal with the next axis where coordinates vanish by that. Moves that change nothing by themselves
         are made if in the end they help (parallel axes one after the other).
         """
-        tried = [self._moved_origins(own, largest, even) for even in (0, 1)]
-        return min(tried, key=lambda result: sum(map(coordinate_cost, result[0])))
-
-    def _moved_origins(self, own: dict[int, float], largest: dict[int, int], even: int):
-        """From the tips to the root; `even` is 1 if moves are made that change nothing."""
-        spins = {i: about_z(-angle) for i, angle in own.items()}
         origins = [spins[part.parent] @ part.p for part in self.parts]
         axes = [spins[part.parent] @ part.R[:, 2] for part in self.parts]
-        moved, below = dict.fromkeys(own, np.zeros(3)), {i: [] for i in own}
+        tried = [self._moved_origins(list(origins), axes, largest, even) for even in (0, 1)]
+        return min(tried, key=lambda result: sum(map(coordinate_cost, result[0])))
+
+    def _moved_origins(
+        self, origins: list[np.ndarray], axes: list[np.ndarray], largest: dict[int, int], even: int
+    ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """Those of `_origins`, moved from the tips to the root; `even` is 1 if moves are made that change nothing."""
+        links = range(BASE, len(self.parts))
+        moved, below = dict.fromkeys(links, np.zeros(3)), {i: [] for i in links}
         for i in reversed(range(len(self.parts))):
             part, after = self.parts[i], below[i]
             below[part.parent].append(i)
