@@ -254,6 +254,15 @@ def test_an_instant_is_resolved_again_where_slip_has_ended(monkeypatch, ends, re
     assert len(calls) == resolved
 
 
+def test_an_instant_is_resolved_again_where_a_projection_stops_a_joint(monkeypatch):
+    """Its friction would act against a motion that there is no more."""
+    environment = particles_on(FLOOR, friction=[3.0, 0.0, 0.0], tau=[-40.0, 0.0, 0.0])
+    project = environment._projected
+    monkeypatch.setattr(environment, "_projected", lambda phase, q, qd: project(phase, q, qd * [0.1, 1.0, 1.0]))
+    found = environment.resolve_instant(0.0, np.zeros(3), np.array([2e-9, 0.0, 0.0]))
+    assert found.phase.joints.slip_direction.tolist() == [-1.0, 0.0, 0.0]
+
+
 def test_slip_is_stopped_five_times_at_one_instant(monkeypatch):
     environment = particles_on(ROUGH)
     stopped = []
@@ -548,6 +557,28 @@ def test_joints_that_stick_beside_flying_points():
     qdd, forces = resting.phase.forces(0.0, resting.q, resting.qd)
     assert_close(qdd, np.array([2.5, 0.0, 0.0]), tolerance=1e-12)
     assert_close(forces, np.array([[0.0, 0.0, 20.0]]), tolerance=1e-12)
+
+
+@pytest.mark.parametrize(("lift", "closed"), [(0.0, [0]), (0.4e-9, [0]), (2e-9, []), (1.5e-8, []), (1e-7, [])])
+def test_contacts_without_load_that_lift_off_are_open(lift, closed):
+    """The contact problem has them closed, as their acceleration is small beside that of their slip: 1e-10 of 200 m/s²."""
+    environment = particles_on(ROUGH, tau=[400.0, 0.0, MASS * (G + lift)])
+    phase = environment.resolve_instant(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0])).phase
+    assert phase.mode.index.tolist() == closed
+    assert phase.holds_at_start(0.0, np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("push", "direction", "holds"), [(4.0, 1.0, True), (2.0, 1.0, False), (-4.0, 1.0, False), (-4.0, -1.0, True)]
+)
+def test_joints_that_begin_to_slip_move_in_their_direction(push, direction, holds):
+    environment = particles_on(FLOOR, friction=[3.0, 0.0, 0.0], tau=[push, 0.0, 0.0])
+    phase, y = phase_of(environment, [0]), np.zeros(9)
+    phase = replace(phase, joints=replace(phase.joints, slip_direction=np.array([direction, 0.0, 0.0])))
+    assert phase.holds_at_start(0.0, y) is holds
+    y[3] = -2e-9  # it moves
+    assert phase.holds_at_start(0.0, y)
+    assert phase_of(environment, []).holds_at_start(0.0, np.zeros(9))
 
 
 # --- slip within a step -------------------------------------------------------------------------------------------------------

@@ -95,7 +95,9 @@ class ContactEnvironment(Environment):
                 q, qd = self._projected(phase, q, qd)
                 change = float(self.plant.model.energy(q, qd) - self.plant.model.energy(q, before))
                 work[1 if joints_stop else 2] += min(change, 0.0)
-                if phase.slip_has_ended(q, qd) and count < MAX_ELASTIC_IMPACTS:
+                joints_rest = (np.abs(qd) <= REST_VELOCITY_TOL) & (np.abs(before) > REST_VELOCITY_TOL)
+                joints_rest &= phase.joints.slip_direction != 0.0
+                if (joints_rest.any() or phase.slip_has_ended(q, qd)) and count < MAX_ELASTIC_IMPACTS:
                     continue  # others hold it
                 return InstantResult(q, qd, self._with_tolerance(t, phase), tuple(impacts), work)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
@@ -246,10 +248,11 @@ class ContactEnvironment(Environment):
             if unresolved.any():
                 resting |= unresolved
                 continue
-            holds, jams = not phase.has_rows or phase.margin(t, y) >= 0.0, found.jams
+            jams, free = found.jams, _gap_acceleration(kept, qdd)
+            holds = phase.holds_at_start(t, y)
             if not holds and len(found.forces):  # dependent contacts that need other forces than those of least norm
-                phase = replace(phase, mode=replace(found.mode, loads=found.forces))
-                holds = phase.margin(t, y) >= 0.0
+                phase = phase.with_loads(t, q, qd, found.forces, kept, free)
+                holds = phase.holds_at_start(t, y)
             turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
             if turned is not None:
                 turns += 1

@@ -67,6 +67,13 @@ class ContactMode:
         aligned = np.sum(slip * self.slip_direction, axis=-1) >= TURNED * np.linalg.norm(slip, axis=-1)
         return replace(self, sticking=self.sticking | (self.starts_at_rest & ~aligned))
 
+    def select(self, which: np.ndarray) -> ContactMode:
+        """The same with some of its contacts (mask)."""
+        return ContactMode(
+            self.index[which], self.sticking[which], self.starts_at_rest[which], self.slip_direction[which], self.mu[which],
+            None if self.loads is None else self.loads[which],
+        )  # fmt: skip
+
     def with_slipping(self, index: np.ndarray) -> ContactMode:
         """The same with further contacts (numbers) that slip without friction, and no loads."""
         none = np.zeros(len(index), dtype=bool)

@@ -23,13 +23,16 @@ from appell.simulation.contact.mode import (
     slip_direction,
 )
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.joint_friction import first_reversal
+from appell.simulation.joint_friction import REST_VELOCITY_TOL, first_reversal
 from appell.simulation.phase import IntegratorStep, Phase, Plant
 from appell.simulation.roots import first_crossing, root
 
 MAX_PROJECTION_STEPS = 8
 PROJECTION_TOL = 1e-10
 """Gaps of closed contacts up to this are left: removing them would change the energy. [m]"""
+UNLOADED_TOL = 1e-9
+"""Part of the accelerations, or of 1 m/s², up to which a contact without load stays closed by others: a tenth of that which ends
+its mode (`motion.c`)."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,36 @@ class ContactPhase(Phase):
             return super().margin(t, y)
         tau = self.plant.tau(t, *self.plant.split(y))[0]
         return self.motion.margins(np.ascontiguousarray(y), tau, self.force_tol)[0]
+
+    def holds_at_start(self, t: float, y: np.ndarray) -> bool:
+        """Whether forces are within their bounds, and joints that begin to slip move in their direction."""
+        if not self.has_rows:
+            return True
+        q, qd = self.plant.split(y)
+        starts = (self.joints.slip_direction != 0.0) & (np.abs(qd) <= REST_VELOCITY_TOL)
+        if starts.any() and (self.joints.slip_direction * self.forces(t, q, qd)[0])[starts].min() < 0.0:
+            return False
+        return self.margin(t, y) >= 0.0
+
+    def with_loads(
+        self, t: float, q: np.ndarray, qd: np.ndarray, loads: np.ndarray, contacts: ContactState, free: np.ndarray
+    ) -> ContactPhase:
+        """The phase with loads (m, 3) of its contacts; those without one that then move away from their surface are open.
+
+        So are those that move into it by no more than errors of the contact problem: they close again later.
+
+        Args:
+            contacts, free: contacts at rest, among them those of the mode, and their gap accelerations without forces.
+        """
+        phase = replace(self, mode=replace(self.mode, loads=loads))
+        place = np.searchsorted(contacts.index, phase.mode.index)
+        contacts, free = contacts.select(place), free[place]
+        loaded = replace(phase, mode=phase.mode.select(phase.mode.carries))
+        qdd = loaded.forces(t, q, qd)[0] if loaded.has_rows else loaded.derivative(t, q, qd).qdd
+        acceleration = contacts.J_n @ qdd + contacts.gap_acceleration_bias
+        part = acceleration / np.maximum(1.0, np.abs(free))
+        opens = ~phase.mode.carries & ((part > UNLOADED_TOL) | ((part < -UNLOADED_TOL) & (part > -1e2 * UNLOADED_TOL)))
+        return replace(phase, mode=phase.mode.select(~opens)) if opens.any() else phase
 
     def _least_slip(self, t: float, y: np.ndarray) -> float:
         """The least slip along its direction at the start of the step, of contacts with friction that slip. [m/s]"""
