@@ -61,22 +61,72 @@ def test_events_that_follow_each_other_too_closely(count, span, stalled, expecte
         assert loops._has_stalled(deque([-9.0, *np.linspace(0.0, span, count)]), stalled)
 
 
-@pytest.mark.parametrize(("spacing", "count"), [(9e-8, 300), (3e-13, 30)])
-def test_a_run_stops_where_events_are_too_close(spacing, count):
-    resolved = []
+class Restless(Phase):
+    """Events that follow each other without end until t = 5 ms."""
 
-    class Restless(Phase):
-        def first_event(self, step):
-            return step.start + spacing
+    spacing = 3e-13
 
-    class Counting(Environment):
-        def resolve_instant(self, t, q, qd):
-            resolved.append(t)
-            return InstantResult(q, qd, Restless(self.plant, frictionless(1)), ())
+    def first_event(self, step):
+        return step.start + self.spacing if step.start < 5e-3 else None
 
+
+class Stalling(Environment):
+    """Restless phases; steps of time stepping are of free fall, with 2 J of friction per second."""
+
+    resolved, steps, spacing, obeys = (), (), 3e-13, True
+
+    def resolve_instant(self, t, q, qd):
+        self.resolved = (*self.resolved, t)
+        phase = Restless(self.plant, frictionless(1))
+        object.__setattr__(phase, "spacing", self.spacing)
+        return InstantResult(q, qd, phase, (), resolved=self.obeys or t >= 5e-3)
+
+    def fall(self, t, q, qd, h):
+        self.steps = (*self.steps, (t, h))
+        return t + h, q + h * qd - 5.0 * h**2, qd - 10.0 * h, np.array([0.0, 0.0, -2.0 * h])
+
+
+@pytest.mark.parametrize(("spacing", "count"), [(9e-8, 300), (3e-8, 60), (3e-13, 30)])
+def test_a_run_stops_where_events_are_too_close_and_no_step_leads_on(spacing, count):
     plant = plant_of()
-    assert loop_of(plant, Counting(plant)).run(np.ones(1), ZERO, 1.0, 10) == "no progress"
-    assert len(resolved) == count
+    environment = Stalling(plant)
+    environment.spacing = spacing
+    assert loop_of(plant, environment).run(np.ones(1), ZERO, 1.0, 10) == "no progress"
+    assert len(environment.resolved) == count
+    environment = Stalling(plant)
+    environment.short_step = environment.fall
+    loop = loop_of(plant, environment)
+    loop.falls_back = False
+    assert loop.run(np.ones(1), ZERO, 1.0, 10) == "no progress"
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+@pytest.mark.parametrize("tracks_work", [True, False])
+def test_steps_of_time_stepping_lead_on_where_events_stall(obeys, tracks_work):
+    """From 1e-6 s on four times as long where they follow each other, up to 1 ms; at once where a phase contradicts itself."""
+    plant = plant_of(tracks_work=tracks_work)
+    environment = Stalling(plant)
+    environment.short_step, environment.obeys = environment.fall, obeys
+    loop = loop_of(plant, environment)
+    assert loop.run(np.ones(1), ZERO, 1.0, 10) == "finished"
+    lengths = [h for _, h in environment.steps]
+    assert lengths[:7] == pytest.approx([4.0**k * 1e-6 for k in range(5)] + [1e-3, 1e-3], rel=1e-9)
+    assert loop.fallback_steps == list(environment.steps)
+    assert (environment.resolved[1] == 1e-6) is not obeys
+    fields = loop.recorder.fields()
+    assert_close(fields["q"][-1], np.array([1.0 - 5.0]), tolerance=1e-9)
+    assert fields["work"][-1, 2] == pytest.approx(-2.0 * sum(lengths), rel=1e-9)
+
+
+def test_steps_of_time_stepping_are_short_again_after_a_while():
+    plant = plant_of()
+    loop = loop_of(plant, Stalling(plant))
+    loop.environment.short_step = loop.environment.fall
+    phase = Phase(plant, frictionless(1))
+    loop.recorder.begin(0.0, np.array([1.0, 0.0]), phase, (), 0.0)
+    for t, h in ((0.1, 1e-6), (0.10000999, 4e-6), (0.2, 1e-6), (0.3 - 3e-7, 3e-7)):
+        assert loop._step_over(phase, t, np.array([1.0, 0.0]), 0.3)[0] == pytest.approx(t + h, abs=1e-15)
+    assert loop._step_over(phase, 0.3, np.array([1.0, 0.0]), 0.3) is None
 
 
 def monitored(duration, velocities, step):
@@ -108,13 +158,16 @@ def test_velocities_that_grow_while_steps_shrink_diverge():
 def test_friction_that_drives_a_step(work, length, expected):
     step = SimpleNamespace(initial=np.array([0.0, 0.0, 3.0, 7.0, 0.0]), final=np.array([0.0, 0.0, 9.0, 8.0, work]))
     step.start, step.end = 0.0, length
-    assert loop_of(plant_of(tracks_work=True))._friction_drives(step) is expected
+    assert loop_of(plant_of(tracks_work=True))._friction_drives(step, None) is expected
+    step.state = lambda t: step.initial if t < 0.5 * length else step.final
+    assert loop_of(plant_of(tracks_work=True))._friction_drives(step, length) is expected
+    assert not loop_of(plant_of(tracks_work=True))._friction_drives(step, 0.0)
 
 
 def test_a_step_that_friction_drives_is_repeated_with_a_tenth(monkeypatch):
     lengths = []
 
-    def drives(self, step):
+    def drives(self, step, event):
         lengths.append(step.end - step.start)
         return len(lengths) == 1
 

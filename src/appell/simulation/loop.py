@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NoReturn
 
@@ -18,6 +18,7 @@ from appell.errors import ArgumentError, SimulationError
 from appell.progress import Progress
 from appell.simulation.actuation import require_state_function
 from appell.simulation.integrators import DRIVING_WORK, FixedStepSolver, Integration, PhaseEquations, method_named
+from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
 from appell.simulation.records import Event, Impact, Recorder
 from appell.simulation.roots import SUBDIVISIONS, root
@@ -25,8 +26,10 @@ from appell.simulation.roots import SUBDIVISIONS, root
 EventFunction = Callable[[float, np.ndarray, np.ndarray], float]
 CONSTRAINT_TOL = 1e-10
 """Constraint error above which a state is projected to its constraints. [m]"""
-STALLED = ((300, 3e-5), (30, 1e-11))
-"""A run stops when so many events follow each other within such a time. [s]"""
+STALLED = ((300, 3e-5), (60, 2e-6), (30, 1e-11))
+"""Where so many events follow each other within such a time, a step of time stepping follows. [s]"""
+FIRST_FALLBACK, FALLBACK_GROWTH, LONGEST_FALLBACK = 1e-6, 4.0, 1e-3
+"""Length of the first such step, growth of those that follow it within ten times its length, and longest one. [s]"""
 ACCUMULATING = ((60, 5e-3), *STALLED)
 """The same for a run that goes on with time stepping. [s]"""
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
@@ -76,7 +79,7 @@ class EventDetector:
                 self._append(i, t, q, qd)
         return self.stopped_by is not None
 
-    def scan(self, step: IntegratorStep, until: float) -> float:
+    def scan(self, step: IntegratorStep | LinearStep, until: float) -> float:
         """Record the events of a step up to a time; returns the time of a terminal one, or `until`."""
         if not self.functions or until <= step.start:
             return until
@@ -94,7 +97,7 @@ class EventDetector:
         self._last = [self._value_in(i, step, until) for i in range(len(self.functions))]
         return until
 
-    def _value_in(self, number: int, step: IntegratorStep, t: float) -> float:
+    def _value_in(self, number: int, step: IntegratorStep | LinearStep, t: float) -> float:
         return self._value(number, t, *self.plant.split(step.state(t)))
 
     def _value(self, number: int, t: float, q: np.ndarray, qd: np.ndarray) -> float:
@@ -131,6 +134,8 @@ class SimulationLoop:
     detector: EventDetector
     progress: Progress
     stalled: tuple[tuple[int, float], ...] = STALLED  # numbers of events and times
+    falls_back: bool = True  # whether a step of time stepping follows where events stall
+    fallback_steps: list[tuple[float, float]] = field(default_factory=list)  # starts and lengths
     _failed_at: float = -1.0  # time from which a step has failed
     _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
@@ -138,7 +143,7 @@ class SimulationLoop:
         """Simulate from this state at t = 0 to the end; returns the status."""
         t, work, event_times = 0.0, np.zeros(3), deque[float](maxlen=max(count for count, _ in self.stalled))
         actuation, monitor = self.plant.actuation, DivergenceMonitor(duration)
-        phase, event = None, True
+        phase, event, resolved = None, True, True
         while True:
             sampled = t >= actuation.next_sample
             if sampled:
@@ -147,22 +152,51 @@ class SimulationLoop:
             instant_work = np.zeros(3)
             y = self.plant.join(q, qd, work)
             if event or phase is None or not phase.continues(t, y):
-                q, qd, phase, impacts, instant_work = self.environment.resolve_instant(t, q, qd)
+                q, qd, phase, impacts, instant_work, resolved = self.environment.resolve_instant(t, q, qd)
                 y = self.plant.join(q, qd, work)
             self.recorder.begin(t, y, phase, impacts, instant_work)
             stopped = self.detector.begin(t, q, qd)
             if stopped or len(self.recorder.impacts) > max_impacts:
                 status = TOO_MANY_IMPACTS
                 break
-            t, y, event = self._integrate_phase(phase, t, y, min(duration, actuation.next_sample), monitor)
-            event_times.append(t)
-            if t >= duration or self.detector.stopped_by or _has_stalled(event_times, self.stalled):
-                status = FINISHED if t >= duration else NO_PROGRESS
+            end = min(duration, actuation.next_sample)
+            over = None if resolved else self._step_over(phase, t, y, end)
+            if over is None:
+                t, y, event = self._integrate_phase(phase, t, y, end, monitor)
+                event_times.append(t)
+                if t < duration and not self.detector.stopped_by and _has_stalled(event_times, self.stalled):
+                    over = self._step_over(phase, t, y, end)
+                    if over is None:
+                        status = NO_PROGRESS
+                        break
+            if over is not None:
+                (t, y), event = over, True
+                event_times.clear()
+            if t >= duration or self.detector.stopped_by:
+                status = FINISHED
                 break
             self.recorder.end(t, y, phase)
             (q, qd), work = self.plant.split(y), self.plant.work(y)
         self.recorder.finish(t, y, phase)
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by else status
+
+    def _step_over(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray] | None:
+        """Time and state after a step of time stepping; None where there is none."""
+        h, (q, qd) = FIRST_FALLBACK, self.plant.split(y)
+        if self.fallback_steps:
+            start, last = self.fallback_steps[-1]
+            h = min(FALLBACK_GROWTH * last, LONGEST_FALLBACK) if t - start < 10.0 * last else h
+        found = self.environment.short_step(t, q, qd, min(h, end - t)) if self.falls_back and end > t else None
+        if found is None:
+            return None
+        work = self.plant.work(y)
+        step = LinearStep(self.plant, StateAtTime(t, q, qd, work), StateAtTime(*found[:3], work + found[3]))
+        until = self.detector.scan(step, step.end)
+        self.recorder.accept(step, until, phase, last=True)
+        if not self.plant.tracks_work:
+            self.recorder.add_work(found[3])
+        self.fallback_steps.append((t, h))
+        return until, step.state(until)
 
     def _integrate_phase(
         self, phase: Phase, t: float, y: np.ndarray, end: float, monitor: DivergenceMonitor
@@ -189,7 +223,7 @@ class SimulationLoop:
                 if event is None and phase.has_rows and t > self._failed_at and self._shrinks(solver, step):
                     self._failed_at = t
                     return t, self.plant.project(y, phase), True
-                if event is None and not isinstance(solver, FixedStepSolver) and self._friction_drives(step):
+                if not isinstance(solver, FixedStepSolver) and self._friction_drives(step, event):
                     t, y, self._step_size = step.start, step.initial, 0.1 * (step.end - step.start)
                     break
                 if event is not None and isinstance(solver, FixedStepSolver):
@@ -213,10 +247,12 @@ class SimulationLoop:
         """Whether steps become ever shorter: forces grow without end."""
         return getattr(solver, "h", np.inf) < step.end - step.start < SHORTEST_STEP and solver.status == "running"
 
-    def _friction_drives(self, step: IntegratorStep) -> bool:
-        """Whether friction of contacts does work in a step: some of its stages are beyond a pole of the forces."""
-        work = float(self.plant.work(step.final)[2] - self.plant.work(step.initial)[2])
-        return work > DRIVING_WORK and step.end - step.start > SHORTEST_STEP
+    def _friction_drives(self, step: IntegratorStep, event: float | None) -> bool:
+        """Whether friction of contacts does work in a step until its event: some stages are beyond a pole of the forces."""
+        if not step.end - step.start > SHORTEST_STEP:
+            return False
+        final = step.final if event is None else step.state(event)
+        return float(self.plant.work(final)[2] - self.plant.work(step.initial)[2]) > DRIVING_WORK
 
     def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)

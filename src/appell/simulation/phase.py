@@ -268,13 +268,15 @@ class Phase:
 
 
 class InstantResult(NamedTuple):
-    """State after an instant, the phase that follows, the impacts that occurred, and the work beside them, as of `Plant`. [J]"""
+    """State after an instant, the phase that follows, the impacts that occurred, the work beside them, as of `Plant` [J], and
+    whether the phase obeys the law of contact."""
 
     q: np.ndarray
     qd: np.ndarray
     phase: Phase
     impacts: tuple[Impact, ...]
     work: np.ndarray = np.zeros(3)
+    resolved: bool = True
 
 
 class Environment:
@@ -299,3 +301,9 @@ class Environment:
                 joints = with_joints_at_rest(joints, at_rest, directions)
         phase = Phase(self.plant, joints)
         return InstantResult(*phase.project_to_constraints(q, qd), phase, ())
+
+    def short_step(
+        self, t: float, q: np.ndarray, qd: np.ndarray, h: float
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:
+        """Time, q, qd and works (3,) of a step of time stepping of at most h [s]; None where there is no such step."""
+        return None

@@ -11,6 +11,7 @@ from appell.deprecation import renamed_attributes
 from appell.robot.simulation_model import LimitViolation, SimulationModel
 
 if TYPE_CHECKING:
+    from appell.simulation.linear_step import LinearStep
     from appell.simulation.phase import IntegratorStep, Phase, Plant
 
 LIMIT_TOL = 1e-9
@@ -148,7 +149,7 @@ class Recorder:
             self.samples.append(self._sample(t, y, phase))
         self._update_contacts(t, phase.contacts)
 
-    def accept(self, step: IntegratorStep, until: float, phase: Phase, last: bool) -> None:
+    def accept(self, step: IntegratorStep | LinearStep, until: float, phase: Phase, last: bool) -> None:
         """A step is accepted from its start until this time, where the phase ends if it is the last."""
         if self.times is None:
             times = [] if last else [until]
@@ -159,6 +160,10 @@ class Recorder:
         for t in times:
             self.samples.append(self._sample(t, self.plant.project(step.state(t), phase), phase))
         self.limit_monitor.check(until, *self.plant.split(step.state(until)))
+
+    def add_work(self, work: np.ndarray) -> None:
+        """Work (3,) that the state vector does not have."""
+        self._impact_work += work
 
     def end(self, t: float, y: np.ndarray, phase: Phase) -> None:
         """A phase ends in this state, which is a sample if an impact follows."""

@@ -147,14 +147,16 @@ def simulate(
     problems: tuple[str, ...] = ()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
-            stepped_from, status = None, NO_PROGRESS
+            stepped_from, fallback_steps, status = None, (), NO_PROGRESS
             fields: dict[str, Any] = {}
             if not stepping:
                 recorder = Recorder(plant, times)
                 loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
-                loop.stalled = ACCUMULATING if automatic else loop.stalled
+                if automatic:
+                    loop.stalled, loop.falls_back = ACCUMULATING, False
                 status = loop.run(q, qd, end, contact.max_impacts)
                 fields = recorder.fields()
+                fallback_steps = tuple(start for start, _ in loop.fallback_steps)
                 q, qd = fields["q"][-1], fields["qd"][-1]
             if stepping or (automatic and status == NO_PROGRESS):
                 stepped_from = float(fields["t"][-1]) if fields else 0.0
@@ -170,7 +172,8 @@ def simulate(
                 fields, problems = joined(fields, run.fields(later, limits == STOP)), run.problems()
     finally:
         progress.finish()
-    motion = replace(_trajectory(model, fields, detector, status), stepped_from=stepped_from)
+    motion = _trajectory(model, fields, detector, status)
+    motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps)
     problems += check_run(model, motion, integration, end, environment.residual)
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from appell.errors import SimulationError
 from appell.progress import Progress
 from appell.robot.simulation_model import LimitViolation
-from appell.simulation.contact.stepper import ACCEPTABLE, Stepper
+from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, Stepper
+from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS, EventDetector
 from appell.simulation.phase import Plant
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor
 
-IMPACT, NOT_FINITE = 1, 2
-"""Status of a run of the compiled stepper, where it is not 0."""
 PORTION = 256
 """Steps of one call at most: signals are handled between calls."""
 START_DEPTH = 1e-6
@@ -31,42 +30,6 @@ MIN_INERTIA = 1e-10
 """Least inertia that a generalized velocity moves while the others are free, with contacts. [kg m², kg]"""
 STOP_TOL = 2e-6
 """How far a joint may pass its stop. [rad, m]"""
-
-
-class StateAtTime(NamedTuple):
-    """A state of a run: time, q, qd, and works of actuators, passive forces and contact (3,)."""
-
-    t: float
-    q: np.ndarray
-    qd: np.ndarray
-    work: np.ndarray
-
-
-@dataclass(frozen=True)
-class LinearStep:
-    """A step whose states in between are interpolated linearly, for event functions."""
-
-    plant: Plant
-    first: StateAtTime
-    last: StateAtTime
-
-    @property
-    def start(self) -> float:
-        return self.first.t
-
-    @property
-    def end(self) -> float:
-        return self.last.t
-
-    def at(self, t: float) -> StateAtTime:
-        """The state at a time within it."""
-        x = (t - self.start) / (self.end - self.start)
-        q, qd, work = ((1.0 - x) * a + x * b for a, b in zip(self.first[1:], self.last[1:], strict=True))
-        return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)
-
-    def state(self, t: float) -> np.ndarray:
-        """The state vector at a time within it."""
-        return self.plant.join(*self.at(t)[1:])
 
 
 @dataclass
@@ -155,7 +118,7 @@ class TimeSteppingRun:
             step = LinearStep(
                 self.plant, StateAtTime(t0, q0, qd0, w0), StateAtTime(float(times[0]), q[0], qd[0], work[0])
             )
-            until = self.detector.scan(step, step.end) if step.end > step.start else step.end  # type: ignore[arg-type]
+            until = self.detector.scan(step, step.end) if step.end > step.start else step.end
             if self.detector.stopped_by is not None:
                 q, qd, work = (values[None] for values in step.at(until)[1:])
                 times = np.array([until])

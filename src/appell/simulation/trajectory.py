@@ -45,6 +45,8 @@ class Trajectory:
             Impulses of impacts are apart, in `impacts`. [N]
         stepped_from: time from which the motion is that of time stepping: 0 for `method="moreau"`, later where
             `method="auto"` has gone over to it, None where it is not used. [s]
+        fallback_steps: times at which an event-driven run found no contact mode that lasts, and took one short step of time
+            stepping. [s]
 
     Example:
         >>> import appell
@@ -77,6 +79,7 @@ class Trajectory:
     problems: tuple[str, ...] = ()
     contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
     stepped_from: float | None = None
+    fallback_steps: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)

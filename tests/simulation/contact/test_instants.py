@@ -280,6 +280,34 @@ def test_slip_is_stopped_five_times_at_one_instant(monkeypatch):
     assert found.qd[0] == pytest.approx(0.5**5)
 
 
+@pytest.mark.parametrize(("left", "resolved"), [(0.98, True), (1.0, False)])
+def test_an_impulse_that_does_not_slow_slip_down_is_not_used(monkeypatch, left, resolved):
+    """The phase does not obey the law of contact then."""
+    environment = particles_on(ROUGH)
+    phase, calls = environment.resolve_instant(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0])).phase, []
+    monkeypatch.setattr(environment, "_phase", lambda *_: (phase, np.array([0])[: 1 - len(calls)]))
+
+    def stop(q, qd, contacts):
+        calls.append(qd)
+        return ImpactResult(left * qd, np.ones(1), np.zeros((1, 3)), 0.0)
+
+    monkeypatch.setattr(environment, "_stop_slip", stop)
+    found = environment.resolve_instant(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    assert found.resolved is resolved
+    assert len(found.impacts) == resolved
+    assert found.qd[0] == (left if resolved else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "holds", "resolved"), [(1e-6, False, False), (1e-7, False, True), (1e-6, True, True)]
+)
+def test_a_mode_that_repeats_without_holding_does_not_obey_the_law(monkeypatch, tolerance, holds, resolved):
+    environment = particles_on(ROUGH)
+    monkeypatch.setattr(environment, "_with_tolerance", lambda t, phase: replace(phase, force_tol=tolerance))
+    monkeypatch.setattr(ContactPhase, "holds_at_start", lambda *_: holds)
+    assert environment.resolve_instant(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0])).resolved is resolved
+
+
 def test_forces_may_leave_their_bounds_the_more_the_less_changes():
     """Ten times as far after each instant that changes nothing, or follows at once, up to 1e-2."""
     environment = particles_on(ROUGH)

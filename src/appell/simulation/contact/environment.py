@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from appell.errors import SimulationError
+from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.impact import ImpactResult, solve_impact
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
@@ -44,10 +45,14 @@ MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
 """Points that an event leaves less deep behind a surface are moved to it. [m]"""
+SHORTEST_FALLBACK = 1e-10
+"""A step of time stepping is not shortened further. [s]"""
 AT_ONCE = 1e-12
 """Events within such a time of each other make no progress. [s]"""
 MAX_FORCE_TOL = 1e-2
 """Largest part of the largest force by which forces may leave their bounds, where the mode stays the same."""
+RESOLVED_FORCE_TOL = 1e-6
+"""Forces of a mode that repeats are beyond their bounds where they are so with this tolerance."""
 SOLVED, STOPPED_SLIP = 1e-8, 1e-9
 """Relative residual up to which Coulomb's law has forces, and slip [m/s] that an impulse stops where it has none."""
 FAST_SLIP, JAM_TIME = 1e-3, 1e-7
@@ -72,7 +77,7 @@ class ContactEnvironment(Environment):
 
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         impacts: list[Impact] = []
-        work, stops = np.zeros(3), 0
+        work, stops, resolved = np.zeros(3), 0, True
         for count in range(MAX_IMPACTS_PER_INSTANT):
             contacts = self.pairs.state(q, qd)
             self._require_no_penetration(t, q, qd, contacts)
@@ -87,9 +92,11 @@ class ContactEnvironment(Environment):
                     stops += 1
                     hit = contacts.select(at_rest)
                     result = self._stop_slip(q, qd, hit)
-                    impacts.append(self._record(t, q, qd, hit, result))
-                    qd = result.qd
-                    continue
+                    resolved = _slows_down(contacts.select(jams), result.qd)
+                    if resolved:
+                        impacts.append(self._record(t, q, qd, hit, result))
+                        qd = result.qd
+                        continue
                 joints_stop = (np.abs(qd[phase.joints.sticking]) > REST_VELOCITY_TOL).any()
                 before = qd
                 q, qd = self._projected(phase, q, qd)
@@ -99,7 +106,10 @@ class ContactEnvironment(Environment):
                 joints_rest &= phase.joints.slip_direction != 0.0
                 if (joints_rest.any() or phase.slip_has_ended(q, qd)) and count < MAX_ELASTIC_IMPACTS:
                     continue  # others hold it
-                return InstantResult(q, qd, self._with_tolerance(t, phase), tuple(impacts), work)
+                phase = self._with_tolerance(t, phase)
+                if phase.force_tol >= RESOLVED_FORCE_TOL:
+                    resolved &= phase.holds_at_start(t, self.plant.join(q, qd, work))
+                return InstantResult(q, qd, phase, tuple(impacts), work, resolved)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
             result = self._collide(t, q, qd, hit, e[involved])
@@ -137,6 +147,23 @@ class ContactEnvironment(Environment):
             phase = replace(phase, force_tol=min(10.0 * (last.force_tol if last else FORCE_TOL), MAX_FORCE_TOL))
         self._last = t, phase
         return phase
+
+    def short_step(
+        self, t: float, q: np.ndarray, qd: np.ndarray, h: float
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:
+        """A step that ends before an open contact closes, and leaves no point behind its surface."""
+        if not isinstance(self.pairs, CompiledPairs):
+            return None
+        gap, rate = (values[0] for values in self.pairs.gaps(q[None], qd[None]))
+        falls = (gap > CLOSED_GAP_TOL) & (rate < 0.0)
+        h = min(h, 0.5 * float((gap[falls] / -rate[falls]).min(initial=np.inf)))
+        tau = self.plant.tau(t, q, qd)[0]
+        while h > SHORTEST_FALLBACK:
+            found = self.pairs.step(q, qd, tau, h)
+            if found is not None and self.pairs.gaps(found[0][None], found[1][None])[0].min() >= -CLOSED_GAP_TOL:
+                return t + h, *found
+            h *= 0.25
+        return None
 
     # --- impacts ------------------------------------------------------------------------------------------------------
 
@@ -265,6 +292,12 @@ class ContactEnvironment(Environment):
             if not jams.any():
                 self.residual = max(self.residual, found.residual)
             return phase, kept.index[jams]
+
+
+def _slows_down(contacts: ContactState, qd: np.ndarray) -> bool:
+    """Whether the slip of a contact is slower at other velocities of the robot."""
+    after = np.linalg.norm(contacts.J @ qd - contacts.normal * (contacts.J_n @ qd)[:, None], axis=-1)
+    return bool((after < 0.99 * np.linalg.norm(contacts.slip_velocity, axis=-1)).any())
 
 
 def _stops_at_once(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:

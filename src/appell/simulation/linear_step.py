@@ -1,0 +1,46 @@
+"""Steps whose states in between are interpolated linearly: those of time stepping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.simulation.phase import Plant
+
+
+class StateAtTime(NamedTuple):
+    """A state of a run: time, q, qd, and works of actuators, passive forces and contact (3,)."""
+
+    t: float
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray
+
+
+@dataclass(frozen=True)
+class LinearStep:
+    """A step with the interface of `IntegratorStep` that event functions and samples need."""
+
+    plant: Plant
+    first: StateAtTime
+    last: StateAtTime
+
+    @property
+    def start(self) -> float:
+        return self.first.t
+
+    @property
+    def end(self) -> float:
+        return self.last.t
+
+    def at(self, t: float) -> StateAtTime:
+        """The state at a time within it."""
+        x = (t - self.start) / (self.end - self.start)
+        q, qd, work = ((1.0 - x) * a + x * b for a, b in zip(self.first[1:], self.last[1:], strict=True))
+        return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)
+
+    def state(self, t: float) -> np.ndarray:
+        """The state vector at a time within it."""
+        return self.plant.join(*self.at(t)[1:])
