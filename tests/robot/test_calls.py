@@ -9,12 +9,14 @@ import threading
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
+from helpers.python_kernels import python_kernel
 from helpers.random_trees import general_tree
 from helpers.states import random_states
 from hypothesis import given
 from hypothesis import strategies as st
 
 import appell
+from appell import _native
 from appell.errors import AppellError, ArgumentError
 
 ROBOT = general_tree(9, 31)
@@ -157,6 +159,35 @@ def test_columns_that_go_straight_to_the_kernel(dyn, states):
         np.testing.assert_array_equal(out, expected)
         with pytest.raises(appell.ArgumentError):
             call(*(array[:, :5] if k == 0 and count > 1 else array[1:] for k, array in enumerate(given)))
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_blocks_that_go_straight_to_the_kernel(layout):
+    """From the second call on the extension splits the matrix; `method` takes the general way."""
+    robot = appell.load("planar2r")
+    dyn, states = appell.compile(robot, layout=layout), random_states(robot, 9)
+    for inputs in ([each[0] for each in states], [each.T.copy() if layout == "columns" else each for each in states]):
+        expected = dyn.inverse_dynamics_derivatives(*inputs, method="analytic")
+        whole = np.full(np.concatenate(expected, axis=1 if layout == "columns" else -1).shape, np.nan)
+        dyn.inverse_dynamics_derivatives(*inputs)
+        for found in (dyn.inverse_dynamics_derivatives(*inputs), dyn.inverse_dynamics_derivatives(*inputs, out=whole)):
+            assert type(found) is type(expected)
+            for name, block, other in zip(found._fields, found, expected, strict=True):
+                np.testing.assert_array_equal(block, other, err_msg=name)
+                assert block.strides == other.strides
+                assert block.flags.writeable
+        assert all(np.shares_memory(block, whole) for block in found)
+
+
+@pytest.mark.skipif(_native.Kernel is None, reason="the C extension was not built")
+def test_blocks_must_fill_the_result():
+    function, kernel = _native.Function(lambda q: q), python_kernel(lambda n: 0)[0]
+    with pytest.raises(ValueError, match="blocks lie outside"):
+        _native.bind(function, kernel, None, True, (), tuple, (1, 3))
+    with pytest.raises(ValueError, match="blocks lie outside"):
+        _native.bind(function, kernel, None, True, (), list, (2,))
+    with pytest.raises(ValueError, match="negative size among the widths"):
+        _native.bind(function, kernel, None, True, (), tuple, (3, -1))
 
 
 def test_columns_of_run_time_parameters_that_go_straight_to_the_kernel(dyn, states):

@@ -297,6 +297,8 @@ typedef struct {
     Kernel *kernel;       /* NULL until there is one */
     PyObject *parameters; /* the last input where a call does not give it; None if there is no such input */
     PyObject *quaternions; /* bytes: where each quaternion of the first input begins, as npy_intp */
+    PyObject *blocks;     /* type of named tuples of the blocks of a result; None where a result is one array */
+    PyObject *widths;     /* bytes: columns of each block, as npy_intp */
     int rows;             /* whether batches are rows, (N, size), or columns, (size, N) */
 } Binding;
 
@@ -305,6 +307,8 @@ static void hold(const Binding *binding)
     Py_XINCREF(binding->kernel);
     Py_XINCREF(binding->parameters);
     Py_XINCREF(binding->quaternions);
+    Py_XINCREF(binding->blocks);
+    Py_XINCREF(binding->widths);
 }
 
 static void let_go(const Binding *binding)
@@ -312,6 +316,8 @@ static void let_go(const Binding *binding)
     Py_XDECREF(binding->kernel);
     Py_XDECREF(binding->parameters);
     Py_XDECREF(binding->quaternions);
+    Py_XDECREF(binding->blocks);
+    Py_XDECREF(binding->widths);
 }
 
 typedef struct {
@@ -369,6 +375,30 @@ static int read_options(PyObject *keywords, PyObject *const *values, Options *op
     return options->check == Py_True || options->check == Py_False;
 }
 
+/* The blocks of a result side by side along an axis, as a named tuple of views; the result is used up. */
+static PyObject *split(PyArrayObject *whole, const Binding *self, int axis)
+{
+    const npy_intp *width = (const npy_intp *)PyBytes_AS_STRING(self->widths);
+    const Py_ssize_t count = PyBytes_GET_SIZE(self->widths) / (Py_ssize_t)sizeof(npy_intp);
+    PyTypeObject *type = (PyTypeObject *)self->blocks;
+    PyObject *result = type->tp_alloc(type, count);
+    npy_intp shape[DIMENSIONS + 1];
+    memcpy(shape, PyArray_DIMS(whole), (size_t)PyArray_NDIM(whole) * sizeof *shape);
+    char *start = PyArray_BYTES(whole);
+    for (Py_ssize_t k = 0; result && k < count; k++) {
+        shape[axis] = width[k];
+        PyArray_Descr *kind = PyArray_DESCR(whole);
+        Py_INCREF(kind);
+        PyObject *view = PyArray_NewFromDescr(&PyArray_Type, kind, PyArray_NDIM(whole), shape, PyArray_STRIDES(whole), start,
+            NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, NULL);
+        start += width[k] * PyArray_STRIDE(whole, axis);
+        if (view) PyTuple_SET_ITEM(result, k, view);
+        if (!view || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef((PyObject *)whole)) < 0) Py_CLEAR(result);
+    }
+    Py_DECREF(whole);
+    return result;
+}
+
 /* The result, or NULL where the general function must answer. */
 static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const Options *options)
 {
@@ -413,18 +443,15 @@ static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const 
     else
         return NULL;
     job.out = PyArray_BYTES((PyArrayObject *)out);
-    int status;
-    if (dimensions == 1) status = run_one(&job); /* under the interpreter's lock */
-    else {
-        hold(self);
-        status = run_batch(&job, n);
-        let_go(self);
-    }
-    if ((status & ~NOT_FINITE) || (status && check)) {
-        Py_DECREF(out);
-        return NULL;
-    }
-    return options->out == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+    const int held = batch || self->blocks != Py_None; /* another kernel may be bound while this one runs or arrays are made */
+    if (held) hold(self);
+    const int status = batch ? run_batch(&job, n) : run_one(&job); /* one state under the interpreter's lock */
+    PyObject *result = NULL;
+    if ((status & ~NOT_FINITE) || (status && check)) Py_DECREF(out);
+    else if (self->blocks != Py_None) result = split((PyArrayObject *)out, self, kernel->dimensions - 1 + entry);
+    else result = options->out == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+    if (held) let_go(self);
+    return result;
 }
 
 static PyObject *function_call(PyObject *object, PyObject *const *arguments, size_t count, PyObject *keywords)
@@ -495,34 +522,58 @@ static PyTypeObject FunctionType = {
 
 /* ---- module ----------------------------------------------------------------------------------------------------- */
 
+/* Whole numbers of a tuple, or of none, as bytes of npy_intp; NULL with an error. */
+static PyObject *packed(PyObject *numbers, const char *name)
+{
+    const Py_ssize_t count = numbers ? PyTuple_GET_SIZE(numbers) : 0;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(npy_intp));
+    if (bytes && count && read_sizes(numbers, (npy_intp *)PyBytes_AS_STRING(bytes), (int)count, name) < 0) Py_CLEAR(bytes);
+    return bytes;
+}
+
+/* Whether a kernel has what a binding reads: quaternions in its first input, blocks that fill the rows of its result. */
+static int bindable(const Binding *binding)
+{
+    const Kernel *kernel = binding->kernel;
+    const npy_intp *first = (const npy_intp *)PyBytes_AS_STRING(binding->quaternions);
+    const npy_intp *width = (const npy_intp *)PyBytes_AS_STRING(binding->widths);
+    npy_intp left = kernel->dimensions ? kernel->shape[kernel->dimensions - 1] : 0;
+    for (size_t k = 0; k < (size_t)PyBytes_GET_SIZE(binding->quaternions) / sizeof *first; k++)
+        if (first[k] > kernel->size[0] - 4) return 0;
+    if (binding->blocks == Py_None) return 1;
+    if (!PyType_Check(binding->blocks)) return 0;
+    PyTypeObject *type = (PyTypeObject *)binding->blocks;
+    if (!PyType_IsSubtype(type, &PyTuple_Type) || type->tp_basicsize != PyTuple_Type.tp_basicsize) return 0;
+    for (size_t k = 0; k < (size_t)PyBytes_GET_SIZE(binding->widths) / sizeof *width; k++) left -= width[k];
+    return left == 0;
+}
+
 static PyObject *bind(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Function *function;
-    PyObject *kernel, *parameters, *quaternions = NULL;
+    PyObject *kernel, *parameters, *quaternions = NULL, *blocks = Py_None, *widths = NULL;
     int rows;
-    if (!PyArg_ParseTuple(arguments, "O!O!Op|O!:bind", &FunctionType, &function, &KernelType, &kernel, &parameters, &rows,
-            &PyTuple_Type, &quaternions))
+    if (!PyArg_ParseTuple(arguments, "O!O!Op|O!OO!:bind", &FunctionType, &function, &KernelType, &kernel, &parameters, &rows,
+            &PyTuple_Type, &quaternions, &blocks, &PyTuple_Type, &widths))
         return NULL;
-    const Py_ssize_t count = quaternions ? PyTuple_GET_SIZE(quaternions) : 0;
-    PyObject *places = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(npy_intp));
-    if (!places) return NULL;
-    npy_intp *first = (npy_intp *)PyBytes_AS_STRING(places);
-    int good = !count || read_sizes(quaternions, first, (int)count, "quaternions") >= 0;
-    for (Py_ssize_t k = 0; good && k < count; k++) good = first[k] <= ((Kernel *)kernel)->size[0] - 4;
-    if (!good) {
-        Py_DECREF(places);
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "a quaternion lies outside of the first input");
-    }
     const Binding former = function->binding;
-    function->binding = (Binding){(Kernel *)Py_NewRef(kernel), Py_NewRef(parameters), places, rows};
+    const Binding binding = {(Kernel *)Py_NewRef(kernel), Py_NewRef(parameters), packed(quaternions, "quaternions"),
+        Py_NewRef(blocks), packed(widths, "widths"), rows};
+    const int read = binding.quaternions && binding.widths;
+    if (!read || !bindable(&binding)) {
+        let_go(&binding);
+        return read ? PyErr_Format(PyExc_ValueError, "quaternions or blocks lie outside of what the kernel has") : NULL;
+    }
+    function->binding = binding;
     let_go(&former);
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, 
-        "bind(function, kernel, parameters, rows, quaternions=()): let plain calls go to a kernel from now on."},
+        "bind(function, kernel, parameters, rows, quaternions=(), blocks=None, widths=()): let plain calls go to a kernel from now "
+        "on; its result is split into blocks of these widths."},
     {"solve_contacts", appell_solve_contacts, METH_VARARGS,
         "solve_contacts(G, c, blocks, limits, p, w, tolerance, most) -> (residual, iterations, Newton steps): solve w = G p + c "
         "from p; blocks are rows (first, size, box) of int32, p and w are written."},

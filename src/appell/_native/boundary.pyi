@@ -28,6 +28,8 @@ def bind(
     parameters: np.ndarray | None,
     rows: bool,
     quaternions: tuple[int, ...] = ...,
+    blocks: type[tuple] | None = ...,
+    widths: tuple[int, ...] = ...,
     /,
 ) -> None: ...
 def solve_contacts(

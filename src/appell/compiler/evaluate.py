@@ -148,7 +148,8 @@ class Function:
         if spec is self.spec and spec.method is None and spec.frame is None:
             own = evaluator.parameters if spec.parameter_input else None
             rows = evaluator.options.layout == "rows"
-            bind_fast_path(evaluator.owner, spec.function, active.kernel, own, rows, evaluator.quaternions)
+            shape = active.signature.shape
+            bind_fast_path(evaluator.owner, spec.function, active.kernel, own, rows, evaluator.quaternions, shape)
         return result
 
 

@@ -14,8 +14,9 @@ Without the C extension methods are plain methods, and everything else is the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,29 +56,33 @@ class _SplitFastPath(_FastPath):
         if instance is None:
             return self.method
         bound = self.method.__get__(instance)
-        whole = bound if _native.Function is None else _native.Function(bound)
         columns = instance.functions.options.layout == "columns"  # type: ignore[attr-defined]
-        call = update_wrapper(_split(whole, self.blocks, self.rank, columns), bound)
-        return vars(instance).setdefault(self.method.__name__, call)
+        call = update_wrapper(_split(bound, self.blocks, self.rank, columns), bound)
+        return vars(instance).setdefault(
+            self.method.__name__, call if _native.Function is None else _native.Function(call)
+        )
 
 
 def _split(whole: Callable[..., Any], blocks: type[tuple], rank: int, columns: bool) -> Callable[..., tuple]:
-    """The function with its result, of so many dimensions, split along the last one; blocks by tau may differ in size."""
-    places: list[Any] = []
-    new, names = tuple.__new__, blocks._fields  # type: ignore[attr-defined]
+    """The function with its result, of so many dimensions, split along the last one."""
+    before = (slice(None),) * (rank - 1) if columns else (...,)
 
     def call(*arguments: Any, **options: Any) -> tuple:
         result = whole(*arguments, **options)
-        if not places:
-            rows, *_, width = result.shape[:rank] if columns else result.shape[-rank:]
-            n = rows if names[-1] == "dtau" else width // len(names)
-            before = (slice(None),) * (rank - 1) if columns else (...,)
-            starts = [k * n for k in range(len(names))]
-            places.extend((*before, slice(*ends)) for ends in zip(starts, [*starts[1:], width], strict=True))
-        return new(blocks, [result[place] for place in places])
+        ends = list(
+            accumulate(block_widths(blocks, result.shape[:rank] if columns else result.shape[-rank:]), initial=0)
+        )
+        return blocks._make(result[(*before, slice(*pair))] for pair in pairwise(ends))  # type: ignore[attr-defined]
 
-    call.whole = whole  # type: ignore[attr-defined]
+    call.blocks = blocks  # type: ignore[attr-defined]
     return call
+
+
+def block_widths(blocks: type[tuple], shape: Sequence[int]) -> tuple[int, ...]:
+    """Columns of the blocks of a result of this shape; those by tau, the last ones, may be fewer or more than the others."""
+    names, width = blocks._fields, shape[-1]  # type: ignore[attr-defined]
+    same = shape[0] if names[-1] == "dtau" else width // len(names)
+    return (*[same] * (len(names) - 1), width - same * (len(names) - 1))
 
 
 def split_fast_path(blocks: type[tuple], rank: int = 2) -> Callable[[Method], Method]:
@@ -92,11 +97,13 @@ def bind_fast_path(
     parameters: np.ndarray | None,
     rows: bool,
     quaternions: tuple[tuple[str, int], ...],
+    shape: Sequence[int],
 ) -> None:
     """Let plain calls of `owner.name` run a native kernel from now on; interpreted and GPU kernels are left alone."""
     if _native.bind is None or not isinstance(kernel, _native.Kernel or ()):
         return
     function = getattr(owner, name, None)
-    function = getattr(function, "whole", function)
     if isinstance(function, _native.Function or ()):
-        _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions))
+        blocks = getattr(function, "blocks", None)
+        widths = block_widths(blocks, shape) if blocks else ()
+        _native.bind(function, kernel, parameters, rows, tuple(first for _, first in quaternions), blocks, widths)
