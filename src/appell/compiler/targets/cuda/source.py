@@ -58,13 +58,20 @@ def cuda_dialect(dtype: str) -> Dialect:
 
 
 STRIDED = """
-/* The entries of one state's result. */
+/* The entries of one state's result. So large a result has fewer states than an int counts. */
 struct strided {
     real *p;
-    place pitch;
-    __device__ __forceinline__ real &operator[](int j) const { return p[j * pitch]; }
+    int pitch;
+    __device__ __forceinline__ real &operator[](int j) const { return p[(place)j * pitch]; }
 };
 """
+
+SPILLS = """\
+#if __CUDACC_VER_MAJOR__ >= 13
+    asm volatile(".pragma \\"enable_smem_spilling\\";");
+#endif
+"""
+"""Values beyond the registers go to shared memory first, which these kernels do not use otherwise (docs/decisions/0020)."""
 
 
 def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | None = None) -> str:
@@ -165,11 +172,11 @@ extern "C" __device__ int appell_groups = {max(groups, 1)};
 extern "C" __global__ void {launch_bounds(form)} appell_batch(
     {_commas(given)})
 {{
-    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
+{SPILLS if groups else ""}    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
     if (i >= n) return;
     real x[{sum(form.sizes)}];
 {_lines(loads)}
-{_lines(["    const strided y = {out + i * step, pitch};", *own]) if groups else whole}
+{_lines(["    const strided y = {out + i * step, (int)pitch};", *own]) if groups else whole}
 }}
 """
 
