@@ -98,9 +98,9 @@ class ContactEnvironment(Environment):
                         qd = result.qd
                         continue
                 joints_stop = (np.abs(qd[phase.joints.sticking]) > REST_VELOCITY_TOL).any()
-                before = qd
+                before, energy = qd, self.plant.model.energy(q, qd)
                 q, qd = self._projected(phase, q, qd)
-                change = float(self.plant.model.energy(q, qd) - self.plant.model.energy(q, before))
+                change = float(self.plant.model.energy(q, qd) - energy)  # also of gaps that close
                 work[1 if joints_stop else 2] += min(change, 0.0)
                 joints_rest = (np.abs(qd) <= REST_VELOCITY_TOL) & (np.abs(before) > REST_VELOCITY_TOL)
                 joints_rest &= phase.joints.slip_direction != 0.0
