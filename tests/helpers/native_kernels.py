@@ -13,7 +13,7 @@ from appell.compiler.operations import Operation, OperationList
 from appell.compiler.targets.llvm.build import builder_for
 from appell.compiler.targets.llvm.isa import instruction_set
 from appell.compiler.targets.llvm.jit import compile_text
-from appell.compiler.targets.llvm.kernel import HALVES, kernel_text
+from appell.compiler.targets.llvm.kernel import kernel_text
 from appell.compiler.targets.llvm.library import Library, open_library
 
 GUARD = 256
@@ -28,11 +28,13 @@ def opened(text: str, half: str, dtype: str = "float64", isa: str | None = None)
     return open_library(compile_text(text, builder.target.cpu, builder.target.features), half, builder.runtime)
 
 
-def native_library(lowered: LoweredFunction, dtype: str = "float64", isa: str | None = None) -> Library:
-    """Both halves of a native kernel."""
+def native_library(
+    lowered: LoweredFunction, dtype: str = "float64", isa: str | None = None, batch: str = "batch"
+) -> Library:
+    """A native kernel for one state and for batches, of rows as a rule or of columns."""
     real = instruction_set(isa).real(dtype)
-    one, batch = (opened(kernel_text(lowered, real, half), half, dtype, isa) for half in HALVES)
-    return one.joined(batch)
+    one, many = (opened(kernel_text(lowered, real, half), half, dtype, isa) for half in ("one", batch))
+    return one.joined(many)
 
 
 def kernel(listed: OperationList, dtype: str = "float64", isa: str | None = None, threads: int = 1):

@@ -13,7 +13,7 @@ from helpers.random_trees import general_tree
 from helpers.states import random_states
 
 import appell
-from appell.algorithms.function_spec import FunctionSpec
+from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.laws import LAWS
 from appell.algorithms.registry import find
 from appell.compiler import schedule
@@ -130,6 +130,59 @@ def test_a_value_for_all_states(dtype, columns):
         result, status = run_guarded(library(name, dtype), dtype, given, lowered(name).size_out, columns)
         assert status == 0
         assert_kernel(name, dtype, result, given, "broadcast")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernels_for_columns_take_rows_and_columns(dtype):
+    name = "straight inverse dynamics"
+    code, entries = native_library(lowered(name), dtype, batch="columns"), lowered(name).size_out
+    given = states(name, 19, dtype)
+    expected, _ = run_guarded(library(name, dtype), dtype, given, entries)
+    for columns in (False, True):
+        result, status = run_guarded(code, dtype, given, entries, columns)
+        assert status == 0
+        assert_close(result, expected, tolerance=tolerance(lowered(name), dtype))
+
+
+PLACEMENTS = {
+    "side by side": lambda rows: np.concatenate([rows, rows + 1], axis=1)[:, : rows.shape[1]],
+    "every second row": lambda rows: np.repeat(rows, 2, axis=0)[::2],
+    "from the last row": lambda rows: rows[::-1].copy()[::-1],
+    "from the last entry": lambda rows: rows[:, ::-1].copy()[:, ::-1],
+    "columns": np.asfortranarray,
+    "one for all": lambda rows: np.broadcast_to(rows[:1], rows.shape),
+    "one for all, apart": lambda rows: np.broadcast_to(np.repeat(rows[:1], 3, axis=1)[:, ::3], rows.shape),
+}
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_give_the_same_bits_wherever_they_lie(placement, dtype):
+    name, entries = "straight inverse dynamics", lowered("straight inverse dynamics").size_out
+    signature = Signature(tuple((f"in{k}", size) for k, size in enumerate(lowered(name).sizes)), (entries,))
+    kernel = library(name, dtype).kernel(signature, dtype, 1)
+    for count in (1, 5, 19, 32):
+        for number in range(3):
+            given = states(name, count, dtype)
+            given[number] = PLACEMENTS[placement](given[number])
+            result, expected = (np.full((count, entries), np.nan, dtype) for _ in range(2))
+            assert kernel.run(tuple(given), result)
+            assert kernel.run(tuple(np.ascontiguousarray(each) for each in given), expected)
+            np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inputs_that_nothing_reads_are_checked(dtype):
+    sizes = (1, 3, 9, 6)
+    first = listed(*inputs(19), sizes=sizes, outputs=(5,))
+    for batch in ("batch", "columns"):
+        code = native_library(StraightLine(first), dtype, batch=batch)
+        for k, size in enumerate(sizes):
+            for j in range(size):
+                given = [np.ones((37, each), dtype) for each in sizes]
+                assert run_guarded(code, dtype, given, 1)[1] == 0
+                given[k][(5 * j + k) % 37, j] = np.inf
+                assert run_guarded(code, dtype, given, 1)[1] == 1
 
 
 @pytest.mark.parametrize("isa", ISAS)

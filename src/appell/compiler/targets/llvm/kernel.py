@@ -15,8 +15,9 @@ from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.schedule import cut_into_parts, depth_first
+from appell.compiler.targets.llvm.batch import call_text, shape_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
-from appell.compiler.targets.llvm.operations import straight_line
+from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
 
@@ -40,6 +41,11 @@ class Form:
         """Constants that the functions read."""
         return tables(self.lowered, real) if isinstance(self.lowered, Rolled) else ""
 
+    @property
+    def takes_rows(self) -> bool:
+        """Whether rows of inputs can be read inside the functions."""
+        return isinstance(self.lowered, StraightLine) and len(self.planned.pieces) == 1
+
     def functions(self, real: Real, prefix: str) -> str:
         """`<prefix>_angles` and `<prefix>_body`."""
         if isinstance(self.lowered, Rolled):
@@ -47,8 +53,9 @@ class Form:
         return straight_line(self.planned, real, prefix)
 
 
-HALVES = ("one", "batch")
-"""Functions of a kernel that are compiled apart, each when it is first used: `appell_one` and `appell_batch`."""
+HALVES = ("one", "batch", "columns")
+"""Functions of a kernel that are compiled apart, each when it is first used: `appell_one`, and `appell_batch` where batches are
+rows or columns as a rule; both take either."""
 
 
 def kernel_text(lowered: LoweredFunction, many: Real, half: str) -> str:
@@ -58,8 +65,12 @@ def kernel_text(lowered: LoweredFunction, many: Real, half: str) -> str:
     if half == "one":
         functions = form.functions(one, "scalar"), one_text(form, one, many.lanes)
         return module_text(form, many, places + 3 * many.lanes, *functions)
-    functions = form.functions(many, "vector"), states_text(form, many), batch_text(form, many)
-    return module_text(form, many, places * many.lanes, *functions)
+    shape = shape_text(form.sizes, form.size_out, form.angle_count)
+    if half == "batch" and form.takes_rows:
+        functions = straight_line_of_rows(form.planned, many, "vector", form.sizes), call_text("appell_rows")
+        return module_text(form, many, (places + len(form.sizes)) * many.lanes, shape, *functions)
+    functions = form.functions(many, "vector"), call_text("appell_vectors")
+    return module_text(form, many, places * many.lanes, shape, *functions)
 
 
 def module_text(form: Form, real: Real, numbers: int, *functions: str) -> str:
@@ -91,64 +102,6 @@ def one_text(form: Form, one: Real, lanes: int) -> str:
     bad = write.value(f"call i32 @appell_nonfinite_one(ptr {x}, i64 {inputs + form.size_out})")
     write.line(f"ret i32 {bad}")
     return write.text()
-
-
-def states_text(form: Form, real: Real) -> str:
-    """The states in the lanes of x."""
-    write = FunctionWriter("internal void @vector_states(ptr noalias %x, ptr noalias %y, ptr noalias %work)")
-    s, c, w = (write.at(real.type, "%work", k * form.angle_count) for k in (1, 2, 3))
-    write.line("call void @vector_angles(ptr %x, ptr %work)")
-    write.line(f"call void @appell_sincos(ptr %work, ptr {s}, ptr {c}, i64 {form.angle_count})")
-    write.line(f"call void @vector_body(ptr %x, ptr {s}, ptr {c}, ptr {w}, ptr %y)")
-    write.line("ret void")
-    return write.text()
-
-
-def batch_text(form: Form, real: Real) -> str:
-    """A batch of states."""
-    write = FunctionWriter("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
-    T, inputs, outputs = real.type, len(form.sizes), form.size_out
-    y = write.at(T, "%work", sum(form.sizes))
-    scratch = write.at(T, y, outputs)
-    bad = write.slot("i32", "0")
-    strides = [(write.load("i64", "%step", k), write.load("i64", "%pitch", k)) for k in range(inputs + 1)]
-    with write.loop("%n", real.lanes) as i:
-        count = states_left(write, real, i)
-        for k, size in enumerate(form.sizes):
-            x = write.at(T, "%work", sum(form.sizes[:k]))
-            note(write, bad, load_states(write, real, size, write.load("ptr", "%in", k), i, strides[k], count, x))
-        write.line(f"call void @vector_states(ptr %work, ptr {y}, ptr {scratch})")
-        note(write, bad, store_states(write, real, outputs, y, "%out", i, strides[inputs], count))
-    write.line(f"ret i32 {write.load('i32', bad)}")
-    return write.text()
-
-
-def states_left(write: FunctionWriter, real: Real, i: str) -> str:
-    """States from state i to the end of the batch, at most one for each lane."""
-    return write.value(f"call i64 @llvm.smin.i64(i64 {write.integer('sub', '%n', i)}, i64 {real.lanes})")
-
-
-def load_states(
-    write: FunctionWriter, real: Real, size: int, array: str, i: str, strides: tuple[str, str], count: str, x: str
-) -> str:
-    """States i, i + 1, ... of an array into vectors; 1 where a number is not finite, else 0."""
-    p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
-    given = f"ptr {p}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {x}"
-    return write.value(f"call i32 @appell_load({given})")
-
-
-def store_states(
-    write: FunctionWriter, real: Real, size: int, x: str, array: str, i: str, strides: tuple[str, str], count: str
-) -> str:
-    """Vectors into states i, i + 1, ... of an array; 1 where a number is not finite, else 0."""
-    p = write.at(real.scalar, array, write.integer("mul", i, strides[0]))
-    given = f"ptr {x}, i64 {strides[0]}, i64 {strides[1]}, i64 {size}, i64 {count}, ptr {p}"
-    return write.value(f"call i32 @appell_store({given})")
-
-
-def note(write: FunctionWriter, bad: str, found: str) -> None:
-    """Set a variable that is 1 once something was found."""
-    write.store("i32", write.value(f"or i32 {write.load('i32', bad)}, {found}"), bad)
 
 
 def copy(write: FunctionWriter, to: str, source: str, size: int) -> None:

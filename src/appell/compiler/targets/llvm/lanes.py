@@ -2,8 +2,8 @@
 
 Entry j of state l is `p[l * step + j * pitch]`; in vectors it is lane l of `x[j]`. Columns (step 1) are vectors already. Rows
 (pitch 1) are transposed in registers, some entries of all states at a time: their parts of the rows are loaded side by
-side, and entries are exchanged between vectors. Everything else, and the tail of a batch, is moved number by number. Both
-functions return 1 where a number that was moved is not finite, else 0: they have every number in a register anyway.
+side, and entries are exchanged between vectors. Everything else, and the tail of a batch, is moved number by number. Loads and
+stores return 1 where a number that was moved is not finite, else 0: they have every number in a register anyway.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ def load_text(real: Real) -> str:
         write.store(T, check.noted(write.load(T, place, 0, real.item)), "%x", j)
 
     def block(first: str, width: int) -> None:
-        rows = [write.load(real.of(real.scalar, width), row, 0, real.item) for row in _rows(write, real, first)]
-        vectors = [_join(write, real, rows[k::width], width) for k in range(width)]
-        for j, vector in enumerate(_exchange(write, real, vectors)):
+        for j, vector in enumerate(transposed(write, real, _rows(write, real, first), width)):
             write.store(T, check.noted(vector), "%x", write.integer("add", first, j))
 
     def single() -> None:
@@ -41,7 +39,40 @@ def load_text(real: Real) -> str:
                 write.store(real.scalar, number, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
             check.noted(write.load(T, "%x", j))
 
-    return _text(write, real, check, column, block, single)
+    _choose(write, real, column, block, single)
+    write.line(f"ret i32 {check.result()}")
+    return write.text()
+
+
+def gather_text(real: Real) -> str:
+    """`appell_gather(p, step, pitch, size, count, x)`: entries of some states as rows of this size, one for each lane."""
+    write = FunctionWriter(
+        "void @appell_gather(ptr %p, i64 %step, i64 %pitch, i64 %size, i64 %count, ptr noalias %x) #0"
+    )
+
+    def to(lane: str, j: str) -> str:
+        return write.at(real.scalar, "%x", write.integer("add", write.integer("mul", lane, "%size"), j))
+
+    def column(j: str) -> None:
+        vector = write.load(real.type, write.at(real.scalar, "%p", write.integer("mul", j, "%pitch")), 0, real.item)
+        for lane in range(real.lanes):
+            write.store(real.scalar, _part(write, real, vector, lane, 1), to(str(lane), j))
+
+    def block(first: str, width: int) -> None:
+        kind = real.of(real.scalar, width)
+        for lane, row in enumerate(_rows(write, real, first)):
+            write.store(kind, write.load(kind, row, 0, real.item), to(str(lane), first), 0, real.item)
+
+    def single() -> None:
+        last = write.integer("sub", "%count", 1)
+        with write.loop(real.lanes) as lane:
+            state = write.value(f"call i64 @llvm.smin.i64(i64 {lane}, i64 {last})")
+            with write.loop("%size") as j:
+                write.store(real.scalar, write.load(real.scalar, "%p", _place(write, state, j)), to(lane, j))
+
+    _choose(write, real, column, block, single)
+    write.line("ret void")
+    return write.text()
 
 
 def store_text(real: Real) -> str:
@@ -70,11 +101,13 @@ def store_text(real: Real) -> str:
                 number = write.load(real.scalar, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
                 write.store(real.scalar, number, "%p", _place(write, lane, j))
 
-    return _text(write, real, check, column, block, single)
+    _choose(write, real, column, block, single)
+    write.line(f"ret i32 {check.result()}")
+    return write.text()
 
 
 class FiniteCheck:
-    """Whether all numbers of some vectors are finite: x 0 is ±0 for these, else NaN."""
+    """Whether all numbers of some vectors are finite: x - x is 0 for these, else NaN."""
 
     def __init__(self, write: FunctionWriter, real: Real) -> None:
         self.write, self.real = write, real
@@ -83,27 +116,29 @@ class FiniteCheck:
     def noted(self, vector: str) -> str:
         """The same vector."""
         write, real = self.write, self.real
-        product = write.value(f"fmul {real.type} {vector}, {real.literal(0.0)}")
-        found = write.value(f"bitcast {real.type} {product} to {real.bits}")
-        write.store(real.bits, write.value(f"or {real.bits} {write.load(real.bits, self.bits)}, {found}"), self.bits)
+        difference = write.value(f"fsub {real.type} {vector}, {vector}")
+        self.add(write.value(f"bitcast {real.type} {difference} to {real.bits}"))
         return vector
+
+    def add(self, found: str) -> None:
+        """Bits that are not all 0 where a number is not finite."""
+        write, bits = self.write, self.real.bits
+        write.store(bits, write.value(f"or {bits} {write.load(bits, self.bits)}, {found}"), self.bits)
 
     def result(self) -> str:
         """1 where a number is not finite, else 0."""
         write, real = self.write, self.real
-        sum_of_all = write.value(f"bitcast {real.bits} {write.load(real.bits, self.bits)} to {real.type}")
-        found = write.any_lane(real, write.value(f"fcmp une {real.type} {sum_of_all}, {real.literal(0.0)}"))
-        return write.value(f"zext i1 {found} to i32")
+        found = write.value(f"icmp ne {real.bits} {write.load(real.bits, self.bits)}, zeroinitializer")
+        return write.value(f"zext i1 {write.any_lane(real, found)} to i32")
 
 
-def _text(
+def _choose(
     write: FunctionWriter,
     real: Real,
-    check: FiniteCheck,
     column: Callable[[str], None],
     block: Callable[[str, int], None],
     single: Callable[[], None],
-) -> str:
+) -> None:
     """The quickest way for these strides and this count. `block` moves entries of rows from the first on."""
 
     def columns() -> None:
@@ -122,8 +157,6 @@ def _text(
         fits = write.value(f"and i1 {possible}, {write.integer('icmp eq', stride, 1)}")
         way = write.value(f"select i1 {fits}, i64 {number}, i64 {way}")
     write.choose(way, [single, columns, partial(rows, width), partial(rows, 1)])
-    write.line(f"ret i32 {check.result()}")
-    return write.text()
 
 
 def _place(write: FunctionWriter, state: str, entry: str) -> str:
@@ -134,6 +167,12 @@ def _rows(write: FunctionWriter, real: Real, first: str) -> list[str]:
     """Where entry `first` of each state is, in rows."""
     places = [write.integer("add", write.integer("mul", "%step", lane), first) for lane in range(real.lanes)]
     return [write.at(real.scalar, "%p", place) for place in places]
+
+
+def transposed(write: FunctionWriter, real: Real, rows: list[str], width: int) -> list[str]:
+    """The first entries of rows, one in each lane, as vectors of these entries."""
+    parts = [write.load(real.of(real.scalar, width), row, 0, real.item) for row in rows]
+    return _exchange(write, real, [_join(write, real, parts[k::width], width) for k in range(width)])
 
 
 def _join(write: FunctionWriter, real: Real, parts: list[str], width: int) -> str:

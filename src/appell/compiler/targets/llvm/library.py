@@ -67,10 +67,11 @@ class Library:
 def open_library(code: bytes, half: str, runtime: Any) -> Library:
     """The half of a kernel that object code holds; `runtime` holds what it calls."""
     imports = {name: runtime[name] for name in FUNCTIONS}
-    handle = link(code, (f"appell_{half}", "appell_work", "appell_cost"), imports)
+    function = "appell_one" if half == "one" else "appell_batch"
+    handle = link(code, (function, "appell_work", "appell_cost"), imports)
     work, cost = (ctypes.c_int64.from_address(handle[name]).value for name in ("appell_work", "appell_cost"))
-    address = handle[f"appell_{half}"]
-    return Library((handle, runtime), *((address, 0) if half == "one" else (0, address)), work, cost)
+    addresses = (handle[function], 0) if half == "one" else (0, handle[function])
+    return Library((handle, runtime), *addresses, work, cost)
 
 
 @lru_cache(maxsize=1)

@@ -1,18 +1,20 @@
 """Operation lists and loops over links as LLVM IR, over numbers or vectors of lanes.
 
 Every form defines `<prefix>_angles(x, a)`, the arguments of sine and cosine, and `<prefix>_body(x, s, c, w, y)`, everything
-else: inputs x, sines and cosines s and c, scratch memory w, results y, as in `appell.compiler.emit`.
+else: inputs x, sines and cosines s and c, scratch memory w, results y, as in `appell.compiler.emit`. Functions over rows
+(`appell.compiler.targets.llvm.rows`) take those instead of x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from appell.compiler.emit import EmissionPlan
-from appell.compiler.operations import OPERATIONS, OperationList
+from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
+from appell.compiler.targets.llvm.rows import RowInputs
 
 INTRINSICS = {"fmin": "minnum", "fmax": "maxnum"}
 """Operations whose intrinsic function has another name."""
@@ -66,45 +68,84 @@ class Values:
         return write.value(f"call {T} @llvm.{INTRINSICS.get(name, name)}.{real.suffix}({given})")
 
 
+Inputs = Callable[[int], str]
+"""The value of an entry of all inputs in some function."""
+
+
 def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
     """Every operation an instruction."""
-    listed, angles, T = planned.listed, planned.angles, real.type
-    write = FunctionWriter(f"internal void @{prefix}_angles(ptr noalias %x, ptr noalias %a) #0")
-    values = Values(write, real, listed, _loads(write, T, planned, {}))
+    angles = FunctionWriter(f"internal void @{prefix}_angles(ptr noalias %x, ptr noalias %a) #0")
+    body = FunctionWriter(f"internal void @{prefix}_body({GIVEN}) #0")
+    write_angles(planned, real, angles, partial(angles.load, real.type, "%x"))
+    write_zeros(planned, real, body)
+    parts = []
+    for number in range(len(planned.pieces)):
+        write = body
+        if len(planned.pieces) > 1:
+            parts.append(write := FunctionWriter(f"internal void @{prefix}_part{number}({GIVEN}) #0"))
+            body.line(f"call void @{prefix}_part{number}({PASSED})")
+        write_piece(planned, real, write, partial(write.load, real.type, "%x"), number)
+    for write in (angles, *parts, body):
+        write.line("ret void")
+    return "\n".join(write.text() for write in (angles, *parts, body))
+
+
+def straight_line_of_rows(planned: EmissionPlan, real: Real, prefix: str, sizes: Sequence[int]) -> str:
+    """The same in one piece, with rows instead of x; both functions return the check of what they read first."""
+    checked: set[int] = set()
+    given = GIVEN.replace("ptr noalias %w, ", "")
+    angles = FunctionWriter(f"internal {real.bits} @{prefix}_angles(ptr noalias readonly %x, ptr noalias %a) #0")
+    body = FunctionWriter(f"internal {real.bits} @{prefix}_body({given}) #0")
+    rows = RowInputs(angles, real, sizes, checked)
+    write_angles(planned, real, angles, rows.load)
+    rows.return_check()
+    rows = RowInputs(body, real, sizes, checked)
+    write_zeros(planned, real, body)
+    write_piece(planned, real, body, rows.load, 0)
+    for j in set(range(sum(sizes))) - checked:
+        rows.load(j)
+    rows.return_check()
+    return "\n".join((angles.text(), body.text()))
+
+
+def write_angles(planned: EmissionPlan, real: Real, write: FunctionWriter, inputs: Inputs) -> None:
+    """The arguments of sine and cosine."""
+    values = Values(write, real, planned.listed, _loads(write, real.type, planned, {}, inputs))
     for k in planned.before:
         values.compute(k)
-    for k, place in angles.items():
-        write.store(T, values[k], "%a", place)
-    write.line("ret void")
-    functions = [write.text()]
+    for k, place in planned.angles.items():
+        write.store(real.type, values[k], "%a", place)
+
+
+def write_zeros(planned: EmissionPlan, real: Real, write: FunctionWriter) -> None:
+    """Results that are zero for all states."""
+    operations = planned.listed.operations
+    zeros = [place for place, k in enumerate(planned.listed.outputs) if _is_zero(operations[k])]
+    for first, count in _runs(zeros):
+        size, start = count * real.lanes * real.item, write.at(real.type, "%y", first)
+        write.line(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {size}, i1 false)")
+
+
+def write_piece(planned: EmissionPlan, real: Real, write: FunctionWriter, inputs: Inputs, number: int) -> None:
+    """One piece of the body; results that are inputs, constants, sines or cosines belong to the last."""
+    listed, piece, T = planned.listed, planned.pieces[number], real.type
     results: dict[int, list[int]] = {}
     for place, k in enumerate(listed.outputs):
         results.setdefault(k, []).append(place)
-    body = FunctionWriter(f"internal void @{prefix}_body({GIVEN}) #0")
-    zeros = {k for k in results if listed.operations[k].name == "const" and listed.operations[k].number == 0}
-    for first, count in _runs(sorted(place for k in zeros for place in results[k])):
-        size, start = count * real.lanes * real.item, body.at(T, "%y", first)
-        body.line(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {size}, i1 false)")
-    for number, piece in enumerate(planned.pieces):
-        write = body
-        if len(planned.pieces) > 1:
-            write = FunctionWriter(f"internal void @{prefix}_part{number}({GIVEN}) #0")
-            body.line(f"call void @{prefix}_part{number}({PASSED})")
-        inside = set(piece)
-        elsewhere = {k: place for k, place in planned.shared.items() if k not in inside}
-        values = Values(write, real, listed, _loads(write, T, planned, elsewhere))
-        last = number + 1 == len(planned.pieces)
-        for k in (*piece, *((k for k in results if k in planned.free and k not in zeros) if last else ())):
-            value = values.compute(k) if k in inside else values[k]
-            for place in results.get(k, ()):
-                write.store(T, value, "%y", place)
-            if k in planned.shared:
-                write.store(T, value, "%w", planned.shared[k])
-        if write is not body:
-            write.line("ret void")
-            functions.append(write.text())
-    body.line("ret void")
-    return "\n".join((*functions, body.text()))
+    inside, last = set(piece), number + 1 == len(planned.pieces)
+    elsewhere = {k: place for k, place in planned.shared.items() if k not in inside}
+    values = Values(write, real, listed, _loads(write, T, planned, elsewhere, inputs))
+    free = (k for k in results if last and k in planned.free and not _is_zero(listed.operations[k]))
+    for k in (*piece, *free):
+        value = values.compute(k) if k in inside else values[k]
+        for place in results.get(k, ()):
+            write.store(T, value, "%y", place)
+        if k in planned.shared:
+            write.store(T, value, "%w", planned.shared[k])
+
+
+def _is_zero(operation: Operation) -> bool:
+    return operation.name == "const" and operation.number == 0
 
 
 def _runs(places: list[int]) -> list[tuple[int, int]]:
@@ -114,7 +155,7 @@ def _runs(places: list[int]) -> list[tuple[int, int]]:
 
 
 def _loads(
-    write: FunctionWriter, T: str, planned: EmissionPlan, elsewhere: Mapping[int, int]
+    write: FunctionWriter, T: str, planned: EmissionPlan, elsewhere: Mapping[int, int], inputs: Inputs
 ) -> Callable[[int], str | None]:
     """How values that a function does not compute are loaded."""
     operations, angles = planned.listed.operations, planned.angles
@@ -122,7 +163,7 @@ def _loads(
     def load(k: int) -> str | None:
         name, arguments, number = operations[k]
         if name == "input":
-            return write.load(T, "%x", int(number))
+            return inputs(int(number))
         if k in planned.free:
             return write.load(T, "%s" if name == "sin" else "%c", angles[arguments[0]])
         return write.load(T, "%w", elsewhere[k]) if k in elsewhere else None

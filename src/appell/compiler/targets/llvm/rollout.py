@@ -12,16 +12,9 @@ from typing import NamedTuple
 
 from appell.algorithms.runge_kutta import Tableau
 from appell.compiler.lowering import LoweredFunction
+from appell.compiler.targets.llvm.batch import GIVEN, load_states, note, states_left, store_states
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
-from appell.compiler.targets.llvm.kernel import (
-    Form,
-    load_states,
-    module_text,
-    note,
-    states_left,
-    states_text,
-    store_states,
-)
+from appell.compiler.targets.llvm.kernel import Form, module_text
 
 SETTINGS = ("steps", "every", "hold", "signal_time", "result_time", "dt")
 """64-bit integers, and dt as a double: steps between states that are written (every) and between changes of the signals
@@ -53,6 +46,17 @@ def rollout_text(
     places = 4 * sizes.state + sizes.nq + sizes.signals + sizes.constants + 3 * form.angle_count + form.shared
     body, step = form.functions(real, "vector"), step_text(real, tableau, sizes, quaternions)
     return module_text(form, real, places * real.lanes, body, states_text(form, real), step, batch_text(real, sizes))
+
+
+def states_text(form: Form, real: Real) -> str:
+    """The states in the lanes of x."""
+    write = FunctionWriter("internal void @vector_states(ptr noalias %x, ptr noalias %y, ptr noalias %work)")
+    s, c, w = (write.at(real.type, "%work", k * form.angle_count) for k in (1, 2, 3))
+    write.line("call void @vector_angles(ptr %x, ptr %work)")
+    write.line(f"call void @appell_sincos(ptr %work, ptr {s}, ptr {c}, i64 {form.angle_count})")
+    write.line(f"call void @vector_body(ptr %x, ptr {s}, ptr {c}, ptr {w}, ptr %y)")
+    write.line("ret void")
+    return write.text()
 
 
 def step_text(real: Real, tableau: Tableau, sizes: Sizes, quaternions: Sequence[int]) -> str:
@@ -109,7 +113,7 @@ def normalize(write: FunctionWriter, real: Real, x: str, place: int) -> None:
 
 def batch_text(real: Real, sizes: Sizes) -> str:
     """All steps of a batch of robots."""
-    write = FunctionWriter("i32 @appell_batch(ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work)")
+    write = FunctionWriter(f"i32 @appell_batch({GIVEN})")
     T, x, bad = real.type, "%work", write.slot("i32", "0")
     arrays = [write.load("ptr", "%in", k) for k in range(INPUTS)]
     strides = [(write.load("i64", "%step", k), write.load("i64", "%pitch", k)) for k in range(INPUTS + 1)]

@@ -1,7 +1,9 @@
 """Functions that all kernels over one type of vectors share, compiled once.
 
+appell_vectors, appell_rows                         batches (`batch`)
 appell_load(p, step, pitch, size, count, x)         states of an array into vectors (`lanes`)
 appell_store(x, step, pitch, size, count, p)        and back; both return 1 where a number is not finite, else 0
+appell_gather(p, step, pitch, size, count, x)       states of an array as contiguous rows, one for each lane
 appell_sincos(a, s, c, count)                       sines and cosines of vectors of angles (`sincos`)
 appell_sincos_one(a, s, c, count)                   of single angles, a multiple of the lanes; taken in vectors, too
 appell_nonfinite(x, count)                          1 where a number of some vectors is not finite, else 0
@@ -10,13 +12,17 @@ appell_nonfinite_one(x, count)                      the same for single numbers
 
 from __future__ import annotations
 
+from appell.compiler.targets.llvm.batch import rows_text, vectors_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
-from appell.compiler.targets.llvm.lanes import load_text, store_text
+from appell.compiler.targets.llvm.lanes import gather_text, load_text, store_text
 from appell.compiler.targets.llvm.sincos import far_text, repair_text, sincos_text
 
 DECLARATIONS = """\
 declare i32 @appell_load(ptr, i64, i64, i64, i64, ptr)
 declare i32 @appell_store(ptr, i64, i64, i64, i64, ptr)
+declare void @appell_gather(ptr, i64, i64, i64, i64, ptr)
+declare i32 @appell_vectors(ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr)
+declare i32 @appell_rows(ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr)
 declare void @appell_sincos(ptr, ptr, ptr, i64)
 declare void @appell_sincos_one(ptr, ptr, ptr, i64)
 declare i32 @appell_nonfinite(ptr, i64)
@@ -31,7 +37,8 @@ def runtime_text(real: Real) -> str:
     one = Real(real.dtype)
     return "\n".join((
         *(far_text(real), sincos_text(real), repair_text(real)),
-        *(load_text(real), store_text(real)),
+        *(load_text(real), store_text(real), gather_text(real)),
+        *(vectors_text(real), rows_text(real)),
         sines_text(real),
         sines_of_one_text(one, real),
         nonfinite_text(real, "appell_nonfinite"),

@@ -46,8 +46,9 @@ class CpuTarget:
         self.libraries: dict[FunctionSpec, Library] = {}
 
     def place(self, values: list[Any]) -> str:
+        batch = "columns" if self.columns else "batch"
         try:
-            return "batch" if any(np.ndim(value) > 1 for value in values) else "one"
+            return batch if any(np.ndim(value) > 1 for value in values) else "one"
         except ValueError:  # rows of different lengths, for which the call has an error of its own
             return "one"
 
