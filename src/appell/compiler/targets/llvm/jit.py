@@ -31,10 +31,19 @@ def machine(cpu: str, features: str) -> Any:
     llvm = binding()
     try:
         return llvm.Target.from_default_triple().create_target_machine(
-            cpu, features, opt=2, reloc="pic", codemodel="jitdefault"
+            cpu, features, opt=2, reloc="pic", codemodel=code_model(llvm.get_default_triple())
         )
     except RuntimeError as error:
         raise CompileError(f"LLVM has no code generator for this processor: {error}") from error
+
+
+def code_model(triple: str) -> str:
+    """How far apart code, constants and called functions may lie.
+
+    An object is linked in one piece, and where LLVM's linker makes stubs for functions farther away, constants can be operands
+    of instructions: a tenth fewer instructions than with addresses of 64 bits (docs/decisions/0018).
+    """
+    return "small" if triple.startswith("x86_64") and "windows" not in triple else "jitdefault"
 
 
 def compile_text(text: str, cpu: str, features: str) -> bytes:
