@@ -23,7 +23,7 @@ from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.impact import ImpactResult, solve_impact
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.contact.phase import PROJECTION_TOL, ContactPhase, project_to_surfaces
+from appell.simulation.contact.phase import PROJECTION_TOL, UNLOADED_TOL, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
 from appell.simulation.phase import Environment, InstantResult, Plant
 from appell.simulation.records import Impact
@@ -53,6 +53,8 @@ MAX_FORCE_TOL = 1e-2
 """Largest part of the largest force by which forces may leave their bounds, where the mode stays the same."""
 RESOLVED_FORCE_TOL = 1e-6
 """Forces of a mode that repeats are beyond their bounds where they are so with this tolerance."""
+RESIDUAL_TOL = 1e-6
+"""Largest error of the contact law of a phase, as part of the accelerations."""
 SOLVED, STOPPED_SLIP = 1e-8, 1e-9
 """Relative residual up to which Coulomb's law has forces, and slip [m/s] that an impulse stops where it has none."""
 FAST_SLIP, JAM_TIME = 1e-3, 1e-7
@@ -72,6 +74,7 @@ class ContactEnvironment(Environment):
         super().__init__(plant)
         self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
+        self._law_error = 0.0  # of the last phase
         self._last: tuple[float, ContactPhase | None] = (-np.inf, None)
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
 
@@ -109,6 +112,9 @@ class ContactEnvironment(Environment):
                 phase = self._with_tolerance(t, phase)
                 if phase.force_tol >= RESOLVED_FORCE_TOL:
                     resolved &= phase.holds_at_start(t, self.plant.join(q, qd, work))
+                resolved &= self._law_error <= RESIDUAL_TOL
+                if resolved or not isinstance(self.pairs, CompiledPairs):  # otherwise a short step follows
+                    self.residual = max(self.residual, self._law_error)
                 return InstantResult(q, qd, phase, tuple(impacts), work, resolved)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
@@ -270,7 +276,7 @@ class ContactEnvironment(Environment):
             unresolved = ~resting & (closed.gap_rate > 0.0)
             if unresolved.any():
                 unresolved &= _stays_below(
-                    MIN_SEPARATION, closed.gap_rate, _gap_acceleration(closed, phase.derivative(t, q, qd).qdd)
+                    MIN_SEPARATION, closed.gap_rate, _gap_acceleration(closed, phase.qdd(t, q, qd))
                 )
             if unresolved.any():
                 resting |= unresolved
@@ -289,8 +295,8 @@ class ContactEnvironment(Environment):
                 jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
             if holds and phase.has_rows:
                 jams = jams | _stops_at_once(kept, phase.forces(t, q, qd)[0])
-            if not jams.any():
-                self.residual = max(self.residual, found.residual)
+            obeyed = found.residual > SOLVED and holds and _stay_open(phase, kept, phase.qdd(t, q, qd), free)
+            self._law_error = 0.0 if obeyed or jams.any() else found.residual
             return phase, kept.index[jams]
 
 
@@ -298,6 +304,12 @@ def _slows_down(contacts: ContactState, qd: np.ndarray) -> bool:
     """Whether the slip of a contact is slower at other velocities of the robot."""
     after = np.linalg.norm(contacts.J @ qd - contacts.normal * (contacts.J_n @ qd)[:, None], axis=-1)
     return bool((after < 0.99 * np.linalg.norm(contacts.slip_velocity, axis=-1)).any())
+
+
+def _stay_open(phase: ContactPhase, contacts: ContactState, qdd: np.ndarray, free: np.ndarray) -> bool:
+    """Whether contacts that are not in the mode do not accelerate into their surface."""
+    into = -_gap_acceleration(contacts, qdd) > UNLOADED_TOL * np.maximum(1.0, np.abs(free))
+    return not into[~np.isin(contacts.index, phase.mode.index)].any()
 
 
 def _stops_at_once(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:

@@ -79,6 +79,10 @@ class ContactPhase(Phase):
             return qdd, np.einsum("ct,cti->ci", f[: 3 * len(contacts.index)].reshape(-1, 3), contact_frames(contacts))
         return self._solved(t, q, qd)[:2]
 
+    def qdd(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Accelerations (nv,)."""
+        return self.forces(t, q, qd)[0] if self.has_rows else self.derivative(t, q, qd).qdd
+
     def opposed_slip(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray | None:
         """Unit vectors (m, 3) that friction of the slipping contacts acts against, None where that is their slip."""
         return None if self.motion is None else self._solved(t, q, qd)[2]
@@ -148,8 +152,7 @@ class ContactPhase(Phase):
         place = np.searchsorted(contacts.index, phase.mode.index)
         contacts, free = contacts.select(place), free[place]
         loaded = replace(phase, mode=phase.mode.select(phase.mode.carries))
-        qdd = loaded.forces(t, q, qd)[0] if loaded.has_rows else loaded.derivative(t, q, qd).qdd
-        acceleration = contacts.J_n @ qdd + contacts.gap_acceleration_bias
+        acceleration = contacts.J_n @ loaded.qdd(t, q, qd) + contacts.gap_acceleration_bias
         part = acceleration / np.maximum(1.0, np.abs(free))
         opens = ~phase.mode.carries & ((part > UNLOADED_TOL) | ((part < -UNLOADED_TOL) & (part > -1e2 * UNLOADED_TOL)))
         return replace(phase, mode=phase.mode.select(~opens)) if opens.any() else phase
