@@ -64,7 +64,10 @@ PRECISIONS = {
 
 
 class Reduction(NamedTuple):
-    """For fused multiply-add: 2/π, π/2 in pieces, and the largest angle for which k times the last of them is small enough."""
+    """For fused multiply-add: 2/π, π/2 in pieces, and the largest angle for which k times the last of them is small enough.
+
+    Pieces are rounded down: all are positive, so that -0 stays -0.
+    """
 
     inverse: str
     pieces: tuple[str, str, str]
@@ -73,9 +76,9 @@ class Reduction(NamedTuple):
 
 REDUCTIONS = {
     "float64": Reduction(
-        "0x1.45f306dc9c883p-1", ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110"), 1e6
+        "0x1.45f306dc9c883p-1", ("0x1.921fb54442d18p+0", "0x1.1a62633145c06p-54", "0x1.c1cd129024e08p-107"), 1e6
     ),
-    "float32": Reduction("0x1.45f306p-1", ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"), 1e5),
+    "float32": Reduction("0x1.45f306p-1", ("0x1.921fb4p+0", "0x1.4442dp-24", "0x1.846988p-48"), 1e5),
 }
 
 

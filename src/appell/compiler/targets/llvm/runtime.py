@@ -15,7 +15,7 @@ from __future__ import annotations
 from appell.compiler.targets.llvm.batch import rows_text, vectors_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
 from appell.compiler.targets.llvm.lanes import gather_text, load_text, store_text
-from appell.compiler.targets.llvm.sincos import far_text, repair_text, sincos_text
+from appell.compiler.targets.llvm.sincos import is_far, repair_text, sincos_text
 
 DECLARATIONS = """\
 declare i32 @appell_load(ptr, i64, i64, i64, i64, ptr)
@@ -36,7 +36,7 @@ def runtime_text(real: Real) -> str:
     """The module of the shared functions."""
     one = Real(real.dtype)
     return "\n".join((
-        *(far_text(real), sincos_text(real), repair_text(real)),
+        *(sincos_text(real), repair_text(real)),
         *(load_text(real), store_text(real), gather_text(real)),
         *(vectors_text(real), rows_text(real)),
         sines_text(real),
@@ -49,7 +49,7 @@ def runtime_text(real: Real) -> str:
 
 def sines_text(real: Real) -> str:
     write = FunctionWriter("void @appell_sincos(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
-    far = write.slot(real.mask, "zeroinitializer")
+    far = write.slot(real.bits, "zeroinitializer")
     with write.loop("%count") as k:
         _sines(write, real, write.load(real.type, "%a", k), far, *(write.at(real.type, p, k) for p in ("%s", "%c")))
     _repair(write, real, far, write.integer("mul", "%count", real.lanes))
@@ -58,7 +58,7 @@ def sines_text(real: Real) -> str:
 
 def sines_of_one_text(one: Real, real: Real) -> str:
     write = FunctionWriter("void @appell_sincos_one(ptr noalias %a, ptr noalias %s, ptr noalias %c, i64 %count) #0")
-    far = write.slot(real.mask, "zeroinitializer")
+    far = write.slot(real.bits, "zeroinitializer")
     with write.loop("%count", real.lanes) as first:
         angles = "poison"
         for lane in range(real.lanes):  # one by one: a vector loaded from where numbers were just stored waits for them
@@ -70,14 +70,13 @@ def sines_of_one_text(one: Real, real: Real) -> str:
 
 
 def _sines(write: FunctionWriter, real: Real, angles: str, far: str, s: str, c: str) -> None:
-    """Sines and cosines of a vector; `far` collects the lanes that need repair."""
-    beyond = write.value(f"call {real.mask} @far({real.type} {angles})")
-    write.store(real.mask, write.value(f"or {real.mask} {write.load(real.mask, far)}, {beyond}"), far)
-    write.line(f"call void @sincos({real.type} {angles}, ptr {s}, ptr {c})")
+    """Sines and cosines of a vector; `far` joins bits of lanes that need repair."""
+    bits = write.value(f"call {real.bits} @sincos({real.type} {angles}, ptr {s}, ptr {c})")
+    write.store(real.bits, write.value(f"or {real.bits} {write.load(real.bits, far)}, {bits}"), far)
 
 
 def _repair(write: FunctionWriter, real: Real, far: str, count: str) -> None:
-    with write.when(write.any_lane(real, write.load(real.mask, far))):
+    with write.when(is_far(write, real, write.load(real.bits, far))):
         write.line(f"call void @repair(ptr %a, ptr %s, ptr %c, i64 {count})")
     write.line("ret void")
 

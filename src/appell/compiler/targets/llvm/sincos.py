@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import math
+import struct
+
 from appell.compiler.sincos import LARGEST_ANGLE, PRECISIONS, REDUCTIONS
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 
 
-def limit_of(real: Real) -> float:
-    """The largest angle of `@sincos`."""
-    return (REDUCTIONS if real.fused else PRECISIONS)[real.dtype].limit
+def quarters_of(real: Real) -> int:
+    """A power of two: `@sincos` takes angles of fewer quarter turns."""
+    limit = (REDUCTIONS if real.fused else PRECISIONS)[real.dtype].limit
+    return 1 << int(math.log2(limit / (math.pi / 2)))
 
 
-def far_text(real: Real) -> str:
-    """Lanes whose angle is too large for `@sincos`, or not a number."""
-    write = FunctionWriter(f"internal {real.mask} @far({real.type} %x) alwaysinline")
-    size = write.value(f"call {real.type} @llvm.fabs.{real.suffix}({real.type} %x)")
-    limit = real.literal(limit_of(real))
-    write.line(f"ret {real.mask} {write.value(f'fcmp ugt {real.type} {size}, {limit}')}")
-    return write.text()
+def rounding_of(real: Real) -> tuple[float, int]:
+    """A number that rounds to integers when it is added, and its bits: where k is small enough, adding k changes but the lowest.
+
+    It is `quarters_of` more than a number without low bits, so that this holds for negative k, too.
+    """
+    number = float.fromhex(PRECISIONS[real.dtype].magic) + quarters_of(real)
+    kinds = ("d", "q") if real.dtype == "float64" else ("f", "i")
+    return number, struct.unpack(f">{kinds[1]}", struct.pack(f">{kinds[0]}", number))[0]
+
+
+def quarter_turns(write: FunctionWriter, real: Real, x: str) -> tuple[str, str]:
+    """Quarter turns k, rounded, plus `rounding_of`, and bits that are set beyond the lowest where |k| is too large."""
+    T, (rounding, bits) = real.type, rounding_of(real)
+    product = write.value(f"fmul contract {T} {x}, {real.literal(float.fromhex(REDUCTIONS['float64'].inverse))}")
+    t = write.value(f"fadd contract {T} {product}, {real.literal(rounding)}")
+    found = write.value(f"bitcast {T} {t} to {real.bits}")
+    return t, write.value(f"xor {real.bits} {found}, {real.integers(bits - quarters_of(real))}")
+
+
+def is_far(write: FunctionWriter, real: Real, bits: str) -> str:
+    """Whether such bits, or several of them joined, are beyond the lowest."""
+    high = write.value(f"and {real.bits} {bits}, {real.integers(-2 * quarters_of(real))}")
+    return write.any_lane(real, write.value(f"icmp ne {real.bits} {high}, {real.integers(0)}"))
 
 
 def sincos_text(real: Real) -> str:
-    """Sines and cosines into memory."""
+    """Sines and cosines into memory; bits that `is_far` reads."""
     numbers, T, B = PRECISIONS[real.dtype], real.type, real.bits
-    write = FunctionWriter(f"internal void @sincos({T} %x, ptr noalias %s, ptr noalias %c) alwaysinline")
+    write = FunctionWriter(f"internal {B} @sincos({T} %x, ptr noalias %s, ptr noalias %c) alwaysinline")
 
     def real_value(operator: str, a: str, b: str) -> str:
         return write.value(f"{operator} contract {T} {a}, {b}")
@@ -40,9 +60,9 @@ def sincos_text(real: Real) -> str:
             value = real_value("fadd", real_value("fmul", z, value), real.literal(float.fromhex(coefficient)))
         return value
 
-    magic, sign = real.literal(float.fromhex(numbers.magic)), 1 << (8 * real.item - 1)
-    t = real_value("fadd", real_value("fmul", "%x", real.literal(float.fromhex("0x1.45f306dc9c883p-1"))), magic)
-    k = real_value("fsub", t, magic)
+    sign = 1 << (8 * real.item - 1)
+    t, bits = quarter_turns(write, real, "%x")
+    k = real_value("fsub", t, real.literal(rounding_of(real)[0]))
     r, lost = "%x", None
     if real.fused:
         for piece in REDUCTIONS[real.dtype].pieces:
@@ -61,9 +81,8 @@ def sincos_text(real: Real) -> str:
         r = real_value("fsub", r, lost)
     z = real_value("fmul", r, r)
     cubic = real_value("fmul", real_value("fmul", r, z), polynomial(numbers.sine))
-    negative_zero = write.value(f"icmp eq {B} {as_bits('%x')}, {real.integers(-sign)}")  # whose sign the sums lose
-    signed = write.value(f"select {real.mask} {negative_zero}, {B} {real.integers(-sign)}, {B} {real.integers(0)}")
-    sine = bits_value("or", as_bits(real_value("fadd", r, cubic)), signed)
+    sum_of_all = real_value("fadd", r, cubic)  # of -0 it is 0
+    sine = as_bits(write.value(f"call {T} @llvm.copysign.{real.suffix}({T} {sum_of_all}, {T} {r})"))
     bend = real_value("fsub", real_value("fmul", z, polynomial(numbers.cosine)), real.literal(0.5))
     cosine = as_bits(real_value("fadd", real.literal(1.0), real_value("fmul", z, bend)))
     quarter = as_bits(t)
@@ -75,19 +94,19 @@ def sincos_text(real: Real) -> str:
         chosen = write.value(f"select {real.mask} {swap}, {B} {b}, {B} {a}")
         result = write.value(f"bitcast {B} {bits_value('xor', chosen, flip)} to {T}")
         write.store(T, result, pointer, 0, real.item)
-    write.line("ret void")
+    write.line(f"ret {B} {bits}")
     return write.text()
 
 
 def repair_text(real: Real) -> str:
     """Sines and cosines of far angles one by one, in arrays of numbers."""
-    one = Real(real.dtype)
-    T, suffix, limit, nan = real.scalar, one.suffix, one.literal(limit_of(real)), one.literal(float("nan"))
+    one = Real(real.dtype, fused=real.fused)
+    T, suffix, nan = real.scalar, one.suffix, one.literal(float("nan"))
     write = FunctionWriter("internal void @repair(ptr %a, ptr %s, ptr %c, i64 %count) noinline cold")
     with write.loop("%count") as k:
         angle = write.load(T, "%a", k)
-        size = write.value(f"call {T} @llvm.fabs.{suffix}({T} {angle})")
-        with write.when(write.value(f"fcmp ugt {T} {size}, {limit}")):
+        with write.when(is_far(write, one, quarter_turns(write, one, angle)[1])):
+            size = write.value(f"call {T} @llvm.fabs.{suffix}({T} {angle})")
             near = write.value(f"fcmp ole {T} {size}, {one.literal(LARGEST_ANGLE[real.dtype])}")
             angle = write.value(f"select i1 {near}, {T} {angle}, {T} {nan}")
             for name, pointer in (("sin", "%s"), ("cos", "%c")):
