@@ -78,15 +78,22 @@ class Guarded:
 
 
 def run_guarded(
-    library: Library, dtype: str, arrays: Sequence[np.ndarray], entries: int, columns: bool = False, one: bool = False
+    library: Library,
+    dtype: str,
+    arrays: Sequence[np.ndarray],
+    entries: int,
+    columns: bool = False,
+    one: bool = False,
+    offset: int = 1,
 ) -> tuple[np.ndarray, int]:
     """Results (N, entries) and the status of a kernel whose inputs, results and scratch memory lie between guards.
 
-    Inputs are (N, size), or (1, size) for a value of all states. Results are NaN before the call.
+    Inputs are (N, size), or (1, size) for a value of all states. Results are NaN before the call. Arrays begin `offset` numbers
+    after a multiple of 64 bytes.
     """
     item, count = np.dtype(dtype).itemsize, max(len(array) for array in arrays)
-    given = [Guarded(array.size * item, item) for array in arrays]
-    out, work = Guarded(count * entries * item, item), Guarded(library.work)
+    given = [Guarded(array.size * item, offset * item) for array in arrays]
+    out, work = Guarded(count * entries * item, offset * item), Guarded(library.work)
     out.array(dtype)[:] = np.nan
     for place, array in zip(given, arrays, strict=True):
         place.array(dtype)[:] = (array.T if columns else array).ravel()

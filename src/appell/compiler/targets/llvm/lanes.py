@@ -146,9 +146,16 @@ def _choose(
             column(j)
 
     def rows(width: int) -> None:
+        address = write.value("ptrtoint ptr %p to i64")
+        early = write.integer("and", write.integer("udiv", address, real.item), width - 1)
         last = write.integer("sub", "%size", width)
-        with write.loop("%size", width) as j:  # the last block ends with the last entry, and may repeat some
-            block(write.value(f"call i64 @llvm.smin.i64(i64 {j}, i64 {last})"), width)
+        with write.loop(
+            write.integer("add", "%size", early), width
+        ) as j:  # blocks that do not cross lines of the cache
+            first = write.integer("sub", j, early)
+            for limit, operator in ((last, "smin"), (0, "smax")):  # the first and the last one may repeat entries
+                first = write.value(f"call i64 @llvm.{operator}.i64(i64 {first}, i64 {limit})")
+            block(first, width)
 
     width, way = min(BLOCK, real.lanes), "0"
     full = write.integer("icmp eq", "%count", real.lanes)
