@@ -101,11 +101,10 @@ def own_bodies(tree: Tree, states: Sequence[LinkState]) -> list[GroupMomentum]:
 def own_body(link: Link, state: LinkState) -> GroupMomentum:
     R, p, (omega, v), _ = state
     m, arm = link.inertia.mass, R @ link.inertia.gamma
-    J = R.dot(R.dot(link.inertia.J.full()).T)
-    J = J + arm.outer(p) + p.outer(arm) + p.outer(p) * m
     gamma = arm + p * m
-    K = v.outer(gamma) + skew(omega).dot(J)
-    return GroupMomentum(Inertia(m, gamma, J.upper()), v * m + omega.cross(gamma), K)
+    J = (R.dot(R.dot(link.inertia.J.full()).T) + arm.outer(p) + p.outer(gamma)).upper()
+    K = v.outer(gamma) + skew(omega).dot(J.full())
+    return GroupMomentum(Inertia(m, gamma, J), v * m + omega.cross(gamma), K)
 
 
 Sum = TypeVar("Sum", GroupMomentum, Wrench)

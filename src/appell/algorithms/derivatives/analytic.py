@@ -141,7 +141,10 @@ def accelerated(
     """Spatial acceleration of a link and its joint, from twist and acceleration of its parent, (2)."""
     total, joint = a, []
     for unit, speed, acceleration in zip(state.units, qd, qdd, strict=True):
-        rate, psi = crossed(state.v, unit), crossed(v, unit)
+        psi = crossed(v, unit)
+        rate = (
+            psi if len(state.units) == 1 else crossed(state.v, unit)
+        )  # v_j x S_j is v_p x S_j where v_j - v_p is along S_j
         chi = combined(crossed(a, unit), crossed(v, psi), 1.0)
         total = combined(combined(total, unit, acceleration), rate, speed)
         joint.append(JointTwist(unit, psi, chi, combined(rate, psi, 1.0)))
