@@ -37,6 +37,30 @@ def test_the_same_operations_give_the_same_bits(name, function):
     assert ordered(after) == ordered(ordered(after))
 
 
+def test_without_stalls_the_same_operations_give_the_same_bits():
+    before = schedule.depth_first(operations_of("tree", "forward_dynamics"))
+    after = schedule.without_stalls(before)
+    assert after.operations != before.operations
+    assert Counter(o.name for o in after.operations) == Counter(o.name for o in before.operations)
+    assert all(a < k for k, o in enumerate(after.operations) for a in o.arguments)
+    x = [column for array in random_states(ROBOTS["tree"], 5) for column in array.T]
+    np.testing.assert_array_equal(run_operations(after, x), run_operations(before, x))
+    inverse = schedule.depth_first(operations_of("tree", "inverse_dynamics"))
+    assert schedule.without_stalls(inverse) is inverse  # nothing to wait for
+
+
+@pytest.mark.parametrize(
+    ("window", "order"), [(400, "inv mul add add add"), (2, "inv mul add add add"), (0, "inv add add mul add")]
+)
+def test_what_waits_for_a_division_is_overtaken(monkeypatch, window, order):
+    """1 / x0 is added to twice before x0 x1 comes: the product is computed meanwhile, if it is not too far ahead."""
+    monkeypatch.setattr(schedule, "WINDOW", window)
+    given = [Operation("input", (), k) for k in range(2)]
+    chain = [Operation("inv", (0,)), Operation("add", (2, 1)), Operation("add", (3, 1)), Operation("mul", (0, 1))]
+    after = schedule.without_stalls(OperationList((2,), (*given, *chain, Operation("add", (4, 5))), (6,)))
+    assert " ".join(o.name for o in after.operations[2:]) == order
+
+
 def test_long_chains_start_first():
     """a = x0 x1 is wanted at once, the chain behind b = x0 + x1 takes long: b comes first."""
     given = [Operation("input", (), k) for k in range(2)]

@@ -10,6 +10,7 @@ six- and seven-joint arms (docs/decisions/0009): inverse dynamics 0 to 16 % fast
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 
 from appell.compiler.operations import OPERATIONS, OperationList
@@ -52,6 +53,47 @@ def depth_first(listed: OperationList) -> OperationList:
             done.add(k)
             order.append(k)
     return listed.reordered(order)
+
+
+WINDOW = 400
+"""Operations that may be overtaken while an operand is waited for (docs/decisions/0018)."""
+
+
+def without_stalls(listed: OperationList) -> OperationList:
+    """The same function with divisions, and what waits for them, overtaken by later operations that need not wait.
+
+    A processor reorders by itself, but less far than a factorisation with its divisions takes.
+    """
+    given, operations = _given(listed), listed.operations
+    body = [k for k in range(len(operations)) if k not in given]
+    if not any(operations[k].name in ("inv", "div") for k in body):
+        return listed
+    place, uses = {k: i for i, k in enumerate(body)}, {k: list[int]() for k in body}
+    missing = {k: {a for a in operations[k].arguments if a in place} for k in body}
+    for k, arguments in missing.items():
+        for a in arguments:
+            uses[a].append(k)
+    ready, since = [k for k in body if not missing[k]], dict.fromkeys(body, 0.0)
+    waiting: list[tuple[float, int]] = []
+    done: dict[int, None] = {}
+    now, oldest = 0.0, 0
+    while len(done) < len(body):
+        while waiting and waiting[0][0] <= now:
+            heappush(ready, heappop(waiting)[1])
+        while body[oldest] in done:
+            oldest += 1
+        if waiting and not (ready and place[ready[0]] - oldest <= WINDOW):
+            now = waiting[0][0]
+            continue
+        k = heappop(ready)
+        done[k] = None
+        now += 1 / WIDTH
+        for user in uses[k]:
+            since[user] = max(since[user], now + OPERATIONS[operations[k].name].latency)
+            missing[user].discard(k)
+            if not missing[user]:
+                heappush(waiting, (since[user], user))
+    return listed.reordered((*sorted(given), *done))
 
 
 def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Sequence[int]]:
