@@ -84,10 +84,7 @@ CASES = [
 ]
 
 
-IN_GROUPS = {
-    ("puma560", "forward_dynamics_derivatives", "float64"),
-    ("tree", "inverse_dynamics_derivatives", "float64"),
-}
+IN_GROUPS = {("tree", "inverse_dynamics_derivatives", "float64")}
 """Code that is long enough to be split."""
 
 
