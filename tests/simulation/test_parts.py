@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import scipy.integrate
 from helpers.closeness import assert_close
+from helpers.point_masses import PointMasses
 
 import appell
 from appell.simulation import joint_friction, roots, runge_kutta, time_stepping
-from appell.simulation.actuation import SampledActuation
+from appell.simulation import phase as phases
+from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.joint_friction import JointFrictionState
+from appell.simulation.phase import Phase, Plant
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 # --- Runge-Kutta --------------------------------------------------------------------------------------------------------------
@@ -373,3 +376,21 @@ def test_fixed_steps_are_whole_to_the_end():
         assert len(motion.t) == count + 1
         assert_close(motion.t[:-1], 1e-4 * np.arange(count), tolerance=1e-9)
         assert motion.t[-1] == duration
+
+
+@pytest.mark.parametrize(
+    ("speed", "rate", "found"), [(4.2, 2.0, None), (3.8, 2.0, 1.0), (-4.2, 2.0, 1.0), (4.2, 2.2, 1.0)]
+)
+def test_the_interpolant_is_used_where_a_joint_may_stop_within_a_step(monkeypatch, speed, rate, found):
+    """Twice the larger of both accelerations would stop it; step of 1 s. Joints without friction do not matter."""
+    plant = Plant(
+        PointMasses([1.0, 1.0], [0.0, 0.0]), actuation_of(2, None, None, np.zeros(2), np.zeros(2)), None, False
+    )
+    monkeypatch.setattr(phases, "first_reversal", lambda *_: 1.0)
+    y = np.array([0.0, 0.0, 0.0, speed])
+    step = SimpleNamespace(start=1.0, end=2.0, initial=y, final=2.0 * y)
+    step.end_rates = np.array([0.0, 0.0, 9.0, 0.5]), np.array([0.0, 0.0, 9.0, -rate])
+    phase = Phase(plant, JointFrictionState(np.zeros(2, dtype=bool), np.array([0.0, 1.0])))
+    assert phase._first_stop(step) == found
+    step.end_rates = None
+    assert phase._first_stop(step) == 1.0

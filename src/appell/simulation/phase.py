@@ -149,6 +149,11 @@ class IntegratorStep:
     def _interpolant(self) -> Any:
         return self._solver.dense_output()  # costs evaluations, so only on demand; before the next step
 
+    @property
+    def end_rates(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Rates of the state vector at both ends, where the solver has them."""
+        return getattr(self._solver, "end_rates", None)
+
     def states(self, times: np.ndarray) -> np.ndarray:
         """State vectors (m, N) at times within it."""
         return self._interpolant(times)
@@ -219,10 +224,20 @@ class Phase:
 
     def first_event(self, step: IntegratorStep) -> float | None:
         """The first time in a step at which the phase ends, or None."""
-        times = [first_reversal(self.joints, step, lambda y: self.plant.split(y)[1])]
+        times = [self._first_stop(step)]
         if self.has_rows:
             times.append(self._first_overload(step))
         return min((time for time in times if time is not None), default=None)
+
+    def _first_stop(self, step: IntegratorStep) -> float | None:
+        """The first time in a step at which a slipping joint comes to rest."""
+        slipping, rates = np.flatnonzero(self.joints.slip_direction), step.end_rates
+        if rates is not None and len(slipping):  # the interpolant costs evaluations
+            speeds = [self.joints.slip_direction * self.plant.split(y)[1] for y in (step.initial, step.final)]
+            change = 2.0 * (step.end - step.start) * np.maximum(*(np.abs(self.plant.split(rate)[1]) for rate in rates))
+            if (np.minimum(*speeds) > change)[slipping].all():
+                return None
+        return first_reversal(self.joints, step, lambda y: self.plant.split(y)[1])
 
     def begin_step(self, t: float, y: np.ndarray) -> None:
         """An integrator step begins at this state vector."""

@@ -166,6 +166,12 @@ class EmbeddedSolver:
         self.status = "finished" if last else "running"
         return None
 
+    @property
+    def end_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rates at both ends of the last step."""
+        assert self._last is not None
+        return self._last[1][0], self.f
+
     def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
         assert self._last is not None
         y, K, h = self._last

@@ -475,7 +475,7 @@ def test_events_of_a_sliding_particle():
 
         return phase.first_event(SimpleNamespace(
             start=start, end=end, initial=state(start), final=state(end), state=state, states=state,
-            checks=lambda: np.linspace(start, end, 5).tolist(),
+            checks=lambda: np.linspace(start, end, 5).tolist(), end_rates=None,
         ))  # fmt: skip
 
     assert event(2.0, 9.0, 0.3) is None

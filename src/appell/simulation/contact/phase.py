@@ -23,7 +23,7 @@ from appell.simulation.contact.mode import (
     slip_direction,
 )
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.joint_friction import REST_VELOCITY_TOL, first_reversal
+from appell.simulation.joint_friction import REST_VELOCITY_TOL
 from appell.simulation.phase import IntegratorStep, Phase, Plant
 from appell.simulation.roots import first_crossing, root
 
@@ -101,7 +101,7 @@ class ContactPhase(Phase):
 
     def first_event(self, step: IntegratorStep) -> float | None:
         candidates = self._may_close(step)
-        times = [first_reversal(self.joints, step, lambda y: self.plant.split(y)[1])]
+        times = [self._first_stop(step)]
         if candidates is not None:
 
             def gaps(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -125,8 +125,16 @@ class ContactPhase(Phase):
     def margin(self, t: float, y: np.ndarray) -> float:
         if self.motion is None:
             return super().margin(t, y)
-        tau = self.plant.tau(t, *self.plant.split(y))[0]
-        return self.motion.margins(np.ascontiguousarray(y), tau, self.force_tol)[0]
+        return self._margins(t, y)[0]
+
+    def _margins(self, t: float, y: np.ndarray) -> tuple[float, float]:
+        """Margins of the forces and of the slip in compiled code; those of the last state are kept until a step begins."""
+        kept = self.__dict__.get("_kept_margins")
+        if kept is None or kept[0] is not y or kept[1] != t:
+            tau = self.plant.tau(t, *self.plant.split(y))[0]
+            kept = y, t, self.motion.margins(np.ascontiguousarray(y), tau, self.force_tol)
+            self.__dict__["_kept_margins"] = kept
+        return kept[2]
 
     def holds_at_start(self, t: float, y: np.ndarray) -> bool:
         """Whether forces are within their bounds, and joints that begin to slip move in their direction."""
@@ -160,9 +168,7 @@ class ContactPhase(Phase):
     def _least_slip(self, t: float, y: np.ndarray) -> float:
         """The least slip along its direction at the start of the step, of contacts with friction that slip. [m/s]"""
         if self.motion is not None:
-            return self.motion.margins(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0], FORCE_TOL)[
-                1
-            ]
+            return self._margins(t, y)[1]
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
         slack, speed = mode.slack, np.linalg.norm(contacts.slip_velocity, axis=-1)
         along = np.sum(contacts.slip_velocity * mode.slip_direction, axis=-1)
@@ -187,6 +193,7 @@ class ContactPhase(Phase):
         if not self.slips:
             return
         if self.motion is not None:
+            self.__dict__.pop("_kept_margins", None)
             self.motion.refer(np.ascontiguousarray(y), self.plant.tau(t, *self.plant.split(y))[0])
             return
         contacts, mode = self._closed(*self.plant.split(y)), self._step_mode
