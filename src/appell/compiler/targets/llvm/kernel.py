@@ -83,24 +83,25 @@ def module_text(form: Form, real: Real, numbers: int, *functions: str) -> str:
 
 
 def one_text(form: Form, one: Real, lanes: int) -> str:
-    """One state."""
+    """One state. Its inputs are copied before anything is written, so that the result may take their place."""
     write = FunctionWriter("i32 @appell_one(ptr %in, ptr %out, ptr noalias %work)")
     T, inputs, padded = one.type, sum(form.sizes), -(-form.angle_count // lanes) * lanes
     place, x = 0, "%work"
     for k, size in enumerate(form.sizes):
         copy(write, write.at(T, x, place), write.load("ptr", "%in", k), size * one.item)
         place += size
-    y = write.at(T, x, inputs)
-    a = write.at(T, y, form.size_out)
+    a = write.at(T, x, inputs)
     s, c, w = (write.at(T, a, k * padded) for k in (1, 2, 3))
     for k in range(form.angle_count, padded):
         write.store(T, one.literal(0.0), a, k)
     write.line(f"call void @scalar_angles(ptr {x}, ptr {a})")
     write.line(f"call void @appell_sincos_one(ptr {a}, ptr {s}, ptr {c}, i64 {padded})")
-    write.line(f"call void @scalar_body(ptr {x}, ptr {s}, ptr {c}, ptr {w}, ptr {y})")
-    copy(write, "%out", y, form.size_out * one.item)
-    bad = write.value(f"call i32 @appell_nonfinite_one(ptr {x}, i64 {inputs + form.size_out})")
-    write.line(f"ret i32 {bad}")
+    write.line(f"call void @scalar_body(ptr {x}, ptr {s}, ptr {c}, ptr {w}, ptr %out)")
+    found = [
+        write.value(f"call i32 @appell_nonfinite(ptr {numbers}, i64 {count})")
+        for numbers, count in ((x, inputs), ("%out", form.size_out))
+    ]
+    write.line(f"ret i32 {write.value(f'or i32 {found[0]}, {found[1]}')}")
     return write.text()
 
 

@@ -143,6 +143,6 @@ def batch_text(real: Real, sizes: Sizes) -> str:
                 store_states(
                     write, real, sizes.nq + sizes.nv, x, write.at(real.scalar, "%out", time), i, strides[INPUTS], count
                 )
-        note(write, bad, write.value(f"call i32 @appell_nonfinite(ptr {x}, i64 {sizes.state})"))
+        note(write, bad, write.value(f"call i32 @appell_nonfinite(ptr {x}, i64 {sizes.state * real.lanes})"))
     write.line(f"ret i32 {write.load('i32', bad)}")
     return write.text()

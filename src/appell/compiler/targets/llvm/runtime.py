@@ -6,15 +6,14 @@ appell_store(x, step, pitch, size, count, p)        and back; both return 1 wher
 appell_gather(p, step, pitch, size, count, x)       states of an array as contiguous rows, one for each lane
 appell_sincos(a, s, c, count)                       sines and cosines of vectors of angles (`sincos`)
 appell_sincos_one(a, s, c, count)                   of single angles, a multiple of the lanes; taken in vectors, too
-appell_nonfinite(x, count)                          1 where a number of some vectors is not finite, else 0
-appell_nonfinite_one(x, count)                      the same for single numbers
+appell_nonfinite(x, count)                          1 where one of some numbers is not finite, else 0
 """
 
 from __future__ import annotations
 
 from appell.compiler.targets.llvm.batch import rows_text, vectors_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
-from appell.compiler.targets.llvm.lanes import gather_text, load_text, store_text
+from appell.compiler.targets.llvm.lanes import FiniteCheck, gather_text, load_text, store_text
 from appell.compiler.targets.llvm.sincos import is_far, repair_text, sincos_text
 
 DECLARATIONS = """\
@@ -26,7 +25,6 @@ declare i32 @appell_rows(ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr)
 declare void @appell_sincos(ptr, ptr, ptr, i64)
 declare void @appell_sincos_one(ptr, ptr, ptr, i64)
 declare i32 @appell_nonfinite(ptr, i64)
-declare i32 @appell_nonfinite_one(ptr, i64)
 """
 
 FUNCTIONS = tuple(line.partition("@")[2].partition("(")[0] for line in DECLARATIONS.splitlines())
@@ -41,8 +39,7 @@ def runtime_text(real: Real) -> str:
         *(vectors_text(real), rows_text(real)),
         sines_text(real),
         sines_of_one_text(one, real),
-        nonfinite_text(real, "appell_nonfinite"),
-        nonfinite_text(one, "appell_nonfinite_one"),
+        nonfinite_text(real, one),
         ATTRIBUTES,
     ))  # fmt: skip
 
@@ -81,25 +78,14 @@ def _repair(write: FunctionWriter, real: Real, far: str, count: str) -> None:
     write.line("ret void")
 
 
-def nonfinite_text(real: Real, name: str) -> str:
-    """x 0 is zero where x is finite, else NaN. Four sums of it, so that one does not wait for the other."""
-    write = FunctionWriter(f"i32 @{name}(ptr noalias %x, i64 %count) #0")
-    T, zero = real.type, real.literal(0.0)
-    sums = [write.slot(T, zero) for _ in range(4)]
-
-    def add(variable: str, j: str) -> None:
-        product = write.value(f"fmul contract {T} {write.load(T, '%x', j)}, {zero}")
-        write.store(T, write.value(f"fadd contract {T} {write.load(T, variable)}, {product}"), variable)
-
-    whole = write.integer("and", "%count", -4)
-    with write.loop(whole, 4) as j:
-        for k, variable in enumerate(sums):
-            add(variable, write.integer("add", j, k))
+def nonfinite_text(real: Real, one: Real) -> str:
+    """Whole vectors, then the numbers that are left."""
+    write = FunctionWriter("i32 @appell_nonfinite(ptr noalias %x, i64 %count) #0")
+    many, single = FiniteCheck(write, real), FiniteCheck(write, one)
+    whole = write.integer("and", "%count", -real.lanes)
+    with write.loop(whole, real.lanes) as j:
+        many.noted(write.load(real.type, write.at(one.type, "%x", j), 0, one.item))
     with write.loop(write.integer("sub", "%count", whole)) as j:
-        add(sums[0], write.integer("add", whole, j))
-    total = zero
-    for variable in sums:
-        total = write.value(f"fadd {T} {total}, {write.load(T, variable)}")
-    found = write.any_lane(real, write.value(f"fcmp une {T} {total}, {zero}"))
-    write.line(f"ret i32 {write.value(f'zext i1 {found} to i32')}")
+        single.noted(write.load(one.type, "%x", write.integer("add", whole, j)))
+    write.line(f"ret i32 {write.value(f'or i32 {many.result()}, {single.result()}')}")
     return write.text()
