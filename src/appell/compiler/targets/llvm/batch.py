@@ -4,6 +4,8 @@ A kernel's `appell_batch` calls one of these with its SHAPE, the function of the
 
     appell_vectors    angles(x, a), body(x, s, c, w, y)     inputs are loaded into vectors x
     appell_rows       angles(x, a), body(x, s, c, y)        x are pointers to rows (`appell.compiler.targets.llvm.rows`)
+
+Where the angles are entries of one input side by side, `appell_rows` loads them, and there is no such function.
 """
 
 from __future__ import annotations
@@ -16,20 +18,21 @@ from appell.compiler.targets.llvm.lanes import FiniteCheck
 GIVEN = "ptr %in, ptr %step, ptr %pitch, ptr %out, i64 %n, ptr noalias %work"
 """Parameters of a batch (`appell.compiler.targets.llvm.kernel`)."""
 
-SHAPE = ("inputs", "outputs", "angles")
-"""64-bit integers: the numbers of inputs, entries of the result, and angles; then the sizes of the inputs."""
+SHAPE = ("inputs", "outputs", "angles", "input_of_angles", "first_angle")
+"""64-bit integers: the numbers of inputs, entries of the result, and angles; the input that holds the angles side by side, or -1,
+and the first of them; then the sizes of the inputs."""
 
 
-def shape_text(sizes: Sequence[int], outputs: int, angles: int) -> str:
+def shape_text(sizes: Sequence[int], outputs: int, angles: int, place: tuple[int, int] | None = None) -> str:
     """The shape of a kernel."""
-    numbers = (len(sizes), outputs, angles, *sizes)
+    numbers = (len(sizes), outputs, angles, *(place or (-1, 0)), *sizes)
     return f"@shape = internal constant [{len(numbers)} x i64] [{', '.join(f'i64 {number}' for number in numbers)}]\n"
 
 
-def call_text(name: str) -> str:
+def call_text(name: str, angles: str = "@vector_angles") -> str:
     """`appell_batch` of a kernel."""
     write = FunctionWriter(f"i32 @appell_batch({GIVEN})")
-    passed = f"{GIVEN.replace('noalias ', '')}, ptr @shape, ptr @vector_angles, ptr @vector_body"
+    passed = f"{GIVEN.replace('noalias ', '')}, ptr @shape, ptr {angles}, ptr @vector_body"
     write.line(f"ret i32 {write.value(f'tail call i32 @{name}({passed})')}")
     return write.text()
 
@@ -37,7 +40,7 @@ def call_text(name: str) -> str:
 def vectors_text(real: Real) -> str:
     """A batch whose states are loaded into vectors."""
     write, T = FunctionWriter(f"i32 @appell_vectors({GIVEN}, ptr %shape, ptr %angles, ptr %body) #0"), real.type
-    inputs, outputs, angles = (write.load("i64", "%shape", k) for k in range(len(SHAPE)))
+    inputs, outputs, angles = (write.load("i64", "%shape", k) for k in range(3))
     a = write.at(T, "%work", outputs)
     s = write.at(T, a, angles)
     c = write.at(T, s, angles)
@@ -61,7 +64,7 @@ def vectors_text(real: Real) -> str:
 def rows_text(real: Real) -> str:
     """A batch whose states are read as contiguous rows; others, and the tail of a batch, are copied to such."""
     write, T = FunctionWriter(f"i32 @appell_rows({GIVEN}, ptr %shape, ptr %angles, ptr %body) #0"), real.type
-    inputs, outputs, angles = (write.load("i64", "%shape", k) for k in range(len(SHAPE)))
+    inputs, outputs, angles, holder, first = (write.load("i64", "%shape", k) for k in range(len(SHAPE)))
     s = write.at(T, "%work", angles)
     c = write.at(T, s, angles)
     y = write.at(T, c, angles)
@@ -82,11 +85,22 @@ def rows_text(real: Real) -> str:
             write.store("ptr", write.at(T, to, size), own)
             with write.when(others):
                 write.store("ptr", to, x, k)
-                first, each = write.integer("icmp eq", i, 0), write.integer("icmp ne", step, 0)
-                with write.when(write.value(f"or i1 {first}, {each}")):  # a value for all states stays where it is
+                begin, each = write.integer("icmp eq", i, 0), write.integer("icmp ne", step, 0)
+                with write.when(write.value(f"or i1 {begin}, {each}")):  # a value for all states stays where it is
                     given = f"ptr {p}, i64 {step}, i64 {pitch}, i64 {size}, i64 {count}, ptr {to}"
                     write.line(f"call void @appell_gather({given})")
-        check.add(write.value(f"call {real.bits} %angles(ptr {x}, ptr %work)"))
+
+        def load_angles() -> None:
+            size = write.load("i64", "%shape", write.integer("add", holder, len(SHAPE)))
+            p = write.at(real.scalar, write.load("ptr", x, holder), first)
+            given = f"ptr {p}, i64 {size}, i64 1, i64 {angles}, i64 {real.lanes}, ptr %work"
+            note(write, bad, write.value(f"call i32 @appell_load({given})"))
+
+        def compute_angles() -> None:
+            check.add(write.value(f"call {real.bits} %angles(ptr {x}, ptr %work)"))
+
+        computed = write.value(f"zext i1 {write.integer('icmp slt', holder, 0)} to i64")
+        write.choose(computed, [load_angles, compute_angles])
         write.line(f"call void @appell_sincos(ptr %work, ptr {s}, ptr {c}, i64 {angles})")
         check.add(write.value(f"call {real.bits} %body(ptr {x}, ptr {s}, ptr {c}, ptr {y})"))
         note(write, bad, store_states(write, real, outputs, y, "%out", i, strides(write, inputs), count))

@@ -11,6 +11,10 @@ The tail of a batch runs through the same code as full vectors, with its last st
 
 from __future__ import annotations
 
+from bisect import bisect
+from dataclasses import replace
+from itertools import accumulate
+
 from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
@@ -65,12 +69,26 @@ def kernel_text(lowered: LoweredFunction, many: Real, half: str) -> str:
     if half == "one":
         functions = form.functions(one, "scalar"), one_text(form, one, many.lanes)
         return module_text(form, many, places + 3 * many.lanes, *functions)
-    shape = shape_text(form.sizes, form.size_out, form.angle_count)
     if half == "batch" and form.takes_rows:
-        functions = straight_line_of_rows(form.planned, many, "vector", form.sizes), call_text("appell_rows")
-        return module_text(form, many, (places + len(form.sizes)) * many.lanes, shape, *functions)
-    functions = form.functions(many, "vector"), call_text("appell_vectors")
-    return module_text(form, many, places * many.lanes, shape, *functions)
+        return module_text(form, many, (places + len(form.sizes)) * many.lanes, *rows_functions(form, many))
+    shape = shape_text(form.sizes, form.size_out, form.angle_count)
+    functions = shape, form.functions(many, "vector"), call_text("appell_vectors")
+    return module_text(form, many, places * many.lanes, *functions)
+
+
+def rows_functions(form: Form, real: Real) -> tuple[str, ...]:
+    """A kernel over rows; angles that are entries of one input side by side are loaded, others are computed."""
+    planned, operations = form.planned, form.planned.listed.operations
+    entries = {k: int(operations[k].number) for k in planned.angles if operations[k].name == "input"}
+    first, ends = min(entries.values(), default=0), list(accumulate(form.sizes))
+    loaded, holder = range(first, first + form.angle_count), bisect(ends, first)
+    if sorted(entries.values()) != list(loaded) or loaded.stop > ends[holder]:
+        body = straight_line_of_rows(planned, real, "vector", form.sizes)
+        return shape_text(form.sizes, form.size_out, form.angle_count), body, call_text("appell_rows")
+    planned = replace(planned, angles={k: j - first for k, j in entries.items()})
+    body = straight_line_of_rows(planned, real, "vector", form.sizes, loaded)
+    place = holder, first - (ends[holder] - form.sizes[holder])
+    return shape_text(form.sizes, form.size_out, form.angle_count, place), body, call_text("appell_rows", "null")
 
 
 def module_text(form: Form, real: Real, numbers: int, *functions: str) -> str:

@@ -26,8 +26,8 @@ def load_text(real: Real) -> str:
         place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
         write.store(T, check.noted(write.load(T, place, 0, real.item)), "%x", j)
 
-    def block(first: str, width: int) -> None:
-        for j, vector in enumerate(transposed(write, real, _rows(write, real, first), width)):
+    def block(rows: list[str], first: str, width: int) -> None:
+        for j, vector in enumerate(transposed(write, real, rows, width)):
             write.store(T, check.noted(vector), "%x", write.integer("add", first, j))
 
     def single() -> None:
@@ -58,9 +58,9 @@ def gather_text(real: Real) -> str:
         for lane in range(real.lanes):
             write.store(real.scalar, _part(write, real, vector, lane, 1), to(str(lane), j))
 
-    def block(first: str, width: int) -> None:
+    def block(rows: list[str], first: str, width: int) -> None:
         kind = real.of(real.scalar, width)
-        for lane, row in enumerate(_rows(write, real, first)):
+        for lane, row in enumerate(rows):
             write.store(kind, write.load(kind, row, 0, real.item), to(str(lane), first), 0, real.item)
 
     def single() -> None:
@@ -86,10 +86,10 @@ def store_text(real: Real) -> str:
         place = write.at(real.scalar, "%p", write.integer("mul", j, "%pitch"))
         write.store(T, check.noted(write.load(T, "%x", j)), place, 0, real.item)
 
-    def block(first: str, width: int) -> None:
+    def block(rows: list[str], first: str, width: int) -> None:
         columns = [check.noted(write.load(T, "%x", write.integer("add", first, j))) for j in range(width)]
         vectors = _exchange(write, real, columns)
-        for lane, row in enumerate(_rows(write, real, first)):
+        for lane, row in enumerate(rows):
             begin = lane // width * width
             part = _part(write, real, vectors[lane % width], begin, width)
             write.store(real.of(real.scalar, width), part, row, 0, real.item)
@@ -101,7 +101,7 @@ def store_text(real: Real) -> str:
                 number = write.load(real.scalar, "%x", write.integer("add", write.integer("mul", j, real.lanes), lane))
                 write.store(real.scalar, number, "%p", _place(write, lane, j))
 
-    _choose(write, real, column, block, single)
+    _choose(write, real, column, block, single, aligned=True)
     write.line(f"ret i32 {check.result()}")
     return write.text()
 
@@ -136,26 +136,34 @@ def _choose(
     write: FunctionWriter,
     real: Real,
     column: Callable[[str], None],
-    block: Callable[[str, int], None],
+    block: Callable[[list[str], str, int], None],
     single: Callable[[], None],
+    aligned: bool = False,
 ) -> None:
-    """The quickest way for these strides and this count. `block` moves entries of rows from the first on."""
+    """The quickest way for these strides and this count. `block` moves entries of rows, from the given one on.
+
+    Args:
+        aligned: whether blocks begin at multiples of their size in memory as far as possible: stores that cross lines of the
+            cache take twice as long.
+    """
 
     def columns() -> None:
         with write.loop("%size") as j:
             column(j)
 
     def rows(width: int) -> None:
-        address = write.value("ptrtoint ptr %p to i64")
-        early = write.integer("and", write.integer("udiv", address, real.item), width - 1)
+        early = "0"
+        if aligned:
+            address = write.value("ptrtoint ptr %p to i64")
+            early = write.integer("and", write.integer("udiv", address, real.item), width - 1)
         last = write.integer("sub", "%size", width)
-        with write.loop(
-            write.integer("add", "%size", early), width
-        ) as j:  # blocks that do not cross lines of the cache
+        starts = [write.at(real.scalar, "%p", write.integer("mul", "%step", lane)) for lane in range(real.lanes)]
+        end = write.integer("add", "%size", early)
+        with write.loop(end, width) as j:
             first = write.integer("sub", j, early)
             for limit, operator in ((last, "smin"), (0, "smax")):  # the first and the last one may repeat entries
                 first = write.value(f"call i64 @llvm.{operator}.i64(i64 {first}, i64 {limit})")
-            block(first, width)
+            block([write.at(real.scalar, row, first) for row in starts], first, width)
 
     width, way = min(BLOCK, real.lanes), "0"
     full = write.integer("icmp eq", "%count", real.lanes)
@@ -168,12 +176,6 @@ def _choose(
 
 def _place(write: FunctionWriter, state: str, entry: str) -> str:
     return write.integer("add", write.integer("mul", state, "%step"), write.integer("mul", entry, "%pitch"))
-
-
-def _rows(write: FunctionWriter, real: Real, first: str) -> list[str]:
-    """Where entry `first` of each state is, in rows."""
-    places = [write.integer("add", write.integer("mul", "%step", lane), first) for lane in range(real.lanes)]
-    return [write.at(real.scalar, "%p", place) for place in places]
 
 
 def transposed(write: FunctionWriter, real: Real, rows: list[str], width: int) -> list[str]:

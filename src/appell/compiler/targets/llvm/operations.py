@@ -7,7 +7,7 @@ else: inputs x, sines and cosines s and c, scratch memory w, results y, as in `a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 
@@ -90,22 +90,29 @@ def straight_line(planned: EmissionPlan, real: Real, prefix: str) -> str:
     return "\n".join(write.text() for write in (angles, *parts, body))
 
 
-def straight_line_of_rows(planned: EmissionPlan, real: Real, prefix: str, sizes: Sequence[int]) -> str:
-    """The same in one piece, with rows instead of x; both functions return the check of what they read first."""
-    checked: set[int] = set()
-    given = GIVEN.replace("ptr noalias %w, ", "")
-    angles = FunctionWriter(f"internal {real.bits} @{prefix}_angles(ptr noalias readonly %x, ptr noalias %a) #0")
-    body = FunctionWriter(f"internal {real.bits} @{prefix}_body({given}) #0")
-    rows = RowInputs(angles, real, sizes, checked)
-    write_angles(planned, real, angles, rows.load)
-    rows.return_check()
-    rows = RowInputs(body, real, sizes, checked)
-    write_zeros(planned, real, body)
-    write_piece(planned, real, body, rows.load, 0)
+def straight_line_of_rows(
+    planned: EmissionPlan, real: Real, prefix: str, sizes: Sequence[int], loaded: Collection[int] | None = None
+) -> str:
+    """The same in one piece, with rows instead of x; both functions return the check of what they read first.
+
+    Args:
+        loaded: entries of inputs that are the angles, which then are loaded and checked elsewhere.
+    """
+    checked, functions = set(loaded or ()), []
+    if loaded is None:
+        write = FunctionWriter(f"internal {real.bits} @{prefix}_angles(ptr noalias readonly %x, ptr noalias %a) #0")
+        rows = RowInputs(write, real, sizes, checked)
+        write_angles(planned, real, write, rows.load)
+        rows.return_check()
+        functions.append(write)
+    write = FunctionWriter(f"internal {real.bits} @{prefix}_body({GIVEN.replace('ptr noalias %w, ', '')}) #0")
+    rows = RowInputs(write, real, sizes, checked)
+    write_zeros(planned, real, write)
+    write_piece(planned, real, write, rows.load, 0)
     for j in set(range(sum(sizes))) - checked:
         rows.load(j)
     rows.return_check()
-    return "\n".join((angles.text(), body.text()))
+    return "\n".join(each.text() for each in (*functions, write))
 
 
 def write_angles(planned: EmissionPlan, real: Real, write: FunctionWriter, inputs: Inputs) -> None:
