@@ -40,10 +40,11 @@ def compiler() -> str | None:
 
 def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarray], entries: int) -> np.ndarray:
     """Results (N, entries) of `appell_batch` on arrays (N, size), state by state, into a poisoned array."""
-    out = np.full((len(inputs[0]), entries), np.nan, dtype)
-    arrays = [part for array in (*inputs, out) for part in (pointer(array), *strides(array))]
     code = library(source, folder)
-    for group in range(ctypes.c_int.in_dll(code, "appell_groups").value):
+    groups = ctypes.c_int.in_dll(code, "appell_groups").value
+    out = np.full((len(inputs[0]), entries), np.nan, dtype, order="F" if groups else "C")
+    arrays = [part for array in (*inputs, out) for part in (pointer(array), *strides(array))]
+    for group in range(max(groups, 1)):
         launch(code, "appell_batch", block, len(out), [*arrays, ctypes.c_longlong(len(out))], group)
     return out
 

@@ -195,7 +195,7 @@ def test_arguments_of_a_launch() -> None:
     """Arrays with their strides, in the order of the kernel's parameters."""
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups = 1
+    kernel.groups = 0
     kernel.batch = kernel.rows = lambda grid, block, arguments: launched.append(arguments)
     q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))
     kernel.run([q, np.broadcast_to(qd, (5, 2))], out)
@@ -205,7 +205,8 @@ def test_arguments_of_a_launch() -> None:
     assert others == [3, 1, 0, 1, 8, 2, 5]
 
 
-def test_rows_that_are_too_wide_for_shared_memory_are_turned_columns(monkeypatch) -> None:
+@pytest.mark.parametrize("other", [np.ascontiguousarray, lambda out: np.zeros((150, 10))[:, ::2]])
+def test_results_of_groups_are_turned_columns(monkeypatch, other) -> None:
     """In portions; the last one is not full. One input is shared by all states."""
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.cupy", lambda: np)
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.COLUMNS_BYTES", 1)
@@ -218,6 +219,6 @@ def test_rows_that_are_too_wide_for_shared_memory_are_turned_columns(monkeypatch
         columns[:, :count] = np.concatenate([q[:count].T, np.tile(shared[:1].T, (1, count))])
 
     kernel.batch = batch
-    q, shared, out = np.arange(450.0).reshape(150, 3), np.array([[7.0, 8.0]]), np.full((150, 5), np.nan)
+    q, shared, out = np.arange(450.0).reshape(150, 3), np.array([[7.0, 8.0]]), other(np.full((150, 5), np.nan))
     kernel.run([q, np.broadcast_to(shared, (150, 2))], out)
     np.testing.assert_array_equal(out, np.concatenate([q, np.tile(shared, (150, 1))], axis=1))

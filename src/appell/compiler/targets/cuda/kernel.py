@@ -48,28 +48,30 @@ class CudaKernel:
     def run_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any, count: int) -> None:
         """Contiguous rows; `steps` are the numbers of a row, or 0 for a row that all states share."""
         if self.rows is None:
-            return self.run_wide_rows(inputs, steps, out)
+            return self.run_turned(inputs, [(step, 1) for step in steps], out)
         if not count:
             return None
         given = [argument for pair in zip(inputs, steps, strict=True) for argument in pair]
         return self.rows((-(-count // BLOCK),), (BLOCK,), (*given, out, count))
 
-    def run_wide_rows(self, inputs: Sequence[Any], steps: Sequence[int], out: Any) -> None:
-        """Rows beyond shared memory by columns that are turned: neighbouring threads write neighbouring numbers."""
+    def run_turned(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any) -> None:
+        """Results in columns that are turned: neighbouring threads write neighbouring numbers."""
         count, entries = out.shape
         portion = max(BLOCK, COLUMNS_BYTES // (entries * out.itemsize))
         columns = cupy().empty((entries, min(count, portion)), out.dtype)
         for first in range(0, count, portion):
             rows = out[first : first + portion]
-            part = [array[first:] if step else array for array, step in zip(inputs, steps, strict=True)]
-            self.run_strided(part, [*((step, 1) for step in steps), (1, columns.shape[1])], columns, len(rows))
+            part = [array[first:] if step else array for array, (step, _) in zip(inputs, strides, strict=True)]
+            self.run_strided(part, [*strides, (1, columns.shape[1])], columns, len(rows))
             rows[...] = columns[:, : len(rows)].T
 
     def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
         """Any strides: numbers between states and between entries, for every input and the result."""
-        if count:
+        if self.groups and strides[-1][0] != 1:
+            self.run_turned(inputs, strides[:-1], out)
+        elif count:
             given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
-            self.batch((-(-count // BLOCK), self.groups), (BLOCK,), (*given, count))
+            self.batch((-(-count // BLOCK), max(self.groups, 1)), (BLOCK,), (*given, count))
 
 
 def _strides(array: Any) -> tuple[int, int]:

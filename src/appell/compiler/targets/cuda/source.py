@@ -9,7 +9,8 @@ In `appell_batch` entry j of state i of input k is `in_k[i * step_k + j * pitch_
 neighbouring threads side by side, a value for all states is step 0. `appell_rows` is for contiguous rows: a block copies its
 rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too.
 
-Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid.
+Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid, and
+`appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole.
 """
 
 from __future__ import annotations
@@ -57,14 +58,16 @@ def cuda_dialect(dtype: str) -> Dialect:
     )
 
 
-STRIDED = """
-/* The entries of one state's result. So large a result has fewer states than an int counts. */
-struct strided {
+COLUMN = """
+/* The entries of one state's result in columns. So large a result has fewer states than an int counts. */
+struct column {
     real *p;
     int pitch;
-    __device__ __forceinline__ real &operator[](int j) const { return p[(place)j * pitch]; }
+    unsigned state;
+    __device__ __forceinline__ real &operator[](int j) const { return (p + (place)j * pitch)[state]; }
 };
 """
+"""All threads share the place of a column: it is computed once for all of them."""
 
 SPILLS = """\
 #if __CUDACC_VER_MAJOR__ >= 13
@@ -81,7 +84,7 @@ def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | No
         groups = column_groups(form.listed, width, dtype)
     text = [common_text([form], dtype, title)]
     if groups:
-        text += [STRIDED, *(group_text(group, dtype, f"group{k}") for k, group in enumerate(groups))]
+        text += [COLUMN, *(group_text(group, dtype, f"group{k}") for k, group in enumerate(groups))]
     if has_rows(form, dtype) or not groups:
         text.append(state_text(form, dtype))
     text.append(batch_text(form, len(groups)))
@@ -94,7 +97,7 @@ def group_text(group: ColumnGroup, dtype: str, prefix: str) -> str:
     """`<prefix>_state`, which computes some columns of one state; results are stored as soon as they are there."""
     part = StraightLine(depth_first(group.listed), None if group.cost > APART else 1 << 30)
     text = state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store))
-    return text.replace("real *restrict y", "strided y")
+    return text.replace("real *restrict y", "column y")
 
 
 def has_rows(form: LoweredFunction, dtype: str) -> bool:
@@ -167,7 +170,7 @@ def batch_text(form: LoweredFunction, groups: int = 0) -> str:
     {_unroll(form.size_out)}
     for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];"""
     return f"""\
-extern "C" __device__ int appell_groups = {max(groups, 1)};
+extern "C" __device__ int appell_groups = {groups};
 
 extern "C" __global__ void {launch_bounds(form)} appell_batch(
     {_commas(given)})
@@ -176,7 +179,7 @@ extern "C" __global__ void {launch_bounds(form)} appell_batch(
     if (i >= n) return;
     real x[{sum(form.sizes)}];
 {_lines(loads)}
-{_lines(["    const strided y = {out + i * step, (int)pitch};", *own]) if groups else whole}
+{_lines(["    const column y = {out, (int)pitch, (unsigned)i};", *own]) if groups else whole}
 }}
 """
 
