@@ -508,7 +508,9 @@ def followed(monkeypatch, margins, residual=0.0, slips=(2e-9,), turned=None, at_
 
     monkeypatch.setattr(environments, "next_mode", next_mode)
     monkeypatch.setattr(ContactPhase, "margin", lambda *_: margins.pop(0) if len(margins) > 1 else margins[0])
-    monkeypatch.setattr(ContactPhase, "opposed_slip", lambda *_: turned)
+    monkeypatch.setattr(
+        ContactPhase, "opposed_slip", lambda *_: None if turned is None else turned[len(tried) % len(turned)]
+    )
     if at_once:
         monkeypatch.setattr(environments, "_stops_at_once", lambda contacts, qdd: np.array([False, True]))
     q, qd, contacts = state_of(environment, [0.0] * len(slips), [0.0] * len(slips), slips)
@@ -527,15 +529,37 @@ def test_modes_without_forces_are_stopped(monkeypatch):
 
 
 def test_friction_is_turned_four_times(monkeypatch):
-    turned = np.array([[0.0, 1.0, 0.0]])
-    _, _, tried, _ = followed(monkeypatch, [-1.0], turned=turned, slips=(5.0,))
-    assert len(tried) == 5
-    assert tried[0].tolist() == [[1.0, 0.0, 0.0]]
-    assert all(each.tolist() == turned.tolist() for each in tried[1:])
+    """Or until it does not turn any more."""
+    across, along = np.array([[0.0, 1.0, 0.0]]), np.array([[0.6, 0.8, 0.0]])
+    _, _, tried, _ = followed(monkeypatch, [-1.0], turned=[across, along], slips=(5.0,))
+    assert [each[0, 0] for each in tried] == [1.0, 0.6, 0.0, 0.6, 0.0]
     monkeypatch.undo()
-    assert len(followed(monkeypatch, [-1.0, -1.0, 0.0], turned=turned, slips=(5.0,))[2]) == 2
+    _, _, tried, _ = followed(monkeypatch, [-1.0], turned=[across], slips=(5.0,))
+    assert [each[0, 0] for each in tried] == [1.0, 0.0]
     monkeypatch.undo()
-    assert len(followed(monkeypatch, [-1.0, 0.0], turned=turned, slips=(5.0,))[2]) == 1
+    assert len(followed(monkeypatch, [-1.0, -1.0, 0.0], turned=[across], slips=(5.0,))[2]) == 2
+    monkeypatch.undo()
+    assert len(followed(monkeypatch, [-1.0, 0.0], turned=[across], slips=(5.0,))[2]) == 1
+
+
+def test_friction_is_turned_where_a_contact_has_opened(monkeypatch):
+    """A contact without load that lifts off is not in the mode any more."""
+    environment, tried = particles_on(ROUGH, count=2, tau=[400.0, 0.0, MASS * (G + 1.5e-8), 400.0, 0.0, 0.0]), []
+    exact = environments.next_mode
+
+    def next_mode(*arguments):
+        tried.append(arguments[-1][:, :2].tolist())
+        return exact(*arguments)
+
+    monkeypatch.setattr(environments, "next_mode", next_mode)
+    monkeypatch.setattr(ContactPhase, "margin", lambda *_: -1.0)
+    monkeypatch.setattr(
+        ContactPhase, "opposed_slip", lambda phase, *_: np.array([[0.0, 1.0, 0.0]])[: len(phase.mode.index)]
+    )
+    q, qd, contacts = state_of(environment, [0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
+    phase, _ = environment._phase(0.0, q, qd, contacts)
+    assert phase.mode.index.tolist() == [1]
+    assert tried == [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
 
 
 def test_fast_slip_that_ends_at_once_jams(monkeypatch):

@@ -41,6 +41,8 @@ MAX_STOPS_PER_INSTANT = 5
 """Number of impulses at one instant that stop slip without forces."""
 MAX_TURNS = 4
 """Number of trials at one instant to find the mode with friction that acts against the slip that it leads to."""
+SAME_DIRECTION = 1e-9
+"""Difference of unit vectors up to which friction has not turned."""
 MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
@@ -288,9 +290,11 @@ class ContactEnvironment(Environment):
                 holds = phase.holds_at_start(t, y)
             turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
             if turned is not None:
-                turns += 1
-                opposed[found.mode.index] = turned
-                continue
+                index, slips = phase.mode.index, ~phase.mode.sticking
+                changed = (np.abs(turned - opposed[index])[slips] > SAME_DIRECTION).any()
+                turns, opposed[index] = turns + 1, turned
+                if changed:
+                    continue
             if found.residual > SOLVED and not holds:
                 jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
             if holds and phase.has_rows:
