@@ -296,12 +296,25 @@ static void find_loads(motion *m)
     }
 }
 
-/* M and its factor L, gaps, and rows of contacts and sticking joints; 0 where something is not finite, -1 without memory. */
-static int prepare(motion *m, const double *q, const double *v)
+/* M with the inertia that damping of later velocities adds, in place of M. */
+static void add_damping(motion *m)
+{
+    stepper *s = m->s;
+    const int nv = s->nv;
+    for (int k = 0; k < nv; k++) s->M[(size_t)k * nv + k] += m->added[k];
+    if (s->dampings.call)
+        for (int k = 0; k < nv * nv; k++) s->M[k] += m->damping_time * s->D[k];
+    else
+        for (int k = 0; k < nv; k++) s->M[(size_t)k * nv + k] += m->damping_time * s->damping[k];
+}
+
+/* M, for accelerations with damping, and its factor L, gaps, and rows of contacts and sticking joints; 0 where something is not finite, -1 without memory. */
+static int prepare(motion *m, const double *q, const double *v, int moves)
 {
     stepper *s = m->s;
     const int nv = s->nv;
     if (!stepper_mass(s, q)) return 0;
+    if (moves) add_damping(m);
     s->actives = m->contacts, s->rows = s->blocks = 0;
     memcpy(s->active, m->index, (size_t)m->contacts * sizeof *s->active);
     if (m->contacts && !stepper_gaps(s, q, v, s->gap_next)) return 0;
@@ -326,7 +339,7 @@ static int prepare(motion *m, const double *q, const double *v)
 int motion_evaluate(motion *m, const double *q, const double *v, const double *tau)
 {
     stepper *s = m->s;
-    const int nv = s->nv, status = prepare(m, q, v);
+    const int nv = s->nv, status = prepare(m, q, v, 1);
     const void *in[2] = {q, v};
     if (status < 1) return status;
     if (s->bias.call(in, s->b, s->bias.work) || !(s->forces = stepper_forces(s, q, tau))) return 0;
@@ -345,7 +358,7 @@ int motion_evaluate(motion *m, const double *q, const double *v, const double *t
 int motion_project(motion *m, const double *q, double *v, double *gap)
 {
     stepper *s = m->s;
-    const int nv = s->nv, status = prepare(m, q, v);
+    const int nv = s->nv, status = prepare(m, q, v, 0);
     if (status < 1) return status;
     *gap = 0.0;
     for (int k = 0; k < m->contacts; k++) *gap = fmax(*gap, fabs(s->gap_next[m->index[k]].gap));
@@ -403,9 +416,37 @@ int motion_rate(motion *m, const double *y, const double *tau, int works, double
     if (!works) return 1;
     double *power = rate + s->nq + s->nv;
     power[0] = power[1] = power[2] = 0.0;
-    for (int k = 0; k < s->nv; k++) power[0] += s->forces[k] * v[k], power[1] += (m->friction[k] - stepper_damping(s, k, v)) * v[k];
+    for (int k = 0; k < s->nv; k++) {
+        power[0] += s->forces[k] * v[k];
+        power[1] += (m->friction[k] - stepper_damping(s, k, v) - m->added[k] * m->qdd[k]) * v[k];
+    }
     const int rows = s->rows - m->joints;
     for (int i = 0; i < rows; i++) power[2] += m->f[i] * dot(s->J + (size_t)i * s->nv, v, s->nv);
+    return 1;
+}
+
+/* (M + h D) (v' - v) / h = forces at (q, v), q' = q + h dq/dt(q, v'). Work is that along (v + v') / 2: the kinetic energy changes
+   by it, also where damping stops a light body within h. */
+int motion_implicit_step(motion *m, double *y, const double *tau, int works, double h)
+{
+    stepper *s = m->s;
+    double *v = y + s->nq, power[3] = {0.0, 0.0, 0.0};
+    m->damping_time = h;
+    const int status = motion_evaluate(m, y, v, tau);
+    m->damping_time = 0.0;
+    if (status < 1) return status;
+    for (int k = 0; k < s->nv; k++) s->v_next[k] = v[k] + h * m->qdd[k], s->v_guess[k] = 0.5 * (v[k] + s->v_next[k]);
+    for (int k = 0; works && k < s->nv; k++) {
+        power[0] += s->forces[k] * s->v_guess[k];
+        power[1] += (m->friction[k] - stepper_damping(s, k, s->v_next) - m->added[k] * m->qdd[k]) * s->v_guess[k];
+    }
+    for (int i = 0; works && i < s->rows - m->joints; i++) power[2] += m->f[i] * dot(s->J + (size_t)i * s->nv, s->v_guess, s->nv);
+    for (int k = 0; works && k < 3; k++) v[s->nv + k] += h * power[k];
+    const double *all = stepper_velocities(s, y, s->v_next);
+    if (!all) return 0;
+    coordinate_rates(s, y, all, s->q_mid);
+    for (int k = 0; k < s->nq; k++) y[k] += h * s->q_mid[k];
+    memcpy(v, s->v_next, (size_t)s->nv * sizeof *v);
     return 1;
 }
 

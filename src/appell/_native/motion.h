@@ -25,6 +25,8 @@ typedef struct {
     int *joint;            /* indices of sticking joints */
     double look_ahead;     /* time within which slip is not turned [s] */
     double *friction;      /* generalized forces of friction in slipping joints (nv) */
+    double damping_time;   /* accelerations are those with damping D (v + damping_time qdd) [s] */
+    double *added;         /* the same for single joints: damping times time (nv) */
     /* results of motion_evaluate */
     double *qdd, *f, *bias; /* accelerations, forces and dJ/dt v by rows */
     int *states, *loaded, capacity; /* states of all blocks, and the same with contacts that carry no load open */
@@ -43,6 +45,9 @@ int motion_project(motion *m, const double *q, double *v, double *gap);
 
 /* Rates of (q, v, work of actuators, passive forces and contact) at y; the works where `works` is set. */
 int motion_rate(motion *m, const double *y, const double *tau, int works, double *rate);
+
+/* The state vector y after a linearly implicit Euler step of h, in place. */
+int motion_implicit_step(motion *m, double *y, const double *tau, int works, double h);
 
 /* How far forces are from leaving their bounds, with a tolerance, and the least slip along its reference plus its slack. */
 void motion_margins(const motion *m, const double *v, double tolerance, double *forces, double *slip);

@@ -46,37 +46,38 @@ static int inside(const int *numbers, int count, int size)
     return 1;
 }
 
-/* Motion(stepper, index, states, carries, slack, reference, joints, friction, loads, works, look_ahead) */
+/* Motion(stepper, index, states, carries, slack, reference, joints, friction, loads, added, works, look_ahead) */
 static PyObject *motion_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     (void)keywords;
-    if (!takes(arguments, 11)) return NULL;
+    if (!takes(arguments, 12)) return NULL;
     PyObject *const *given = &PyTuple_GET_ITEM(arguments, 0);
     if (!PyObject_TypeCheck(given[0], &appell_stepper_type)) return PyErr_Format(PyExc_TypeError, "a motion needs a Stepper");
     stepper *s = appell_stepper_of(given[0]);
-    const Py_ssize_t sizes[8] = {-1, -1, -1, -1, -1, -1, s->nv, -1};
-    Py_buffer view[8];
-    if (!appell_view_arrays(given + 1, "iiiddidd", sizes, 0, view)) return NULL;
+    const Py_ssize_t sizes[9] = {-1, -1, -1, -1, -1, -1, s->nv, -1, s->nv};
+    Py_buffer view[9];
+    if (!appell_view_arrays(given + 1, "iiiddiddd", sizes, 0, view)) return NULL;
     Motion *self = (Motion *)type->tp_alloc(type, 0);
     if (!self) {
-        appell_release_views(view, 8);
+        appell_release_views(view, 9);
         return NULL;
     }
     motion *m = &self->m;
     m->s = s, m->contacts = (int)(view[0].len / view[0].itemsize), m->joints = (int)(view[5].len / view[5].itemsize);
     m->index = copy_of(view), m->state = copy_of(view + 1), m->carries = copy_of(view + 2), m->slack = copy_of(view + 3);
     m->reference = copy_of(view + 4), m->joint = copy_of(view + 5), m->friction = copy_of(view + 6), m->load = copy_of(view + 7);
+    m->added = copy_of(view + 8);
     m->qdd = calloc((size_t)s->nv + 1, sizeof(double));
     m->z = calloc((size_t)s->nv + 1, sizeof(double)), m->order = calloc((size_t)m->contacts + 1, sizeof(int));
     m->stiff = calloc((size_t)m->contacts + 1, sizeof(stiff_slip)), m->opposed = calloc((size_t)m->contacts * 3 + 1, sizeof(double));
     const int fits = view[1].len == view[0].len && view[2].len == view[0].len && view[3].len == 2 * view[0].len &&
         view[4].len == 6 * view[0].len && view[7].len == 24 * (Py_ssize_t)(m->contacts + m->joints);
-    appell_release_views(view, 8);
+    appell_release_views(view, 9);
     self->stepper = Py_NewRef(given[0]);
-    self->works = PyObject_IsTrue(given[9]);
-    m->look_ahead = PyFloat_AsDouble(given[10]);
+    self->works = PyObject_IsTrue(given[10]);
+    m->look_ahead = PyFloat_AsDouble(given[11]);
     if (!m->index || !m->state || !m->carries || !m->reference || !m->joint || !m->friction || !m->load || !m->slack || !m->qdd || !m->z || !m->order ||
-        !m->stiff || !m->opposed) {
+        !m->stiff || !m->opposed || !m->added) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -96,7 +97,7 @@ static void motion_dealloc(Motion *self)
     PyTypeObject *type = Py_TYPE(self);
     const motion *m = &self->m;
     void *arrays[] = {m->index, m->state, m->carries, m->reference, m->slack, m->joint, m->friction, m->load, m->near, m->qdd, m->z, m->order, m->stiff, m->opposed, m->f, m->states,
-        m->loaded, m->d, m->work, m->turns};
+        m->loaded, m->d, m->work, m->turns, m->added};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
     Py_XDECREF(self->stepper);
     type->tp_free((PyObject *)self);
@@ -145,6 +146,19 @@ static PyObject *motion_stages(Motion *self, PyObject *arguments)
         }
     free(point);
     appell_release_views(view, 4);
+    return status_of(status);
+}
+
+/* implicit_step(tau, y, h): a linearly implicit Euler step of y, in place -> whether it is finite */
+static PyObject *motion_implicit_step_call(Motion *self, PyObject *arguments)
+{
+    Py_buffer view[2];
+    const Py_ssize_t sizes[2] = {self->m.s->actuators, state_size(self)};
+    if (!takes(arguments, 3)) return NULL;
+    const double h = PyFloat_AsDouble(PyTuple_GET_ITEM(arguments, 2));
+    if (PyErr_Occurred() || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 1, view)) return NULL;
+    const int status = motion_implicit_step(&self->m, view[1].buf, view[0].buf, self->works, h);
+    appell_release_views(view, 2);
     return status_of(status);
 }
 
@@ -296,6 +310,8 @@ static PyMethodDef methods[] = {
     {"rate", METHOD(motion_rate_call), METH_VARARGS, "rate(y, tau, out): rates of a state vector; whether they are finite."},
     {"stages", METHOD(motion_stages), METH_VARARGS,
         "stages(y, tau, A, K, h, done): rates K of the stages of a Runge-Kutta step; whether they are finite."},
+    {"implicit_step", METHOD(motion_implicit_step_call), METH_VARARGS,
+        "implicit_step(tau, y, h): a linearly implicit Euler step of a state vector; whether it is finite."},
     {"margins", METHOD(motion_margins_call), METH_VARARGS,
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
     {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y, tau): take the directions of slip as those that it may not turn against."},

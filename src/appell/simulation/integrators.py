@@ -16,6 +16,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from appell.algorithms.runge_kutta import RK4
 from appell.checks import require_in_range, require_positive
 from appell.errors import AppellError, ArgumentError, unknown_name_message
+from appell.simulation.extrapolation import ExtrapolationSolver
 from appell.simulation.phase import Phase, Plant, Solver
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
@@ -30,6 +31,8 @@ STEP_TIME, LEAST_PART = 0.1, 1e-4
 the largest velocity, so that the order is kept; the smallest part of dt."""
 DRIVING_WORK = 1e-11
 """Friction of contacts does no more work than this in a step; more is a pole of the forces. [J]"""
+STIFF_DAMPING = 2e4
+"""Rate at which damping stops a joint from which on explicit methods give way to an implicit one. [1/s]"""
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
@@ -64,6 +67,25 @@ class PhaseEquations:
         if not motion.stages(y, self.plant.tau(t, *self.plant.split(y))[0], A, K, h, done):
             K[done:] = np.nan
         return K
+
+    def implicit_step(self, t: float, y: np.ndarray, h: float) -> np.ndarray:
+        """The state vector after a linearly implicit Euler step, (M + h D) (qd⁺ - qd) = h F(q, qd), q⁺ = q + h q̇(q, qd⁺)."""
+        q, qd = self.plant.split(y)
+        if self.phase.motion is None:
+            return self.phase.implicit_step(t, y, h)
+        y = np.array(y)
+        if not self.phase.motion.implicit_step(self.plant.tau(t, q, qd)[0], y, h):
+            y[:] = np.nan
+        return y
+
+    def damped(self, y: np.ndarray, change: np.ndarray, h: float) -> np.ndarray:
+        """What damping leaves of a change of the state vector y after a time h: (M + h D)⁻¹ M of velocities."""
+        q, _ = self.plant.split(y)
+        M, change = self.plant.mass_matrix(q), np.array(change)
+        qd = self.plant.split(change)[1]
+        if np.isfinite(qd).all():
+            qd[:] = np.linalg.solve(M + h * self.plant.damping_matrix(q), M @ qd)
+        return change
 
 
 StepRule = Callable[[PhaseEquations, float, np.ndarray, float, Callable[[], np.ndarray]], np.ndarray]
@@ -237,6 +259,8 @@ class IntegrationMethod:
         step = None if first is None else min(first, end - t)
         atol = float(options.rtol) if options.atol is None else max(float(options.atol), MIN_ATOL)
         settings = {"rtol": options.rtol, "atol": atol, "max_step": options.max_step, "first_step": step}
+        if self.rule in EXPLICIT and equations.plant.damping_rate(equations.plant.split(y)[0]) > STIFF_DAMPING:
+            return ExtrapolationSolver(equations, t, y, end, **settings)
         if self.rule in EXPLICIT:
             return EmbeddedSolver(embedded_tableau(self.rule), equations, t, y, end, **settings)
         return self.rule(equations.rate, t, y, end, **settings)
@@ -275,7 +299,9 @@ class Integration:
         method: adaptive (SciPy's): `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; fixed step:
             `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order). `"moreau"` is time stepping after
             Moreau and Jean for many contacts and long runs: fixed steps, second order between impacts. `"auto"` is DOP853 with
-            events, which goes over to time stepping where events accumulate (`Trajectory.stepped_from`).
+            events, which goes over to time stepping where events accumulate (`Trajectory.stepped_from`). Explicit adaptive
+            methods give way to implicit steps where damping is stiff, and where contacts creep
+            (`Trajectory.implicit_intervals`).
         rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
         dt: step of fixed-step integrators, 1e-3 by default. [s]

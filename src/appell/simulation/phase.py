@@ -7,6 +7,7 @@ the loop (`appell.simulation.loop`) uses of contact and friction; `appell.simula
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,6 +24,11 @@ from appell.simulation.roots import first_true, root
 
 CHECKS_PER_STEP, SHORT_STEP = 4, 2.5e-3
 """Number of checks per step whether forces have left their bounds; shorter steps are checked at their end only. [s]"""
+
+UNRESOLVED_DAMPING, DAMPING_TIME = 1e5, 1e-4
+"""Damping that stops a joint faster than this [1/s] acts, where there are surfaces, on its velocity so much later [s]."""
+NEAR = 0.1
+"""Rates of damping are those of a configuration whose coordinates are so near. [rad, m]"""
 
 
 class MotionDerivative(NamedTuple):
@@ -41,6 +47,7 @@ class Plant:
         effort_limits: largest forces of the actuators, (nu,), or None. [N m, N]
         friction: Coulomb friction at each generalized velocity, (nv,).
         tracks_work: whether work is part of the state vector.
+        added_inertia: D T of joints whose damping D acts on their velocity a time T later (`follow_light_joints`), (nv,).
         first_nonfinite: time and text of the last non-finite number in a finite state.
     """
 
@@ -55,7 +62,24 @@ class Plant:
         self.friction = np.array(model.joint_friction.friction)
         self.passive = any(model.joint_friction.damping) or bool(self.friction.any())
         self.tracks_work = tracks_work or self.passive
+        self.added_inertia = np.zeros(model.nv)
+        self._damping_rate: tuple[np.ndarray, float] | None = None
         self.first_nonfinite: tuple[float, str] | None = None
+
+    def follow_light_joints(self, q: np.ndarray) -> None:
+        """Let damping that stops a joint at once act on its velocity DAMPING_TIME later, -D (qd + T qdd).
+
+        The velocity then follows the forces within that time. Contacts would have to be resolved in the time in which it does
+        so otherwise.
+        """
+        D = self.damping_matrix(q)
+        light = damping_rates(self.model.mass_matrix(q), D) > UNRESOLVED_DAMPING
+        if np.array_equal(D, np.diag(np.diag(D))):
+            self.added_inertia = np.where(light, DAMPING_TIME * np.diag(D), 0.0)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """M with the added inertia."""
+        return self.model.mass_matrix(q) + np.diag(self.added_inertia)
 
     # --- state vectors ------------------------------------------------------------------------------------------------
 
@@ -107,7 +131,25 @@ class Plant:
         qdd = self.model.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
             self._note_nonfinite(t, q, qd, tau, qdd)
+        elif self.added_inertia.any():
+            qdd = np.linalg.solve(self.mass_matrix(q), self.model.mass_matrix(q) @ qdd)
+            passive_power -= float(self.added_inertia * qdd @ qd)
         return MotionDerivative(qdd, (float(active @ qd), passive_power, 0.0))
+
+    def damping_matrix(self, q: np.ndarray) -> np.ndarray:
+        """D with the generalized forces -D qd of damping, (nv, nv)."""
+        if not any(self.model.joint_friction.damping):
+            return np.zeros((self.model.nv, self.model.nv))
+        return -np.array([self.model.damping_forces(q, unit) for unit in np.eye(self.model.nv)])
+
+    def damping_rate(self, q: np.ndarray) -> float:
+        """The largest of `damping_rates` at q, or near it. [1/s]"""
+        if not any(self.model.joint_friction.damping):
+            return 0.0
+        if self._damping_rate is None or np.abs(q - self._damping_rate[0]).max() > NEAR:
+            rates = damping_rates(self.mass_matrix(q), self.damping_matrix(q))
+            self._damping_rate = np.array(q), float(rates.max())
+        return self._damping_rate[1]
 
     def _note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
         if np.isfinite(q).all() and np.isfinite(qd).all():
@@ -115,6 +157,11 @@ class Plant:
             first = int(np.flatnonzero(~np.isfinite(array))[0])
             reason = self.model.nonfinite_reason(q)
             self.first_nonfinite = (t, f"{name}[{first}] = {array[first]}{f' ({reason})' if reason else ''}")
+
+
+def damping_rates(M: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """How fast damping would stop each joint while the others are free: the diagonal of D times that of M⁻¹, (nv,). [1/s]"""
+    return np.diag(D) * np.diag(np.linalg.inv(M)) if D.any() else np.zeros(len(D))
 
 
 class Solver(Protocol):
@@ -189,8 +236,22 @@ class Phase:
         rows, qdd, f = self._constrained(q, qd, free.qdd)
         qdd[self.joints.sticking_indices] = 0.0
         active, passive, _ = free.power
+        passive += float(self.plant.added_inertia * (free.qdd - qdd) @ qd)
         contact = len(f) - len(self.joints.sticking_indices)
         return MotionDerivative(qdd, (active, passive, float(f[:contact] @ (rows.J[:contact] @ qd))))
+
+    def implicit_step(self, t: float, y: np.ndarray, h: float) -> np.ndarray:
+        """The state vector after a linearly implicit Euler step (`PhaseEquations.implicit_step`); work is along the mean qd."""
+        (q, qd), plant, model = self.plant.split(y), self.plant, self.plant.model
+        free, M, D = plant.derivative(t, q, qd, self.joints).qdd, plant.mass_matrix(q), plant.damping_matrix(q)
+        rows, held = self.rows(q, qd), self.joints.sticking_indices
+        qdd, f = rows.accelerations(M + h * D, M @ free)
+        qdd[held] = 0.0
+        qd_next, mean, contact = qd + h * qdd, qd + 0.5 * h * qdd, len(f) - len(held)
+        active = model.actuator_forces(q, plant.tau(t, q, qd)[0])
+        passive = -D @ qd_next - plant.added_inertia * qdd - plant.friction * self.joints.slip_direction
+        power = np.array([active @ mean, passive @ mean, f[:contact] @ (rows.J[:contact] @ mean)])
+        return plant.join(q + h * model.coordinate_rates(q, qd_next), qd_next, plant.work(y) + h * power)
 
     @property
     def motion(self) -> Any:
@@ -217,7 +278,7 @@ class Phase:
 
     def _constrained(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> tuple[ModeRows, np.ndarray, np.ndarray]:
         """Rows, accelerations with them and their forces, from the accelerations without."""
-        rows, M = self.rows(q, qd), self.plant.model.mass_matrix(q)
+        rows, M = self.rows(q, qd), self.plant.mass_matrix(q)
         return rows, *rows.accelerations(M, M @ qdd)
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -299,7 +360,10 @@ class Environment:
 
     Attributes:
         residual: largest error of the contact law so far, relative to the velocities or accelerations.
+        steps_implicitly: whether there are `implicit_steps`.
     """
+
+    steps_implicitly = False
 
     def __init__(self, plant: Plant) -> None:
         self.plant, self.residual = plant, 0.0
@@ -322,3 +386,7 @@ class Environment:
     ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray] | None:
         """Time, q, qd and works (3,) of a step of time stepping of at most h [s]; None where there is no such step."""
         return None
+
+    def implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float) -> Iterator[Any]:
+        """Steps from a state of a phase where those of the integrator collapse: up to the end, up to an impact, or none."""
+        return iter(())

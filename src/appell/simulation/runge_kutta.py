@@ -119,7 +119,11 @@ def _nested(D: np.ndarray) -> Any:
 
 
 class EmbeddedSolver:
-    """A `Solver` with the steps of an `EmbeddedTableau`."""
+    """A `Solver` with the steps of an `EmbeddedTableau`.
+
+    Attributes:
+        attempts: number of steps that were tried until the last one was accepted.
+    """
 
     def __init__(
         self, tableau: EmbeddedTableau, equations: Equations, t: float, y: np.ndarray, end: float, *,
@@ -129,6 +133,7 @@ class EmbeddedSolver:
         self.rtol, self.atol, self.max_step = max(rtol, 100.0 * np.finfo(float).eps), atol, max_step
         self.t, self.y, self.status = t, y, "running"
         self.t_old: float | None = None
+        self.attempts = 0
         self.f = equations.rate(t, y)
         self.h = self._first_step() if first_step is None else first_step
         self._last: tuple[np.ndarray, np.ndarray, float] | None = None
@@ -142,7 +147,9 @@ class EmbeddedSolver:
     def step(self) -> str | None:
         t, y, rest = self.t, self.y, self.end - self.t
         least, growth = 10.0 * (math.nextafter(t, math.inf) - t), MAX_FACTOR
+        self.attempts = 0
         while True:
+            self.attempts += 1
             h = min(max(self.h, least), self.max_step)
             last = h >= rest
             h = rest if last else h

@@ -22,6 +22,7 @@ from appell.simulation.contact.pairs import (
 from appell.simulation.contact.stepper import IMPACT, NO_CONTACT_TREE, Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
+from appell.simulation.phase import Plant
 
 MAX_IMPACTS_PER_STEP = 100
 LOOK_AHEAD = 1e-4
@@ -72,7 +73,7 @@ class CompiledPairs(ContactPairs):
                 break
         return None
 
-    def motion(self, mode: ContactMode, joints: JointFrictionState, friction: np.ndarray, works: bool) -> Any:
+    def motion(self, mode: ContactMode, joints: JointFrictionState, plant: Plant) -> Any:
         """The equations of motion of a mode."""
         loads = np.zeros((len(mode.index) + len(joints.sticking_indices), 3))
         if mode.loads is not None:
@@ -85,9 +86,10 @@ class CompiledPairs(ContactPairs):
             mode.slack,
             np.ascontiguousarray(mode.slip_direction),
             joints.sticking_indices.astype(np.int32),
-            -friction * joints.slip_direction,
+            -plant.friction * joints.slip_direction,
             loads,
-            works,
+            plant.added_inertia,
+            plant.tracks_work,
             LOOK_AHEAD,
         )
 

@@ -69,7 +69,7 @@ class ContactPhase(Phase):
     def _motion(self) -> Any:
         if not isinstance(self.pairs, CompiledPairs):
             return None
-        return self.pairs.motion(self.mode, self.joints, self.plant.friction, self.plant.tracks_work)
+        return self.pairs.motion(self.mode, self.joints, self.plant)
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations (nv,), and forces on the points of the mode along the world's axes (m, 3)."""
@@ -216,7 +216,7 @@ class ContactPhase(Phase):
         qdd = self.plant.derivative(t, q, qd, joints).qdd
         if not np.isfinite(qdd).all():
             return True
-        M, friction = self.plant.model.mass_matrix(q), self.plant.friction[held]
+        M, friction = self.plant.mass_matrix(q), self.plant.friction[held]
         found = next_mode(M, qdd, self._closed(q, qd), self.mode.mu, held, friction, self.opposed_slip(t, q, qd))
         return found.mode.same_states(self.mode) and not found.joint_directions.any() and not found.jams.any()
 
