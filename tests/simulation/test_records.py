@@ -425,12 +425,13 @@ def test_impacts_of_a_file_are_split_by_their_points(tmp_path):
 
     impacts = hit(0.25, ("p",), 1.0), hit(0.5, ("p", "r", "s"), 10.0), hit(0.75, ("s", "p"), 20.0)
     motion = replace(
-        motion_of([0.0] * 3, [0.0] * 3), impacts=impacts, problems=("weak",), stepped_from=0.5, fallback_steps=(0.25,)
-    )
+        motion_of([0.0] * 3, [0.0] * 3), impacts=impacts, problems=("weak",), stepped_from=0.5, fallback_steps=(0.25,),
+        implicit_intervals=((0.1, 0.2),),
+    )  # fmt: skip
     motion.save(tmp_path / "motion.npz")
     again = Trajectory.load(tmp_path / "motion.npz")
     assert (again.problems, again.stepped_from, again.status) == (("weak",), 0.5, "finished")
-    assert again.fallback_steps == (0.25,)
+    assert (again.fallback_steps, again.implicit_intervals) == ((0.25,), ((0.1, 0.2),))
     for one, other in zip(again.impacts, impacts, strict=True):
         assert (one.time, one.points, one.surfaces) == (other.time, other.points, other.surfaces)
         for name in files.IMPACT_ARRAYS:

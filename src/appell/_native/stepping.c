@@ -9,7 +9,7 @@
 
    It is symmetric in time without contacts, and its energy error of order h^2. v' is then scaled so that the energy changes by the
    work of actuators, joints and contacts (a correction of order h^3; not where there is too little kinetic energy for it). (3) are the velocities
-   of the contacts at the end of the step; only closed contacts (g <= CLOSED), joint limits and joint friction have rows. A step
+   of the contacts at the end of the step; only closed contacts (g <= depth), joint limits and joint friction have rows. A step
    that would take an open contact behind its surface ends where it touches. There, at the same instant,
 
    (5)  M (v+ - v-) = J^T p,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
@@ -30,11 +30,11 @@
 
 #include "for_cpus.h"
 
-#define CLOSED 1e-6        /* gap up to which a contact is closed [m, rad] */
-#define DEEP 3e-7          /* depth that a step may reach at a contact that was open [m, rad] */
-#define DEEPEST 9e-7      /* depth of a closed contact above which a step is repeated with half its length [m, rad] */
+#define DEPTH 1e-6         /* of `depth` where it is not set [m, rad] */
+#define DEEP 0.3           /* depth that a step may reach at a contact that was open, as part of `depth` */
+#define DEEPEST 0.9        /* the same of a closed contact above which a step is repeated with half its length */
 #define SLOW 1e-3          /* approach velocity below which a closed contact needs no impact of its own [m/s, rad/s] */
-#define SUNK 6e-7          /* depth that is left as it is: pushing redundant contacts would make them contradict each other [m, rad] */
+#define SUNK 0.6           /* part of `depth` that is left as it is: pushing redundant contacts would make them contradict each other */
 #define PUSH 0.5           /* part of the rest of the depth that is closed in a step */
 #define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
 #define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
@@ -583,7 +583,7 @@ static int resolve_impact(stepper *s, double h)
     const int nv = s->nv;
     s->actives = 0;
     for (int c = 0; c < s->contacts; c++)
-        if (s->gap[c].gap <= CLOSED) s->active[s->actives++] = c;
+        if (s->gap[c].gap <= s->depth) s->active[s->actives++] = c;
     if (!factor_mass(s, s->q, 0.0)) return NOT_FINITE_STATE;
     if (!build_rows(s, s->gap, 0.0)) return NO_ROOM;
     delassus(s);
@@ -625,7 +625,7 @@ static int resolve_impact(stepper *s, double h)
 static int needs_impact(const stepper *s)
 {
     for (int c = 0; c < s->contacts; c++)
-        if (s->gap[c].gap <= CLOSED && s->gap[c].rate < -SLOW) return 1;
+        if (s->gap[c].gap <= s->depth && s->gap[c].rate < -SLOW) return 1;
     return 0;
 }
 
@@ -667,8 +667,8 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
             for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_free, nv) + 0.5 * h * bias[i];
             for (int k = 0; k < s->actives; k++) {
                 const int contact = s->active[k];
-                const double gap = s->gap[contact].gap;
-                const double push = gap < -SUNK && !s->calm ? fmax(PUSH * (gap + SUNK) / h, -SLOW) : 0.0;
+                const double gap = s->gap[contact].gap, sunk = SUNK * s->depth;
+                const double push = gap < -sunk && !s->calm ? fmax(PUSH * (gap + sunk) / h, -SLOW) : 0.0;
                 s->pushed |= push < 0.0;
                 s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : push;
             }
@@ -699,8 +699,8 @@ static double part_to_keep(const stepper *s)
     double part = 1.0;
     for (int c = 0; c < s->contacts; c++) {
         const double before = s->gap[c].gap, after = s->gap_next[c].gap;
-        if (before > CLOSED && after < -DEEP) part = fmin(part, before / (before - after));
-        else if (before <= CLOSED && after < -DEEPEST && after < before) part = fmin(part, 0.5);
+        if (before > s->depth && after < -DEEP * s->depth) part = fmin(part, before / (before - after));
+        else if (before <= s->depth && after < -DEEPEST * s->depth && after < before) part = fmin(part, 0.5);
     }
     return part;
 }
@@ -709,7 +709,7 @@ static void mark_closed(stepper *s, double reach)
 {
     s->actives = 0;
     for (int c = 0; c < s->contacts; c++)
-        if (s->gap[c].gap <= CLOSED + reach) s->active[s->actives++] = c;
+        if (s->gap[c].gap <= s->depth + reach) s->active[s->actives++] = c;
 }
 
 /* Scale v_next so that the energy changes by the work of the step; INACCURATE where too much would be lost, LIFTED where contacts
@@ -833,6 +833,7 @@ int stepper_allocate(stepper *s)
     const size_t joints = s->velocities.call ? (size_t)s->joints : 0, actuators = (size_t)s->actuators;
     const size_t results = (size_t)s->links * LINK_NUMBERS + (size_t)s->units * UNIT_NUMBERS + joints * (2 + nv);
     const size_t work = nv > 8 * points ? nv : 8 * points;
+    s->depth = DEPTH;
     struct { double **place; size_t size; } arrays[] = {
         {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
         {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},

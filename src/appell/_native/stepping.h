@@ -51,6 +51,7 @@ typedef struct stepper {
     const double *forces; /* generalized ones of the actuators in the last step (nv) */
     double tolerance, acceptable; /* residuals of the contact solver: aimed at, and that will do [m/s] */
     int most;                   /* iterations of the contact solver */
+    double depth;               /* gap up to which a contact is closed, and that none is deeper than [m, rad] */
     int (*general)(struct stepper *, int surface); /* gaps of a surface given by a function */
     void *owner;
     /* state, results and work arrays */

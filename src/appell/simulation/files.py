@@ -52,6 +52,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "contact_points": list(trajectory.contact_forces),
         "stepped_from": trajectory.stepped_from,
         "fallback_steps": trajectory.fallback_steps,
+        "implicit_intervals": trajectory.implicit_intervals,
         **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
             {f.name: getattr(impact, f.name) for f in fields(Impact) if f.name not in IMPACT_ARRAYS}
@@ -102,6 +103,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
         "robot_name": rest["robot_name"],
         "stepped_from": rest.get("stepped_from"),
         "fallback_steps": tuple(rest.get("fallback_steps", ())),
+        "implicit_intervals": tuple((start, end) for start, end in rest.get("implicit_intervals", ())),
         "contact_forces": dict(zip(rest.get("contact_points", ()), data.get("contact_forces", ()), strict=True)),
     }
 

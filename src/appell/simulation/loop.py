@@ -6,6 +6,7 @@ Event functions of (t, q, qd) are located at their zeros, as in `scipy.integrate
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,13 @@ SHORTEST_STEP = 1e-13
 """A longer step in which friction of contacts does work is repeated with shorter steps; where these shrink, the mode ends. [s]"""
 MAX_SHORTENINGS = 4
 """A step of fixed length is repeated so often to end exactly at an event."""
+COLLAPSED, EVENT_STEPS = ((40, 4e-5), (100, 1e-3), (300, 1e-2)), 3
+"""Steps have collapsed when so many, tried or accepted, advance by less than such a time [s]; an event counts as so many."""
+IMPLICIT_SPANS, GROWTH, SOON = (1e-3, 5e-2), 4.0, 10.0
+"""Shortest and longest time of implicit steps before the integrator goes on [s], and its growth where steps collapse again within
+so many times the last one."""
+SHORTEST_PROGRESS = 1e-9
+"""Implicit steps that advance by less do not keep a run from ending without progress. [s]"""
 DIVERGENCE_WINDOW = 500
 """Number of steps between two checks of divergence."""
 DIVERGENCE_VELOCITY = 1e4
@@ -134,8 +142,10 @@ class SimulationLoop:
     detector: EventDetector
     progress: Progress
     stalled: tuple[tuple[int, float], ...] = STALLED  # numbers of events and times
-    falls_back: bool = True  # whether a step of time stepping follows where events stall
+    falls_back: bool = True  # whether steps of time stepping follow where events stall or steps collapse
     fallback_steps: list[tuple[float, float]] = field(default_factory=list)  # starts and lengths
+    implicit: list[tuple[float, float]] = field(default_factory=list)  # time intervals of implicit steps
+    pace: PaceMonitor = field(default_factory=lambda: PaceMonitor())
     _failed_at: float = -1.0  # time from which a step has failed
     _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
@@ -161,9 +171,10 @@ class SimulationLoop:
                 break
             end = min(duration, actuation.next_sample)
             over = None if resolved else self._step_over(phase, t, y, end)
-            if over is None:
+            if over is None and not self.pace.collapsed:
                 t, y, event = self._integrate_phase(phase, t, y, end, monitor)
                 event_times.append(t)
+                self.pace.count(t, EVENT_STEPS if self._may_step_implicitly(phase) else 0)
                 if t < duration and not self.detector.stopped_by and _has_stalled(event_times, self.stalled):
                     over = self._step_over(phase, t, y, end)
                     if over is None:
@@ -172,6 +183,8 @@ class SimulationLoop:
             if over is not None:
                 (t, y), event = over, True
                 event_times.clear()
+            elif self.pace.collapsed and t < end and not self.detector.stopped_by:
+                t, y, phase, event = *self._implicit_steps(phase, t, y, end), True
             if t >= duration or self.detector.stopped_by:
                 status = FINISHED
                 break
@@ -198,6 +211,34 @@ class SimulationLoop:
         self.fallback_steps.append((t, h))
         return until, step.state(until)
 
+    def _may_step_implicitly(self, phase: Phase) -> bool:
+        """Whether implicit steps may follow: contacts are closed, the integrator is adaptive, actuator forces are held."""
+        fixed, plant = method_named(self.integration.method).fixed, self.plant
+        return (
+            self.falls_back
+            and not fixed
+            and self.environment.steps_implicitly
+            and phase.has_rows
+            and plant.tracks_work
+            and plant.actuation.held
+        )
+
+    def _implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray, Phase]:
+        """Time, state and contacts after implicit steps of the environment."""
+        start, until = t, min(end, self.pace.implicit_end(t))
+        for step in self.environment.implicit_steps(phase, t, y, until, self.integration.rtol):
+            phase = step.phase
+            self.recorder.begin(step.start, step.initial, phase, (), np.zeros(3))
+            t = self.detector.scan(step, step.end)
+            self.recorder.accept(step, t, phase, last=True)
+            y = step.state(t) if t < step.end else step.final
+            self.progress.show(t)
+            if self.detector.stopped_by is not None:
+                break
+        self.implicit += [(start, t)] if t > start else []
+        self.pace.restart(start, t)
+        return t, y, phase
+
     def _integrate_phase(
         self, phase: Phase, t: float, y: np.ndarray, end: float, monitor: DivergenceMonitor
     ) -> tuple[float, np.ndarray, bool]:
@@ -210,6 +251,7 @@ class SimulationLoop:
             while True:
                 phase.begin_step(t, y)
                 message = _step(solver)
+                self.pace.count(t, getattr(solver, "attempts", 0) if self._may_step_implicitly(phase) else 0)
                 failed = solver.status == "failed" or not np.isfinite(solver.y).all()
                 if failed and phase.has_rows and t > self._failed_at:  # forces may grow without end: another mode
                     self._failed_at = t
@@ -237,6 +279,8 @@ class SimulationLoop:
                     message = f"velocities grow, and the rest would take more than {MAX_REMAINING_STEPS:.0e} steps"
                     self._raise_diverged(t, y, message)
                 if over:
+                    return t, self.plant.project(y, phase), True
+                if self.pace.collapsed and t < end:
                     return t, self.plant.project(y, phase), True
                 if solver.status != "running" or phase.constraint_error(*self.plant.split(y)) > CONSTRAINT_TOL:
                     break
@@ -268,6 +312,39 @@ class SimulationLoop:
             f"Check {suspect} and the initial state, or choose another tolerance, step or method.",
             time=t, state=np.concatenate([q, qd]), quantity=quantity,
         )  # fmt: skip
+
+
+@dataclass
+class PaceMonitor:
+    """Detects steps of an adaptive integrator that collapse while contacts slip slowly.
+
+    Attributes:
+        collapsed: whether the last steps are as short as `COLLAPSED`.
+    """
+
+    collapsed: bool = False
+    _times: deque[float] = field(default_factory=lambda: deque(maxlen=COLLAPSED[-1][0]))
+    _span: float = IMPLICIT_SPANS[0]
+    _end: float = -math.inf  # of the last implicit steps
+
+    def count(self, t: float, steps: int) -> None:
+        """So many steps from time t have been tried."""
+        self._times.extend([t] * steps)
+        self.collapsed = _has_stalled(self._times, COLLAPSED)
+
+    def implicit_end(self, t: float) -> float:
+        """Until when implicit steps follow: ever longer where steps collapse again soon. [s]"""
+        if t >= self._end:
+            shortest, longest = IMPLICIT_SPANS
+            self._span = min(GROWTH * self._span, longest) if t - self._end < SOON * self._span else shortest
+            self._end = t + self._span
+        return self._end
+
+    def restart(self, start: float, t: float) -> None:
+        """Implicit steps from `start` have ended at time t; after an impact they go on, unless there was no progress."""
+        self._times.clear()
+        self.collapsed = t < self._end and t - start >= SHORTEST_PROGRESS
+        self._end = self._end if self.collapsed else t
 
 
 @dataclass
@@ -317,5 +394,5 @@ def _step(solver: Solver) -> str | None:
 
 
 def _has_stalled(times: deque[float], stalled: tuple[tuple[int, float], ...]) -> bool:
-    """Whether the last events are too close together for the run to progress."""
+    """Whether the last events, or steps, are too close together for the run to progress."""
     return any(len(times) >= count and times[-1] - times[-count] < span for count, span in stalled)

@@ -139,6 +139,7 @@ def simulate(
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
         environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
+        plant.follow_light_joints(q)
     periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
     for name, step in periods.items():
         _require_long_enough(name, step, end, MAX_STEPS)
@@ -147,7 +148,7 @@ def simulate(
     problems: tuple[str, ...] = ()
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
-            stepped_from, fallback_steps, status = None, (), NO_PROGRESS
+            stepped_from, fallback_steps, implicit, status = None, (), (), NO_PROGRESS
             fields: dict[str, Any] = {}
             if not stepping:
                 recorder = Recorder(plant, times)
@@ -156,7 +157,7 @@ def simulate(
                     loop.stalled, loop.falls_back = ACCUMULATING, False
                 status = loop.run(q, qd, end, contact.max_impacts)
                 fields = recorder.fields()
-                fallback_steps = tuple(start for start, _ in loop.fallback_steps)
+                fallback_steps, implicit = tuple(start for start, _ in loop.fallback_steps), tuple(loop.implicit)
                 q, qd = fields["q"][-1], fields["qd"][-1]
             if stepping or (automatic and status == NO_PROGRESS):
                 stepped_from = float(fields["t"][-1]) if fields else 0.0
@@ -173,7 +174,7 @@ def simulate(
     finally:
         progress.finish()
     motion = _trajectory(model, fields, detector, status)
-    motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps)
+    motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps, implicit_intervals=implicit)
     problems += check_run(model, motion, integration, end, environment.residual)
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)

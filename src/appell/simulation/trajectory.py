@@ -47,6 +47,8 @@ class Trajectory:
             `method="auto"` has gone over to it, None where it is not used. [s]
         fallback_steps: times at which an event-driven run found no contact mode that lasts, and took one short step of time
             stepping. [s]
+        implicit_intervals: times (start, end) between which an event-driven run moved on by implicit steps, since those of its
+            integrator collapsed. [s]
 
     Example:
         >>> import appell
@@ -80,6 +82,7 @@ class Trajectory:
     contact_forces: Mapping[str, np.ndarray] = field(default_factory=dict)
     stepped_from: float | None = None
     fallback_steps: tuple[float, ...] = ()
+    implicit_intervals: tuple[tuple[float, float], ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)

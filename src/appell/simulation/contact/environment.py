@@ -14,18 +14,20 @@ At an instant at which points touch surfaces:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from appell.errors import SimulationError
 from appell.simulation.contact.compiled import CompiledPairs
+from appell.simulation.contact.creep import CreepStep, creep_steps
 from appell.simulation.contact.impact import ImpactResult, solve_impact
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import PROJECTION_TOL, UNLOADED_TOL, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
-from appell.simulation.phase import Environment, InstantResult, Plant
+from appell.simulation.phase import Environment, InstantResult, Phase, Plant
 from appell.simulation.records import Impact
 
 CLOSED_GAP_TOL = 1e-9
@@ -130,6 +132,14 @@ class ContactEnvironment(Environment):
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
 
+    @property
+    def steps_implicitly(self) -> bool:  # type: ignore[override]
+        return isinstance(self.pairs, CompiledPairs)
+
+    def implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float) -> Iterator[CreepStep]:
+        assert isinstance(self.pairs, CompiledPairs)
+        return creep_steps(phase, self.pairs, self.mu, t, y, end, rtol)
+
     def _projected(self, phase: ContactPhase, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state projected to a phase whose slow contacts are at rest; those that this drives into their surface lose their
         normal velocity, too."""
@@ -190,13 +200,13 @@ class ContactEnvironment(Environment):
 
     def _collide(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState, e: np.ndarray) -> ImpactResult:
         """The impact, without rebounds lower than MIN_REBOUND under the accelerations without contact."""
-        M, mu = self.plant.model.mass_matrix(q), self.mu[contacts.index]
+        mu = self.mu[contacts.index]
         rebounds = (e > 0.0) & (e < 1.0)
         if rebounds.any():
             qdd = self.plant.derivative(t, q, qd, moving_joints(self.plant.friction, qd)[0]).qdd
             acceleration = _gap_acceleration(contacts, qdd)
             e = np.where(rebounds & _stays_below(MIN_REBOUND, e * contacts.gap_rate, acceleration), 0.0, e)
-        result = solve_impact(M, qd, contacts, e, mu)
+        result = solve_impact(*self._damped(q, qd), contacts, e, mu)
         self.residual = max(self.residual, result.residual)
         return result
 
@@ -206,8 +216,13 @@ class ContactEnvironment(Environment):
         It is that of an impact whose approach velocity goes to zero.
         """
         approach = JAM_APPROACH * float(np.linalg.norm(contacts.velocity, axis=-1).max())
-        M, e = self.plant.model.mass_matrix(q), np.zeros(len(contacts.index))
-        return solve_impact(M, qd, contacts, e, self.mu[contacts.index], approach)
+        e = np.zeros(len(contacts.index))
+        return solve_impact(*self._damped(q, qd), contacts, e, self.mu[contacts.index], approach)
+
+    def _damped(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M with the added inertia, and qd without what damping takes at once."""
+        M, damped = self.plant.model.mass_matrix(q), self.plant.mass_matrix(q)
+        return (damped, np.linalg.solve(damped, M @ qd)) if self.plant.added_inertia.any() else (M, qd)
 
     def _record(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState, result: ImpactResult) -> Impact:
         active = (result.normal > 0.0) & (contacts.index < self.pairs.count)
@@ -251,7 +266,7 @@ class ContactEnvironment(Environment):
         """The phase that follows, and the numbers of slipping contacts that Coulomb's law stops at once."""
         closed = contacts.select(np.abs(contacts.gap) <= CLOSED_GAP_TOL)
         resting = np.abs(closed.gap_rate) <= NORMAL_VELOCITY_TOL
-        M = self.plant.model.mass_matrix(q)
+        M = self.plant.mass_matrix(q)
         stopping = stopping_joints(self.plant.friction, qd, M)
         moving, at_rest = moving_joints(self.plant.friction, qd, stopping)
         none = np.zeros(0, dtype=int)

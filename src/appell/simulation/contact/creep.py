@@ -1,0 +1,143 @@
+"""Implicit steps through times in which explicit ones collapse: many contacts slip slowly, stick and slip again.
+
+The steps are those of time stepping (`_native/stepping.c`), implicit in the velocities of the contacts: none needs to know which
+contacts stick, slip or lift. Every step is made once whole and once in two halves; the difference of both configurations is its
+error. Points stay within `DEPTH` of their surface, and the energy changes by the recorded work. Impacts end the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from appell.simulation.contact.compiled import CompiledPairs
+from appell.simulation.contact.impact import solve_impact
+from appell.simulation.phase import Phase, Plant
+
+DEPTH = 2e-10
+"""Gap up to which contacts are closed, and depth that no point exceeds. [m]"""
+FIRST_STEP, SHORTEST_STEP, LONGEST_STEP = 2e-5, 1e-5, 2e-3
+"""Lengths of steps. [s]"""
+CLOSED_GAP_TOL, SLOW_APPROACH = 1e-9, 1e-6
+"""Gaps of closed contacts [m], and normal velocities that are errors of a step [m/s]."""
+TOLERANCE = 100.0
+"""Largest error of the configuration in a step, as multiple of rtol."""
+MAX_GROWTH, SAFETY, ORDER = 2.0, 0.8, 2
+"""Factors of the step size control, and order of the steps."""
+STEPPED, IMPACT = 0, 1
+"""Statuses of the compiled stepper."""
+
+
+@dataclass(frozen=True)
+class CreepPhase(Phase):
+    """The contacts of one implicit step, with mean accelerations and forces."""
+
+    pairs: CompiledPairs
+    index: np.ndarray  # numbers of the contacts with forces, (m,)
+    qdd: np.ndarray
+    contact_forces: np.ndarray  # (m, 3)
+
+    @property
+    def contacts(self) -> tuple[tuple[str, int], ...]:
+        return tuple((self.pairs.point_name(i), self.pairs.surface_index(i)) for i in self.index.tolist())
+
+    def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.qdd, self.contact_forces
+
+    def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.plant.model.project_to_constraints(q, qd)
+
+
+class CreepStep(NamedTuple):
+    """An implicit step; states between its ends are interpolated linearly."""
+
+    start: float
+    end: float
+    initial: np.ndarray
+    final: np.ndarray
+    phase: CreepPhase
+
+    def state(self, t: float) -> np.ndarray:
+        """State vector (m,) at a time within it."""
+        x = (t - self.start) / (self.end - self.start) if self.end > self.start else 1.0
+        return self.phase.plant.project((1.0 - x) * self.initial + x * self.final, self.phase)
+
+
+class Advanced(NamedTuple):
+    """A time and state vector after implicit steps, the contacts and forces of the last one, and the status."""
+
+    t: float
+    y: np.ndarray
+    contacts: np.ndarray
+    forces: np.ndarray
+    status: int
+
+
+def creep_steps(
+    phase: Phase, pairs: CompiledPairs, mu: np.ndarray, t: float, y: np.ndarray, end: float, rtol: float
+) -> Iterator[CreepStep]:
+    """Implicit steps from a state, to the end or to an impact, with errors of the configuration up to TOLERANCE rtol."""
+    plant, h = phase.plant, FIRST_STEP
+    while t < end:
+        h = min(h, end - t)
+        whole, halves = _advance(plant, pairs, t, y, h, 1), _advance(plant, pairs, t, y, 0.5 * h, 2)
+        if halves.status not in (STEPPED, IMPACT):
+            return
+        error = _error(plant, whole.y, halves.y, rtol) if halves.status == whole.status == STEPPED else 0.0
+        factor = min(MAX_GROWTH, SAFETY * max(error, 1e-12) ** (-1.0 / (ORDER + 1)))
+        if error > 1.0 and h > SHORTEST_STEP:
+            h = max(factor * h, SHORTEST_STEP)
+            continue
+        qdd = (plant.split(halves.y)[1] - plant.split(y)[1]) / max(halves.t - t, SHORTEST_STEP)
+        last = CreepPhase(plant, phase.joints, pairs, halves.contacts, qdd, halves.forces)
+        yield CreepStep(t, halves.t, y, halves.y, last)
+        if halves.status == IMPACT:
+            return
+        t, y, h = (end if end - halves.t < SHORTEST_STEP * 1e-3 else halves.t), halves.y, min(factor * h, LONGEST_STEP)
+        if t == end:
+            yield CreepStep(t, t, y, settled(plant, pairs, mu, y), last)
+
+
+def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The state vector without the slow normal velocities that steps leave at closed contacts."""
+    q, qd = plant.split(y)
+    contacts = pairs.state(q, qd)
+    closed = contacts.select((contacts.gap <= CLOSED_GAP_TOL) & (contacts.gap_rate < SLOW_APPROACH))
+    if not len(closed.index) or closed.gap_rate.min() < -SLOW_APPROACH:
+        return y
+    after = solve_impact(plant.model.mass_matrix(q), qd, closed, np.zeros(len(closed.index)), mu[closed.index]).qd
+    work = np.array([0.0, 0.0, plant.model.energy(q, after) - plant.model.energy(q, qd)])
+    return plant.join(q, after, plant.work(y) + work)
+
+
+def _error(plant: Plant, coarse: np.ndarray, fine: np.ndarray, rtol: float) -> float:
+    """The largest difference of two configurations, as part of TOLERANCE rtol times their size or 1."""
+    a, b = plant.split(coarse)[0], plant.split(fine)[0]
+    return float((np.abs(a - b) / (TOLERANCE * rtol * np.maximum(1.0, np.abs(b)))).max())
+
+
+def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: float, steps: int) -> Advanced:
+    """The state after so many steps of h, or at the first impact, before it."""
+    stepper, (q, qd) = pairs.stepper, plant.split(y)
+    native, nq, nv = stepper.native, len(q), len(qd)
+    native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    states = np.empty((steps, nq)), np.empty((steps, nv)), np.empty((steps, 3))
+    rows = np.empty((stepper.contacts * (steps + 1) + 1, 5))
+    usual, native.depth = native.depth, DEPTH
+    done, status, left, count = native.run(plant.tau(t, q, qd)[0], h, steps, *states, rows)
+    native.depth = usual
+    rows = rows[:count]
+    if status == IMPACT:
+        work = stepper.vector("work", 3)
+        work[2] -= native.energy - native.energy_before
+        q, qd, t = stepper.vector("q", nq), stepper.vector("qd_before", nv), t + (done + 1) * h - left
+    elif status == STEPPED:
+        q, qd, work, t = states[0][-1], states[1][-1], states[2][-1], t + steps * h
+        rows = rows[rows[:, 0] == steps - 1]
+    else:
+        return Advanced(t, y, np.zeros(0, dtype=int), np.zeros((0, 3)), status)
+    y = plant.join(q, qd, plant.work(y) + work)
+    return Advanced(t, y, rows[:, 1].astype(int), rows[:, 2:].copy(), status)

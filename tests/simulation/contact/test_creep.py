@@ -1,0 +1,81 @@
+"""Implicit steps where those of the integrator collapse: slow slip of contacts that nearly stick."""
+
+import numpy as np
+import pytest
+from helpers.shared_data import shared
+
+import appell
+from appell.simulation.loop import COLLAPSED, PaceMonitor
+
+FLOOR = appell.surfaces.Plane(friction=0.6)
+
+
+def heights(robot, points, q):
+    poses = {point.body: robot.pose(q, point.body) for point in points}
+    return np.stack([poses[p.body][..., 2, :3] @ p.offset + poses[p.body][..., 2, 3] for p in points], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def creeping():
+    """An iiwa that lies on six points, of which two creep: before, 1e-6 s took one step and more."""
+    robot = appell.load(shared("robots/iiwa14.urdf"), base="floating")
+    points = [appell.Point(f"iiwa_link_{k}") for k in range(8)]
+    q = robot.random_configuration(0)
+    q[:3] = 0.0
+    q[2] = 0.3 - heights(robot, points, q).min()
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    return robot, points, appell.simulate(robot, q, np.zeros(robot.nv), 0.8, surfaces=FLOOR, contact=contact)
+
+
+def test_a_robot_that_creeps_needs_few_steps(creeping):
+    robot, points, motion = creeping
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert len(motion) < 1500
+    assert np.abs(motion.balance).max() < 1e-6
+    assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-7
+    assert heights(robot, points, motion.q).min() > -1e-9
+
+
+def test_the_times_of_implicit_steps_and_their_forces_are_recorded(creeping):
+    robot, _, motion = creeping
+    intervals = np.array(motion.implicit_intervals)
+    assert len(intervals)
+    assert (intervals[:, 0] < intervals[:, 1]).all()
+    within = np.flatnonzero((motion.t >= intervals[0, 0]) & (motion.t < intervals[0, 1]))[1:]
+    assert len(within) > 2
+    for k in within:  # forces on the base are those of all points
+        q, wrench = motion.q[k], robot.inverse_dynamics(motion.q[k], motion.qd[k], motion.qdd[k])
+        force = robot.pose(q, "iiwa_link_0")[:3, :3] @ wrench[:3]
+        assert np.abs(sum(f[k] for f in motion.contact_forces.values()) - force).max() < 1e-2 * np.abs(force).max()
+
+
+@pytest.mark.parametrize(("count", "span"), COLLAPSED)
+def test_steps_collapse_where_many_advance_little(count, span):
+    for part, collapsed in ((0.99, True), (1.01, False)):
+        pace = PaceMonitor()
+        for t in np.linspace(0.0, part * span, count):
+            assert not pace.collapsed
+            pace.count(float(t), 1)
+        assert pace.collapsed is collapsed
+
+
+def test_implicit_steps_last_longer_where_steps_collapse_again():
+    pace, t, lasted = PaceMonitor(), 0.5, []
+    for _ in range(5):
+        end = pace.implicit_end(t)
+        lasted.append(end - t)
+        pace.restart(t, end)
+        t = end + 1e-4
+    assert lasted == pytest.approx([1e-3, 4e-3, 1.6e-2, 5e-2, 5e-2])
+    assert pace.implicit_end(t + 10.0) == pytest.approx(t + 10.001)
+
+
+def test_implicit_steps_go_on_after_an_impact():
+    pace = PaceMonitor()
+    end = pace.implicit_end(0.0)
+    pace.restart(0.0, 0.3 * end)
+    assert pace.collapsed
+    assert pace.implicit_end(0.3 * end) == end
+    pace.restart(0.3 * end, 0.3 * end)  # no progress
+    assert not pace.collapsed
