@@ -58,6 +58,10 @@ class Actuation:
     def sample(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Take the sample that is due at time t."""
 
+    def continuous_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Forces of the law in a state, without hold, as at the first sample."""
+        return self.desired_tau(t, q, qd)
+
 
 class SampledActuation(Actuation):
     """A controller with zero-order hold; its first sample is at t = 0."""
@@ -73,6 +77,10 @@ class SampledActuation(Actuation):
         self.tau, self.memory = _controller_step(self.controller, t, q, qd, self.memory, self.size)
         self.count += 1
         self.next_sample = self.count * self.period
+
+    def continuous_tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        memory = self.controller.initial_memory(t, q, qd)
+        return _controller_step(self.controller, t, q, qd, memory, self.size)[0]
 
 
 class _FormerController:

@@ -36,6 +36,8 @@ STIFF_DAMPING = 2e4
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""
+LEAST_ACCELERATION = 10.0
+"""Velocities smaller than those that this gives in a step are taken for these: forces that cancel are rounded. [rad/s², m/s²]"""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ def midpoint(
         qdd, power = equations.phase.derivative(t + h / 2, q_m, v)
         p_rate = M @ qdd + (C + C.T) @ v
         v = np.linalg.solve(M, p + h / 2 * p_rate)
-        change, size = float(np.abs(v - previous).max(initial=0.0)), float(np.abs(v).max(initial=0.0))
+        change = float(np.abs(v - previous).max(initial=0.0))
+        size = float(np.abs(v).max(initial=LEAST_ACCELERATION * h))
         if change <= MIDPOINT_TOL * size or not np.isfinite(change):
             q_next = model.integrate(q, h * v)
             qd_next = np.linalg.solve(model.mass_matrix(q_next), p + h * p_rate)

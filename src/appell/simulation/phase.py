@@ -113,7 +113,10 @@ class Plant:
                 size = len(self.model.actuator_names)
                 return np.full(size, np.nan), np.zeros(size, dtype=bool)
             q, _ = self.model.project_to_constraints(q, qd)
-        tau = self.actuation.desired_tau(t, q, qd)
+        return self.limited(self.actuation.desired_tau(t, q, qd))
+
+    def limited(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Forces within the limits of the actuators, and a mask of those at their limit."""
         if self.effort_limits is None:
             return tau, np.zeros(len(tau), dtype=bool)
         size = np.abs(tau)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from appell.checks import require_positive, require_real_array, require_vector
 from appell.deprecation import grouped_arguments, renamed_arguments
-from appell.errors import ArgumentError, SimulationWarning
+from appell.errors import ArgumentError, SimulationError, SimulationWarning
 from appell.names import as_vector
 from appell.progress import Progress
 from appell.robot.robot import Robot
@@ -28,6 +28,7 @@ from appell.simulation.integrators import AUTO, DEFAULT_DT, MOREAU, Integration,
 from appell.simulation.loop import (
     ACCUMULATING,
     CONSTRAINT_TOL,
+    DIVERGENCE_VELOCITY,
     NO_PROGRESS,
     EventDetector,
     EventFunction,
@@ -35,6 +36,7 @@ from appell.simulation.loop import (
 )
 from appell.simulation.phase import Environment, Plant
 from appell.simulation.records import Recorder, Work
+from appell.simulation.stability import instability_reason
 from appell.simulation.time_stepping import TimeSteppingRun, joined
 from appell.simulation.trajectory import Trajectory
 from appell.simulation.validity import check_run
@@ -146,6 +148,7 @@ def simulate(
     times, detector = _sample_times(t_eval, end), EventDetector(plant, events)
     progress = Progress(model.name, end, integration.progress)
     problems: tuple[str, ...] = ()
+    start = q, qd
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
             stepped_from, fallback_steps, implicit, status = None, (), (), NO_PROGRESS
@@ -171,11 +174,18 @@ def simulate(
                     else np.append(times[(times > stepped_from) & (times < end)], end)
                 )
                 fields, problems = joined(fields, run.fields(later, limits == STOP)), run.problems()
+    except SimulationError as error:
+        reason = instability_reason(plant, integration, *start)
+        error.args = (f"{error} {reason}",) if reason else error.args
+        raise
     finally:
         progress.finish()
     motion = _trajectory(model, fields, detector, status)
     motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps, implicit_intervals=implicit)
     problems += check_run(model, motion, integration, end, environment.residual)
+    if problems or not np.abs(motion.qd).max(initial=0.0) <= DIVERGENCE_VELOCITY:
+        reason = instability_reason(plant, integration, *start)
+        problems += (reason,) if reason else ()
     if problems:
         warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)
     return replace(motion, problems=problems)

@@ -28,6 +28,8 @@ START_DEPTH = 1e-6
 
 MIN_INERTIA = 1e-10
 """Least inertia that a generalized velocity moves while the others are free, with contacts. [kg m², kg]"""
+MAX_MOVE = 1e3
+"""A joint that moves further than this in a step diverges. [rad, m]"""
 STOP_TOL = 2e-6
 """How far a joint may pass its stop. [rad, m]"""
 
@@ -100,10 +102,9 @@ class TimeSteppingRun:
             stopped = self._append(times, q[:count], qd[:count], work[:count]) if count else None
             if stopped:
                 return stopped
-            if status == NOT_FINITE:
-                self._raise_diverged(
-                    t + done * dt, self.stepper.vector("q", model.nq), self.stepper.vector("qd", model.nv)
-                )
+            last = self.stepper.vector("qd", model.nv)
+            if status == NOT_FINITE or not np.abs(last).max(initial=0.0) * dt <= MAX_MOVE:
+                self._raise_diverged(t + done * dt, self.stepper.vector("q", model.nq), last)
             if status == IMPACT:
                 self._record_impact(t + (done + 1) * dt - left)
                 if len(self.impacts) > max_impacts:
@@ -257,7 +258,7 @@ class TimeSteppingRun:
         reason = self.plant.model.nonfinite_reason(q)
         quantity = f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
         raise SimulationError(
-            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s (the next state is not finite): "
+            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s (velocities grow without end): "
             f"{quantity}. Check the actuators, the initial state and bodies without inertia (`appell.check`), or choose a "
             "smaller dt.",
             time=t, state=np.concatenate([q, qd]), quantity=quantity,
