@@ -211,7 +211,7 @@ def test_results_of_groups_are_turned_columns(monkeypatch, other) -> None:
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.cupy", lambda: np)
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.COLUMNS_BYTES", 1)
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups, kernel.rows = 1, None
+    kernel.groups, kernel.rows, kernel.turn = 1, None, None
 
     def batch(grid, block, arguments) -> None:
         q, *step_of_q, shared, step, pitch, columns, step_of_columns, pitch_of_columns, count = arguments

@@ -12,7 +12,7 @@ from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.targets.cuda.arrays import cupy, translate_gpu_errors
-from appell.compiler.targets.cuda.source import BLOCK, kernel_source
+from appell.compiler.targets.cuda.source import BLOCK, TILE, TURNED_BY, kernel_source
 from appell.errors import CompileError
 
 OPTIONS = ("-std=c++17", "--fmad=true")
@@ -28,12 +28,8 @@ class CudaKernel:
         self.signature = signature
         self.batch = module.get_function("appell_batch")
         self.groups = whole_number(module, "appell_groups")
-        try:
-            self.rows = module.get_function("appell_rows")
-        except (
-            cupy().cuda.driver.CUDADriverError
-        ):  # rows that are too wide for shared memory have no kernel of their own
-            self.rows = None
+        self.rows = function_of(module, "appell_rows")
+        self.turn = function_of(module, "appell_turn")
 
     def run(self, inputs: Sequence[Any], out: Any) -> None:
         """Queue the work on arrays (N, size) of any strides on the current stream."""
@@ -63,7 +59,11 @@ class CudaKernel:
             rows = out[first : first + portion]
             part = [array[first:] if step else array for array, (step, _) in zip(inputs, strides, strict=True)]
             self.run_strided(part, [*strides, (1, columns.shape[1])], columns, len(rows))
-            rows[...] = columns[:, : len(rows)].T
+            if self.turn is None or not rows.flags.c_contiguous:
+                rows[...] = columns[:, : len(rows)].T
+            else:
+                tiles = -(-len(rows) // TILE), -(-entries // TILE)
+                self.turn(tiles, (TILE * TURNED_BY,), (columns, columns.shape[1], rows, len(rows)))
 
     def run_strided(self, inputs: Sequence[Any], strides: Sequence[tuple[int, int]], out: Any, count: int) -> None:
         """Any strides: numbers between states and between entries, for every input and the result."""
@@ -80,6 +80,14 @@ def _strides(array: Any) -> tuple[int, int]:
     step = array.strides[0] // size if array.shape[0] > 1 else array.shape[1]
     pitch = array.strides[1] // size if array.shape[1] > 1 else 1
     return step, pitch
+
+
+def function_of(module: Any, name: str) -> Any | None:
+    """A kernel of a module, where it has it."""
+    try:
+        return module.get_function(name)
+    except cupy().cuda.driver.CUDADriverError:
+        return None
 
 
 def whole_number(module: Any, name: str) -> int:

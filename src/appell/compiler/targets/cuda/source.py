@@ -1,13 +1,15 @@
 """CUDA source of a kernel, from the same forms as the C code.
 
-A module exports two kernels over n states:
+A module exports two kernels over n states, the second where rows fit into shared memory, else the third:
 
     appell_batch(in0, step0, pitch0, ..., out, step, pitch, n)
     appell_rows(in0, step0, ..., out, n)
+    appell_turn(columns, pitch, rows, n)
 
 In `appell_batch` entry j of state i of input k is `in_k[i * step_k + j * pitch_k]`: columns (step 1) are read by
 neighbouring threads side by side, a value for all states is step 0. `appell_rows` is for contiguous rows: a block copies its
-rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too.
+rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too. Wider results are
+computed in columns, which `appell_turn` copies to rows.
 
 Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid, and
 `appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole.
@@ -39,6 +41,9 @@ results were wrong in float64 (docs/decisions/0020)."""
 
 SHARED_BYTES = 48 * 1024
 """Shared memory that every card has; wider rows are read in place."""
+
+TILE, TURNED_BY = 32, 8
+"""Entries and states of a tile that is turned, and rows of threads that do so."""
 
 SIGN_OF = """\
 static __device__ __forceinline__ real sign_of(real x)
@@ -88,8 +93,7 @@ def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | No
     if has_rows(form, dtype) or not groups:
         text.append(state_text(form, dtype))
     text.append(batch_text(form, len(groups)))
-    if has_rows(form, dtype):
-        text.append(rows_text(form))
+    text.append(rows_text(form) if has_rows(form, dtype) else turn_text(form))
     return "\n".join(text)
 
 
@@ -228,6 +232,24 @@ extern "C" __global__ void {launch_bounds(form)} appell_rows(
     }}
     __syncthreads();
     copy_rows<{ny}>(tile, out + first * {ny}, t, count);
+}}
+"""
+
+
+def turn_text(form: LoweredFunction) -> str:
+    """The kernel that turns a result in columns into contiguous rows, by tiles in shared memory."""
+    return f"""\
+extern "C" __global__ void __launch_bounds__({TILE * TURNED_BY}) appell_turn(
+    const real *restrict columns, place pitch, real *restrict rows, place n)
+{{
+    __shared__ real tile[{TILE}][{TILE} + 1];
+    const int a = threadIdx.x % {TILE}, b = threadIdx.x / {TILE}, entry = blockIdx.y * {TILE};
+    const place state = blockIdx.x * (place){TILE};
+    for (int k = b; k < {TILE}; k += {TURNED_BY})
+        if (entry + k < {form.size_out} && state + a < n) tile[k][a] = columns[(entry + k) * pitch + state + a];
+    __syncthreads();
+    for (int k = b; k < {TILE}; k += {TURNED_BY})
+        if (entry + a < {form.size_out} && state + k < n) rows[(state + k) * {form.size_out} + entry + a] = tile[a][k];
 }}
 """
 
