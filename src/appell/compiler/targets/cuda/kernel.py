@@ -17,8 +17,9 @@ from appell.errors import CompileError
 
 OPTIONS = ("-std=c++17", "--fmad=true")
 
-COLUMNS_BYTES = 1 << 25
-"""Size of columns that are turned to rows: they stay in the cache of the card."""
+COLUMNS_BYTES = 1 << 28
+"""Size of columns that are turned to rows: enough states to keep a card busy. Of 2^25 to 2^30 bytes, 2^28 and more give floating
+quadrupeds 1.2 to 1.8 times the speed of 2^25, and a Panda 0.9 to 1.6 times."""
 
 
 class CudaKernel:
