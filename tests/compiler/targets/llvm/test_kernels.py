@@ -185,6 +185,24 @@ def test_inputs_that_nothing_reads_are_checked(dtype):
                 assert run_guarded(code, dtype, given, 1)[1] == 1
 
 
+def test_robots_without_coordinates_have_results():
+    constant = listed(Operation("const", (), 3.0), sizes=(0,), outputs=(0,))
+    result, status = run_guarded(native_library(StraightLine(constant)), "float64", [np.zeros((9, 0))], 1)
+    assert status == 0
+    np.testing.assert_array_equal(result, np.full((9, 1), 3.0))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("angles", [(4, 5, 6), (6, 4, 5), (4, 6), (2, 3), (0, 1, 2)])
+def test_angles_of_any_entries(angles, isa):
+    sizes, sines = (3, 5), [Operation("sin", (k,)) for k in angles]
+    form = StraightLine(listed(*inputs(8), *sines, sizes=sizes, outputs=tuple(range(8, 8 + len(angles)))))
+    given = [np.random.default_rng(k).normal(size=(19, size)) for k, size in enumerate(sizes)]
+    result, status = run_guarded(native_library(form, isa=isa), "float64", given, len(angles))
+    assert status == 0
+    assert_close(result, np.sin(np.concatenate(given, axis=1)[:, angles]), tolerance=1e-15)
+
+
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("size", range(1, 18))
 def test_rows_of_every_size_are_transposed(size, isa):

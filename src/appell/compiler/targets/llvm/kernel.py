@@ -81,7 +81,7 @@ def rows_functions(form: Form, real: Real) -> tuple[str, ...]:
     planned, operations = form.planned, form.planned.listed.operations
     entries = {k: int(operations[k].number) for k in planned.angles if operations[k].name == "input"}
     first, ends = min(entries.values(), default=0), list(accumulate(form.sizes))
-    loaded, holder = range(first, first + form.angle_count), bisect(ends, first)
+    loaded, holder = range(first, first + form.angle_count), min(bisect(ends, first), len(ends) - 1)
     if sorted(entries.values()) != list(loaded) or loaded.stop > ends[holder]:
         body = straight_line_of_rows(planned, real, "vector", form.sizes)
         return shape_text(form.sizes, form.size_out, form.angle_count), body, call_text("appell_rows")
