@@ -204,7 +204,7 @@ def test_angles_of_any_entries(angles, isa):
 
 
 @pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("size", range(1, 18))
+@pytest.mark.parametrize("size", [*range(1, 10), 12, 16, 17])
 def test_rows_of_every_size_are_transposed(size, isa):
     same = listed(*inputs(size), sizes=(size,), outputs=tuple(range(size)))
     for dtype in DTYPES:
