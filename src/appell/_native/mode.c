@@ -12,7 +12,7 @@
 #include "for_cpus.h"
 
 static const double regularization[] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
-#define DEPENDENT 1e-9 /* ratio of pivots below which rows are dependent */
+#define DEPENDENT 1e-9 /* ratio of pivots, or inverse condition, below which rows are dependent */
 #define ROUNDING 1e-14 /* residuals below this part of the right-hand side are left */
 enum { ROUNDS = 20 };
 
@@ -98,18 +98,29 @@ void mode_lu_substitute(const double *A, const int *order, int m, double *x)
         x[i] = (x[i] - dot(A + (size_t)i * m + i + 1, x + i + 1, m - i - 1)) / A[(size_t)i * m + i];
 }
 
+/* Size of the inverse of a matrix from its LU factors, by the solution for one vector: pivots alone do not show that rows are
+   dependent. */
+static double inverse_size(const double *A, const int *order, int m, double *x)
+{
+    double size = 0.0;
+    for (int i = 0; i < m; i++) x[i] = 1.0 + 0.5 * sin(13.0 * i);
+    mode_lu_substitute(A, order, m, x);
+    for (int i = 0; i < m; i++) size = fmax(size, fabs(x[i]));
+    return size;
+}
+
 /* The x nearest to x on entry with G x = b, G (m, m); A, step and order are work memory. */
 static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, int *order)
 {
     const size_t bytes = (size_t)m * m * sizeof *A;
     double most = 0.0, largest = 0.0;
     memcpy(A, G, bytes);
-    if (mode_lu(A, order, m) > DEPENDENT) {
+    for (int i = 0; i < m; i++) most = fmax(most, fabs(G[(size_t)i * m + i])), largest = fmax(largest, fabs(b[i]));
+    if (mode_lu(A, order, m) > DEPENDENT && inverse_size(A, order, m, step) * most * DEPENDENT < 1.0) {
         memcpy(x, b, (size_t)m * sizeof *x);
         mode_lu_substitute(A, order, m, x);
         return;
     }
-    for (int i = 0; i < m; i++) most = fmax(most, fabs(G[(size_t)i * m + i])), largest = fmax(largest, fabs(b[i]));
     for (int level = 0; level < 3; level++) {
         memcpy(A, G, bytes);
         for (int i = 0; i < m; i++) A[(size_t)i * m + i] += regularization[level] * most;

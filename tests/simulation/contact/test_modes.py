@@ -311,3 +311,14 @@ def test_the_penalty_of_the_numpy_twin_adapts():
     assert residual <= 1e-10
     assert iterations < 150
     assert_close(p, np.array([-0.24, -0.32, 1.0, -0.03, -0.04, 1.0]), tolerance=1e-8)  # one slips, one sticks
+
+
+@pytest.mark.parametrize("part", [5e-8, 1e-6, 1e-4])
+def test_dependent_rows_that_pivots_do_not_show(part):
+    """A row is a small part of another, to 2e-7: pivots may be above 1e-9, while the least eigenvalue is 4e-14. A velocity that
+    the rows allow to 3e-11 stays as it is."""
+    J = np.eye(6, 7)
+    J[4], J[5] = part * np.eye(7)[4] + 2e-7 * np.eye(7)[5], np.eye(7)[4]
+    v = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.5e-4, 1.0])
+    after, _ = mode.ModeRows.of_scalars(J, np.zeros(6)).accelerations(np.eye(7), v)
+    assert_close(after, v, tolerance=1e-8)
