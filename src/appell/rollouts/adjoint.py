@@ -53,7 +53,7 @@ def on_gpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGra
     with kind.stream() if kind else cp.cuda.Stream.null, translate_gpu_errors("rollout"):
         plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
         weights = []
-        for name, value, size in given_weights(cp, plan, q, qd):
+        for name, value, size in given_weights(cp, plan, q, qd, dtype):
             weights.append(entered(f"the weights of {name}", value, dtype))
             if weights[-1].shape != saved_shape(plan, size):
                 require_real_array(f"the weights of {name}", weights[-1].get(), saved_shape(plan, size))
@@ -67,10 +67,10 @@ def on_gpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGra
 TARGETS = {"cpu": on_cpu, "cuda": on_gpu}
 
 
-def given_weights(xp: Any, plan: RolloutPlan, q: Any, qd: Any) -> list[tuple[str, Any, int]]:
+def given_weights(xp: Any, plan: RolloutPlan, q: Any, qd: Any, dtype: str = "float64") -> list[tuple[str, Any, int]]:
     """Name, weights and entries of q and qd; zeros where they are None."""
     given = ("q", q, plan.nq), ("qd", qd, plan.nv)
-    return [(name, xp.zeros(saved_shape(plan, n)) if value is None else value, n) for name, value, n in given]
+    return [(name, xp.zeros(saved_shape(plan, n), dtype) if value is None else value, n) for name, value, n in given]
 
 
 def saved_shape(plan: RolloutPlan, size: int) -> tuple[int, ...]:

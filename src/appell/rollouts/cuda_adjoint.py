@@ -32,6 +32,9 @@ BLOCK = 32
 POINTS = 1 / 4
 """Part of the free memory that the points of one piece of a batch may take."""
 
+FEW_POINTS = 1 << 28
+"""Bytes of points for which the free memory is not asked for, which takes longer than the kernel of a small batch."""
+
 TEMPLATE = """
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
@@ -185,17 +188,19 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, weights: Any) -> RolloutWeights:
     times = -(-plan.steps // hold)
     found = RolloutWeights(
         cp.empty((state, count), dtype),
-        cp.zeros((times, signals.shape[-1], count), dtype),  # signals after the last saved state have no effect
+        cp.zeros((times, signals.shape[-1], count), dtype),
         cp.empty((constants.shape[-1], count), dtype),
     )
     kernel, numbers = _kernel(dyn, plan), (steps * stages + 1) * state
-    piece = max(int(cp.cuda.Device().mem_info[0] * POINTS) // (numbers * dtype.itemsize), BLOCK)
+    bytes_of_robot = numbers * dtype.itemsize
+    few = count * bytes_of_robot <= FEW_POINTS
+    piece = max(count if few else int(cp.cuda.Device().mem_info[0] * POINTS) // bytes_of_robot, BLOCK)
     for first in range(0, count, piece):
         part = slice(first, first + piece)
         size = min(piece, count - first)
         arrays = [array if len(array) == 1 else array[part] for array in given]
-        results = [cp.empty((*array.shape[:-1], size), dtype) if size < count else array for array in found]
-        results[1][...] = 0
+        # signals after the last saved state have no effect: their gradients stay zero
+        results = [cp.zeros((*array.shape[:-1], size), dtype) if size < count else array for array in found]
         arguments = [x for array in arrays for x in strided(array)] + [cp.empty(numbers * size, dtype), *results]
         whole = (np.int64(size), np.int32(steps), np.int32(every), np.int32(hold), dtype.type(plan.dt))
         kernel((-(-size // BLOCK),), (BLOCK,), (*arguments, *whole))
