@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import appell
 from appell.robot.simulation_model import simulation_model_of
 from appell.simulation.actuation import actuation_of
 from appell.simulation.phase import Plant
-from appell.simulation.stability import STABILITY_LIMITS, fastest_rate
+from appell.simulation.stability import STABILITY_LIMITS, fastest_rate, instability_reason
 
 DAMPING = 400.0  # of the ball of 2 kg: λ = -200 1/s
 
@@ -66,3 +67,12 @@ def test_the_fastest_rate_of_a_spring_and_of_an_actuator_at_its_limit():
     model = simulation_model_of(ball())
     assert fastest_rate(Plant(model, spring), q, qd) == pytest.approx(50.0, rel=1e-6)
     assert fastest_rate(Plant(model, spring, np.array([1.0])), q, qd) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_damping_of_joints_does_not_limit_time_stepping():
+    joints = tuple(replace(joint, damping=1e6) for joint in ball().joints)
+    robot = replace(ball(), joints=joints)
+    model, passive = simulation_model_of(robot), actuation_of(1, None, None, np.zeros(1), np.zeros(1))
+    assert fastest_rate(Plant(model, passive), np.zeros(1), np.zeros(1)) == pytest.approx(5e5)
+    assert instability_reason(Plant(model, passive), appell.Integration("rk4"), np.zeros(1), np.zeros(1))
+    assert not instability_reason(Plant(model, passive), appell.Integration("moreau"), np.zeros(1), np.zeros(1))

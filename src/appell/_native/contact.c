@@ -13,7 +13,9 @@
    3. Where that fails, Newton steps towards the nearest solution, cut where the first contact leaves its cone; its state
       changes then (an active-set method). This ends where equations of sticking contacts contradict each other.
    4. Where that fails, the proximal point method: problems with G + eps, from large to small eps.
-   5. Where that fails, iterations of ADMM, with Newton steps every now and then.
+   5. Where that fails, Lemke's method finds contacts that carry all load, with the states and directions of slip of now: rigid bodies
+      on more points than they have degrees of freedom cannot meet the velocities of all. The others are left out of 1 to 3.
+   6. Where that fails, iterations of ADMM, with Newton steps every now and then.
    docs/theory/contact.md has the equations, docs/decisions/0021-contact.md the measurements. */
 #include "contact.h"
 
@@ -32,12 +34,14 @@
 
 enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
 enum { ENTRY, NORMAL, DIRECTION };        /* unknowns: an entry of p; p_n and the turn of p_t of a slipping contact */
-enum { SWEEPS = 6, NEWTON_STEPS = 5, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20, PROXIMAL_STEPS = 40 };
+enum { SWEEPS = 6, NEWTON_STEPS = 5, CLIPPED_STEPS = 12, ADMM_STEPS = 100, REFINEMENTS = 20, PROXIMAL_STEPS = 40, LEMKE_ROUNDS = 6 };
 #define ROUNDING 1e-16 /* of p, part of the residual: impulses that hide the velocities are no solution */
 #define REGULARIZATION 1e-9 /* part of the mean diagonal */
 #define LARGEST_PROXIMAL 0.1 /* parts of the mean diagonal */
 #define LEAST_PROXIMAL 1e-12
 #define PROXIMAL_FACTOR 0.1
+#define LEMKE_REGULARIZATION 1e-12 /* parts of the mean diagonal, in turn: small ones follow the law, large ones end at other contacts */
+#define LARGE_REGULARIZATION 1e-8
 
 typedef struct {
     int n, blocks;
@@ -46,10 +50,11 @@ typedef struct {
     double *p, *w, scale, tolerance, least; /* least: residual of `best` */
     double *best, *A, *x, *line, *weight, *origin, *former, *base, *y, *z, *F, rho; /* work arrays */
     double (*d)[2]; /* directions of slip, per block */
-    int *state, *forced, *order, *kind, *owner, *admm_order, clipped; /* clipped: the last step was to the nearest solution */
+    int *state, *forced, *order, *kind, *owner, *admm_order, *basic, *nonbasic; /* the last two: of Lemke's tableau */
+    int *left_out, clipped; /* blocks without impulse for now; clipped: the last step was to the nearest solution */
 } Problem;
 
-enum { VECTORS = 11, INT_VECTORS = 6, MATRICES = 2 };
+enum { VECTORS = 13, INT_VECTORS = 10, MATRICES = 2 }; /* of length n, (n, n); F has two rows more, nonbasic is twice as long */
 
 size_t contact_work(int n)
 {
@@ -114,6 +119,7 @@ INLINE double residual_of(const Problem *s)
     double most = 0.0;
     for (int b = 0; b < s->blocks; b++) {
         const contact_block *block = s->block + b;
+        if (s->left_out[b]) continue;
         const double *p = s->p + block->first, *w = s->w + block->first;
         const int last = block->size - 1;
         const double scale = block->box ? diagonal(s, block->first) : s->scale;
@@ -148,6 +154,7 @@ PART void sweep(const Problem *s)
     double *p = s->p, *w = s->w;
     for (int b = 0; b < s->blocks; b++) {
         const contact_block *block = s->block + b;
+        if (s->left_out[b]) continue;
         const int first = block->first, last = first + block->size - 1;
         const double low = block->box ? -block->limit : 0.0, high = block->box ? block->limit : INFINITY;
         double normal = p[last] - w[last] / diagonal(s, last);
@@ -184,7 +191,7 @@ INLINE void find_states(const Problem *s)
         const double z = s->p[last] - s->w[last] / diagonal(s, last);
         int state = STICK;
         if (block->box) state = z >= block->limit ? SLIP : z <= -block->limit ? OPEN : STICK;
-        else if (z <= 0.0) state = OPEN;
+        else if (z <= 0.0 || s->left_out[b]) state = OPEN;
         if (s->forced[b] != UNKNOWN) state = s->forced[b];
         if (!block->box && state != OPEN && last > first) {
             double size = 0.0, square = 0.0, *d = s->d[b];
@@ -505,6 +512,127 @@ PART int proximal(Problem *s, contact_report *report, int most)
     return 0;
 }
 
+/* Exchange basic variable r and nonbasic variable c of a tableau (rows, columns), whose last column is constant. */
+INLINE void pivot(double *T, int rows, int columns, int r, int c)
+{
+    double *restrict row = T + (size_t)r * columns;
+    const double inverse = 1.0 / row[c];
+    for (int k = 0; k < columns; k++) row[k] *= -inverse;
+    row[c] = inverse;
+    for (int i = 0; i < rows; i++) {
+        double *restrict other = T + (size_t)i * columns, f = other[c];
+        if (i == r || f == 0.0) continue;
+        other[c] = 0.0;
+        for (int k = 0; k < columns; k++) other[k] += f * row[k];
+    }
+}
+
+/* Lemke's method: x >= 0, y = A x + b >= 0, x y = 0 for unknowns i >= free; y = 0 for those below, which are pivoted first.
+   T is (m, m + 2): A, ones for the artificial variable, b. Variables are i (y), m + i (x) and 2 m; 0 where the path has no end. */
+PART int lemke(double *T, int m, int free, int *basic, int *nonbasic)
+{
+    const int columns = m + 2, artificial = 2 * m;
+    for (int i = 0; i < m; i++) basic[i] = i, nonbasic[i] = m + i;
+    nonbasic[m] = artificial;
+    for (int i = 0; i < free; i++) {
+        if (!(fabs(T[(size_t)i * columns + i]) > 0.0)) return 0;
+        pivot(T, m, columns, i, i);
+        basic[i] = m + i, nonbasic[i] = i;
+    }
+    int row = free, column = m;
+    for (int i = free; i < m; i++)
+        if (T[(size_t)i * columns + m + 1] < T[(size_t)row * columns + m + 1]) row = i;
+    if (row >= m || !(T[(size_t)row * columns + m + 1] < 0.0)) return 1;
+    for (int count = 0; count < 10 * m; count++) {
+        const int leaves = basic[row], enters = leaves < m ? leaves + m : leaves - m;
+        pivot(T, m, columns, row, column);
+        basic[row] = nonbasic[column], nonbasic[column] = leaves;
+        if (leaves == artificial) return 1;
+        for (column = 0; column <= m && nonbasic[column] != enters; column++);
+        double least = INFINITY, most = 0.0;
+        for (int i = free; i < m; i++) most = fmax(most, fabs(T[(size_t)i * columns + column]));
+        for (int i = free; i < m; i++) {
+            const double slope = -T[(size_t)i * columns + column], value = T[(size_t)i * columns + m + 1];
+            if (!(slope > 1e-11 * most)) continue;
+            if (value < least * slope || (basic[i] == artificial && value <= least * slope)) least = value / slope, row = i;
+        }
+        if (!(least < INFINITY)) return 0;
+    }
+    return 0;
+}
+
+/* Impulses for the states and directions of slip at p and w, which Lemke's method gives; cones without impulse are left out. */
+PART int find_carriers(Problem *s, double regularization)
+{
+    const int n = s->n;
+    int m = 0, free;
+    find_states(s);
+    memcpy(s->former, s->c, (size_t)n * sizeof *s->c);
+    for (int b = 0; b < s->blocks; b++) { /* unknowns without bounds first */
+        const contact_block *block = s->block + b;
+        if (s->state[b] == STICK)
+            for (int k = 0; k < block->size - !block->box; k++) s->kind[m] = ENTRY, s->owner[m++] = block->first + k;
+        else if (block->box)
+            add_row(s->former, row_of(s, block->first), s->state[b] == SLIP ? block->limit : -block->limit, n);
+    }
+    free = m;
+    for (int b = 0; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        if (block->box) continue;
+        s->kind[m] = s->state[b] == STICK ? ENTRY : NORMAL;
+        s->owner[m++] = s->state[b] == STICK ? block->first + block->size - 1 : b;
+        if (s->state[b] != OPEN || block->size == 1) continue;
+        double square = 0.0;
+        for (int k = 0; k + 1 < block->size; k++) square += s->w[block->first + k] * s->w[block->first + k];
+        for (int k = 0; k + 1 < block->size; k++)
+            s->d[b][k] = square > 0.0 ? -s->w[block->first + k] / sqrt(square) : k == 0;
+    }
+    for (int j = 0; j < m; j++) {
+        const double *v = response(s, j);
+        for (int i = 0; i < m; i++) s->F[(size_t)i * (m + 2) + j] = equation(s, i, v);
+        s->F[(size_t)j * (m + 2) + j] += regularization * s->scale;
+        s->F[(size_t)j * (m + 2) + m] = j >= free;
+        s->F[(size_t)j * (m + 2) + m + 1] = equation(s, j, s->former);
+    }
+    if (!lemke(s->F, m, free, s->basic, s->nonbasic)) return 0;
+    memset(s->x, 0, (size_t)m * sizeof *s->x);
+    for (int i = 0; i < m; i++)
+        if (s->basic[i] >= m && s->basic[i] < 2 * m) s->x[s->basic[i] - m] = s->F[(size_t)i * (m + 2) + m + 1];
+    for (int b = 0; b < s->blocks; b++)
+        if (s->block[b].box && s->state[b] != STICK) s->p[s->block[b].first] = s->state[b] == SLIP ? s->block[b].limit : -s->block[b].limit;
+    for (int j = 0; j < free; j++) s->p[s->owner[j]] = s->x[j];
+    for (int b = 0, j = free; b < s->blocks; b++) {
+        const contact_block *block = s->block + b;
+        double *p = s->p + block->first;
+        if (block->box) continue;
+        const double normal = p[block->size - 1] = s->x[j++];
+        s->left_out[b] = !(normal > 0.0);
+        for (int k = 0; k + 1 < block->size && (s->state[b] != STICK || s->left_out[b]); k++) p[k] = block->limit * normal * s->d[b][k];
+    }
+    return 1;
+}
+
+/* Solutions with the contacts that Lemke's method loads, from the best p; whether p ends within the tolerance. */
+PART int reduce(Problem *s, int rounds, contact_report *report, int most)
+{
+    start_from(s, s->best);
+    for (int round = 0; round < rounds && report->iterations < most; round++) {
+        const int found = find_carriers(s, round % 3 == 2 ? LARGE_REGULARIZATION : LEMKE_REGULARIZATION);
+        report->iterations++;
+        if (found) {
+            Problem few = *s;
+            few.best = s->y, few.least = INFINITY;
+            start_from(&few, s->p);
+            iterate(&few, 1, report, most);
+        }
+        memset(s->left_out, 0, (size_t)s->n * sizeof *s->left_out);
+        if (!found) return 0;
+        start_from(s, s->y);
+        if (keep_best(s)) return 1;
+    }
+    return 0;
+}
+
 INLINE double block_weight(const Problem *s, const contact_block *block)
 {
     double sum = 0.0;
@@ -581,11 +709,12 @@ static void lay_out(Problem *s, void *work)
 {
     const size_t n = (size_t)s->n;
     double *memory = work, **vectors[] = {&s->best, &s->x, &s->line, &s->weight, &s->origin, &s->former, &s->base, &s->y, &s->z};
-    s->A = memory, s->F = s->A + n * n, memory = s->F + n * n;
+    s->A = memory, s->F = s->A + n * n, memory = s->F + n * (n + 2);
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++, memory += n) *vectors[k] = memory;
     s->d = (double(*)[2])memory, memory += 2 * n;
-    int *numbers = (int *)memory, **lists[] = {&s->state, &s->forced, &s->order, &s->kind, &s->owner, &s->admm_order};
+    int *numbers = (int *)memory, **lists[] = {&s->state, &s->forced, &s->order, &s->kind, &s->owner, &s->admm_order, &s->left_out, &s->basic, &s->nonbasic};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++, numbers += n) *lists[k] = numbers;
+    memset(s->left_out, 0, n * sizeof *s->left_out);
 }
 
 contact_report contact_solve(int n, const double *G, const double *c, int blocks, const contact_block *block, double *p, double *w,
@@ -606,7 +735,9 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     for (int k = 0; k < n; k++)
         if (p[k] != 0.0) first = 1; /* a start is near the solution: its states are known */
     done = done || iterate(s, first, &report, most);
-    if (!done && s->least > acceptable) done = proximal(s, &report, most / 2);
+    if (!done && s->least > acceptable) done = reduce(s, 2, &report, most);
+    if (!done && s->least > acceptable) done = proximal(s, &report, report.iterations + most / 2);
+    if (!done && s->least > acceptable) done = reduce(s, LEMKE_ROUNDS, &report, most);
     start_from(s, s->best);
     while (!done && s->least > acceptable && report.iterations < most) {
         admm(s, ADMM_STEPS);

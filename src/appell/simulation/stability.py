@@ -21,15 +21,19 @@ DIFFERENCE = 1e-6
 """Step of the differences."""
 
 
-def fastest_rate(plant: Plant, q: np.ndarray, qd: np.ndarray) -> float:
-    """Largest |λ| of the motion without contact about a state at t = 0, with the controller acting continuously. [1/s]"""
+def fastest_rate(plant: Plant, q: np.ndarray, qd: np.ndarray, damped: bool = True) -> float:
+    """Largest |λ| of the motion about a state at t = 0, without contact, with the controller acting continuously. [1/s]
+
+    Args:
+        damped: whether damping of the joints is part of it; time stepping is implicit in that.
+    """
     nq, joints = len(q), moving_joints(plant.friction, qd)[0]
 
     def rate(y: np.ndarray) -> np.ndarray:
         q, qd = y[:nq], y[nq:]
         tau = plant.actuation.continuous_tau(0.0, *plant.model.project_to_constraints(q, qd))
         forces = plant.model.actuator_forces(q, plant.limited(tau)[0])
-        if plant.passive:
+        if plant.passive and damped:
             forces = forces + plant.model.damping_forces(q, qd) - plant.friction * joints.slip_direction
         return np.concatenate([plant.model.coordinate_rates(q, qd), plant.model.forward_dynamics(q, qd, forces)])
 
@@ -45,7 +49,7 @@ def instability_reason(plant: Plant, integration: Integration, q: np.ndarray, qd
     name, step, limit = f"the step dt of {method}", integration.dt or DEFAULT_DT, STABILITY_LIMITS.get(method, np.inf)
     if period is not None:
         name, step, limit = "the controller's period", period, SAMPLING_LIMIT
-    fastest = fastest_rate(plant, q, qd) if limit < np.inf else 0.0
+    fastest = fastest_rate(plant, q, qd, damped=method != MOREAU) if limit < np.inf else 0.0
     if step * fastest > limit:
         return (
             f"At the start its fastest eigenvalue is {fastest:.3g} 1/s, for which {name} is unstable above "

@@ -1,5 +1,7 @@
 """The contact solver: its law, its answers on problems of real robots, and on problems with known solutions."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.shared_data import shared
@@ -42,6 +44,17 @@ def test_355_problems_of_robots_are_solved_without_a_start(problems):
         require_law(G, c, 0.6, solution.impulses, 1e-9)
         assert np.allclose(solution.velocities, G @ solution.impulses + c, rtol=0.0, atol=1e-13), name
         assert solution.iterations <= 60, name
+
+
+def test_soles_on_more_points_than_can_carry_load():
+    """Feet of a humanoid, flat on 7 points each, whose normal velocities without impulses fit no motion of a rigid body."""
+    data = np.load(Path(__file__).with_name("redundant_soles.npz"))
+    for k in range(3):
+        L, c = data[f"{k}_L"], data[f"{k}_c"]
+        solution = solve_contacts(L @ L.T, c, 0.6)
+        assert solution.converged, (k, solution.residual)
+        require_law(L @ L.T, c, 0.6, solution.impulses, 1e-9)
+        assert np.count_nonzero(solution.impulses[2::3]) < len(c) // 3
 
 
 def test_a_solution_is_its_own_start(problems):
