@@ -772,10 +772,12 @@ static int accept(stepper *s, double h, double duration)
     return STEPPED;
 }
 
-int stepper_begin(stepper *s)
+int stepper_begin(stepper *s, int warm)
 {
-    memset(s->acceleration, 0, (size_t)s->nv * sizeof *s->acceleration);
-    memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
+    if (!warm) {
+        memset(s->acceleration, 0, (size_t)s->nv * sizeof *s->acceleration);
+        memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
+    }
     return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? STEPPED : NOT_FINITE_STATE;
 }
 

@@ -83,8 +83,8 @@ void stepper_free(stepper *s);
 /* Advance q, v by a time under constant forces tau (nv), in one step cut at impacts. *left is what remains after an impact. */
 int stepper_advance(stepper *s, const double *tau, double duration, double *left);
 
-/* Gaps at q, v: called before the first step. */
-int stepper_begin(stepper *s);
+/* Gaps at q, v: called before the first step; `warm`: accelerations and impulses of the last step are near those of the next. */
+int stepper_begin(stepper *s, int warm);
 
 /* All gaps at q, v; 0 where something is not finite. */
 int stepper_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap);

@@ -228,8 +228,9 @@ static PyObject *stepper_start(Stepper *self, PyObject *arguments)
     stepper *s = &self->s;
     PyObject *given[2];
     Py_buffer view[2];
+    int warm = 0;
     const Py_ssize_t sizes[2] = {s->nq, s->nv};
-    if (!PyArg_ParseTuple(arguments, "OO:start", given, given + 1) || !appell_view_arrays(given, "dd", sizes, 0, view)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OO|p:start", given, given + 1, &warm) || !appell_view_arrays(given, "dd", sizes, 0, view)) return NULL;
     memcpy(s->q, view[0].buf, (size_t)s->nq * sizeof(double));
     memcpy(s->v, view[1].buf, (size_t)s->nv * sizeof(double));
     appell_release_views(view, 2);
@@ -237,7 +238,7 @@ static PyObject *stepper_start(Stepper *self, PyObject *arguments)
     memset(s->work, 0, sizeof s->work);
     s->steps = s->splits = s->impacts = s->failures = 0;
     s->worst_residual = s->deepest = 0.0;
-    if (stepper_begin(s) == NOT_FINITE_STATE && !PyErr_Occurred())
+    if (stepper_begin(s, warm) == NOT_FINITE_STATE && !PyErr_Occurred())
         PyErr_SetString(PyExc_FloatingPointError, "the motion is not finite at the start");
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -326,7 +327,7 @@ static PyObject *stepper_read(Stepper *self, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"start", (PyCFunction)(void (*)(void))stepper_start, METH_VARARGS, "start(q, qd): begin in this state."},
+    {"start", (PyCFunction)(void (*)(void))stepper_start, METH_VARARGS, "start(q, qd, warm=False): begin in this state, with the impulses of the last step as those to start from where `warm`."},
     {"run", (PyCFunction)(void (*)(void))stepper_run, METH_VARARGS,
         "run(tau, dt, steps, q, qd, work, force) -> (steps, status, time left, forces): steps under constant forces, until an impact."},
     {"read", (PyCFunction)(void (*)(void))stepper_read, METH_VARARGS, "read(name, out): a vector of the state or the last impact."},

@@ -31,7 +31,7 @@ STEP_TIME, LEAST_PART = 0.1, 1e-4
 the largest velocity, so that the order is kept; the smallest part of dt."""
 DRIVING_WORK = 1e-11
 """Friction of contacts does no more work than this in a step; more is a pole of the forces. [J]"""
-STIFF_DAMPING = 2e4
+STIFF_DAMPING = 1e5
 """Rate at which damping stops a joint from which on explicit methods give way to an implicit one. [1/s]"""
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13

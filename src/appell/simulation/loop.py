@@ -40,7 +40,7 @@ SHORTEST_STEP = 1e-13
 """A longer step in which friction of contacts does work is repeated with shorter steps; where these shrink, the mode ends. [s]"""
 MAX_SHORTENINGS = 4
 """A step of fixed length is repeated so often to end exactly at an event."""
-COLLAPSED, EVENT_STEPS = ((40, 4e-5), (100, 1e-3), (300, 1e-2)), 3
+COLLAPSED, EVENT_STEPS = ((40, 4e-5), (100, 1e-3), (300, 2e-2)), 3
 """Steps have collapsed when so many, tried or accepted, advance by less than such a time [s]; an event counts as so many."""
 IMPLICIT_SPANS, GROWTH, SOON = (1e-3, 5e-2), 4.0, 10.0
 """Shortest and longest time of implicit steps before the integrator goes on [s], and its growth where steps collapse again within

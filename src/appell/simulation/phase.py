@@ -72,6 +72,8 @@ class Plant:
         The velocity then follows the forces within that time. Contacts would have to be resolved in the time in which it does
         so otherwise.
         """
+        if not any(self.model.joint_friction.damping):
+            return
         D = self.damping_matrix(q)
         light = damping_rates(self.model.mass_matrix(q), D) > UNRESOLVED_DAMPING
         if np.array_equal(D, np.diag(np.diag(D))):

@@ -141,7 +141,6 @@ def simulate(
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
         environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
-        plant.follow_light_joints(q)
     periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
     for name, step in periods.items():
         _require_long_enough(name, step, end, MAX_STEPS)

@@ -15,9 +15,11 @@ import numpy as np
 
 from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.impact import solve_impact
+from appell.simulation.contact.mode import NO_CONTACT
+from appell.simulation.contact.phase import project_to_surfaces
 from appell.simulation.phase import Phase, Plant
 
-DEPTH = 2e-10
+DEPTH = 5e-10
 """Gap up to which contacts are closed, and depth that no point exceeds. [m]"""
 FIRST_STEP, SHORTEST_STEP, LONGEST_STEP = 2e-5, 1e-5, 2e-3
 """Lengths of steps. [s]"""
@@ -80,10 +82,11 @@ def creep_steps(
     phase: Phase, pairs: CompiledPairs, mu: np.ndarray, t: float, y: np.ndarray, end: float, rtol: float
 ) -> Iterator[CreepStep]:
     """Implicit steps from a state, to the end or to an impact, with errors of the configuration up to TOLERANCE rtol."""
-    plant, h = phase.plant, FIRST_STEP
+    plant, h, warm = phase.plant, FIRST_STEP, False
     while t < end:
         h = min(h, end - t)
-        whole, halves = _advance(plant, pairs, t, y, h, 1), _advance(plant, pairs, t, y, 0.5 * h, 2)
+        whole = _advance(plant, pairs, t, y, h, 1, warm)
+        halves, warm = _advance(plant, pairs, t, y, 0.5 * h, 2, True), True
         if halves.status not in (STEPPED, IMPACT):
             return
         error = _error(plant, whole.y, halves.y, rtol) if halves.status == whole.status == STEPPED else 0.0
@@ -94,23 +97,22 @@ def creep_steps(
         qdd = (plant.split(halves.y)[1] - plant.split(y)[1]) / max(halves.t - t, SHORTEST_STEP)
         last = CreepPhase(plant, phase.joints, pairs, halves.contacts, qdd, halves.forces)
         yield CreepStep(t, halves.t, y, halves.y, last)
-        if halves.status == IMPACT:
-            return
         t, y, h = (end if end - halves.t < SHORTEST_STEP * 1e-3 else halves.t), halves.y, min(factor * h, LONGEST_STEP)
-        if t == end:
+        if t == end or halves.status == IMPACT:
             yield CreepStep(t, t, y, settled(plant, pairs, mu, y), last)
+            return
 
 
 def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The state vector without the slow normal velocities that steps leave at closed contacts."""
+    """The state vector without the depths and slow normal velocities that steps leave at closed contacts, with their work."""
     q, qd = plant.split(y)
+    before = plant.model.energy(q, qd)
+    q = project_to_surfaces(plant, pairs, q, NO_CONTACT.index)
     contacts = pairs.state(q, qd)
     closed = contacts.select((contacts.gap <= CLOSED_GAP_TOL) & (contacts.gap_rate < SLOW_APPROACH))
-    if not len(closed.index) or closed.gap_rate.min() < -SLOW_APPROACH:
-        return y
-    after = solve_impact(plant.model.mass_matrix(q), qd, closed, np.zeros(len(closed.index)), mu[closed.index]).qd
-    work = np.array([0.0, 0.0, plant.model.energy(q, after) - plant.model.energy(q, qd)])
-    return plant.join(q, after, plant.work(y) + work)
+    if len(closed.index) and closed.gap_rate.min() > -SLOW_APPROACH:
+        qd = solve_impact(plant.model.mass_matrix(q), qd, closed, np.zeros(len(closed.index)), mu[closed.index]).qd
+    return plant.join(q, qd, plant.work(y) + np.array([0.0, 0.0, plant.model.energy(q, qd) - before]))
 
 
 def _error(plant: Plant, coarse: np.ndarray, fine: np.ndarray, rtol: float) -> float:
@@ -119,11 +121,11 @@ def _error(plant: Plant, coarse: np.ndarray, fine: np.ndarray, rtol: float) -> f
     return float((np.abs(a - b) / (TOLERANCE * rtol * np.maximum(1.0, np.abs(b)))).max())
 
 
-def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: float, steps: int) -> Advanced:
-    """The state after so many steps of h, or at the first impact, before it."""
+def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: float, steps: int, warm: bool) -> Advanced:
+    """The state after so many steps of h, or at the first impact, before it; `warm`: a step from a state nearby was the last."""
     stepper, (q, qd) = pairs.stepper, plant.split(y)
     native, nq, nv = stepper.native, len(q), len(qd)
-    native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd))
+    native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd), warm)
     states = np.empty((steps, nq)), np.empty((steps, nv)), np.empty((steps, 3))
     rows = np.empty((stepper.contacts * (steps + 1) + 1, 5))
     usual, native.depth = native.depth, DEPTH

@@ -85,6 +85,7 @@ class ContactEnvironment(Environment):
     def resolve_instant(self, t: float, q: np.ndarray, qd: np.ndarray) -> InstantResult:
         impacts: list[Impact] = []
         work, stops, resolved = np.zeros(3), 0, True
+        self.plant.follow_light_joints(q)
         for count in range(MAX_IMPACTS_PER_INSTANT):
             contacts = self.pairs.state(q, qd)
             self._require_no_penetration(t, q, qd, contacts)
