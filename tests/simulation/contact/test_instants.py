@@ -435,18 +435,20 @@ def test_configurations_are_moved_to_surfaces():
     assert project_to_surfaces(environment.plant, environment.pairs, q, np.array([0])) is q
 
 
-def test_configurations_are_moved_eight_times_at_most(monkeypatch):
-    """A gap that does not change with the configuration."""
+@pytest.mark.parametrize(("part", "moved"), [(0.4, 7), (0.6, 0)])
+def test_configurations_are_moved_seven_times_at_most(monkeypatch, part, moved):
+    """Gaps that become smaller by a part, and are then not looked at again; none where they are not halved."""
     environment, calls = particles_on(FLOOR), []
     exact = environment.pairs.state
 
     def state(q, qd):
         calls.append(q[2])
-        return exact(q, qd)._replace(gap=np.array([0.5]))
+        return exact(q, qd)._replace(gap=np.array([0.5 * part ** (len(calls) - 1)]))
 
     monkeypatch.setattr(type(environment.pairs), "state", lambda self, q, qd: state(q, qd))
-    project_to_surfaces(environment.plant, environment.pairs, np.zeros(3), np.array([0]))
-    assert_close(calls, -0.5 * np.arange(8.0))
+    q = project_to_surfaces(environment.plant, environment.pairs, np.zeros(3), np.array([0]))
+    assert len(calls) == (8 if moved else 2)
+    assert q[2] == pytest.approx(-0.5 * sum(part**k for k in range(moved)), rel=1e-9)
 
 
 def test_slip_that_has_ended():
@@ -695,3 +697,13 @@ def test_modes_that_still_hold_with_other_forces():
         environment = particles_on(ROUGH, tau=lambda t, q, qd, push=push, lift=lift: [push, 0.0, lift])
         phase = phase_of(environment, [0], sticking, 0.5)
         assert phase._still_holds(0.0, np.zeros(3), np.zeros(3)) is holds
+
+
+def test_gaps_that_contradict_each_other_are_left():
+    """Two planes 3e-10 m apart: a particle cannot be on both, and is not moved back and forth."""
+    environment = particles_on(FLOOR, appell.surfaces.Plane(point=(0.0, 0.0, -3e-10)))
+    q = np.zeros(3)
+    assert project_to_surfaces(environment.plant, environment.pairs, q, np.array([0, 1])) is q
+    q[2] = 2e-9
+    moved = project_to_surfaces(environment.plant, environment.pairs, q, np.array([0, 1]))
+    assert moved[2] == pytest.approx(-1.5e-10, abs=1e-13)

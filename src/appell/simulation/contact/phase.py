@@ -254,18 +254,25 @@ class ContactPhase(Phase):
 
 
 def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The nearest configuration (in the metric of M) with these contacts closed and no penetration, to PROJECTION_TOL."""
-    at_rest = np.zeros(plant.model.nv)
+    """The nearest configuration (in the metric of M) with these contacts closed and no penetration, to PROJECTION_TOL.
+
+    Gaps of contacts that depend on each other may contradict each other: steps that do not halve the largest are not made.
+    """
+    at_rest, before, following = np.zeros(plant.model.nv), np.inf, q
     for _ in range(MAX_PROJECTION_STEPS):
-        contacts = pairs.state(q, at_rest)
+        contacts = pairs.state(following, at_rest)
         closed = contacts.gap < -PROJECTION_TOL
         closed[index] = True
         contacts = contacts.select(closed)
-        if np.abs(contacts.gap).max(initial=0.0) <= PROJECTION_TOL:
+        largest = float(np.abs(contacts.gap).max(initial=0.0))
+        if not largest < 0.5 * before:
+            break
+        q, before = following, largest
+        if largest <= PROJECTION_TOL:
             break
         rows = ModeRows.of_scalars(contacts.J_n, contacts.gap)
         step = rows.accelerations(plant.model.mass_matrix(q), at_rest)[0]
         if not np.isfinite(step).all():
             break
-        q = plant.model.integrate(q, step)
+        following = plant.model.integrate(q, step)
     return q
