@@ -23,7 +23,7 @@ def heights(robot, points, q):
     [
         ("go2", 3, 0.0, 0.5),  # separates where its normal force vanishes, to within rounding
         ("go2", 2, 0.0, 0.5),  # stiff slip, whose friction is not against it
-        ("go2", 0, 0.5, 1.0),
+        ("go2", 0, 0.5, 0.6),
         ("panda", 0, 0.0, 1.0),  # contacts that stay closed drive others into the floor
         ("solo12", 0, 0.0, 0.7),  # many dependent contacts, of which some slip
     ],
