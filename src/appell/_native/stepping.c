@@ -385,7 +385,7 @@ static int make_room(stepper *s, int rows)
     s->J = malloc(n * (size_t)s->nv * sizeof(double));
     s->Y = malloc(n * (size_t)s->nv * sizeof(double));
     s->G = malloc(n * n * sizeof(double));
-    s->c = malloc(4 * n * sizeof(double)); /* c, p, w, bias */
+    s->c = malloc(5 * n * sizeof(double)); /* c, p, w, bias, impulses kept */
     s->block = malloc(n * sizeof(contact_block));
     s->solver_work = malloc(contact_work((int)n));
     if (!s->J || !s->Y || !s->G || !s->c || !s->block || !s->solver_work) return 0;
@@ -528,15 +528,22 @@ static int factor_mass(stepper *s, const double *q, double h)
     return cholesky(s->L, s->nv);
 }
 
+/* Impulses from those of the step before, then, with few iterations, from zero: other contacts may carry the load there. */
 static void solve(stepper *s)
 {
-    const contact_report report =
-        contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->acceptable, s->most, s->steps % SHARING == 0,
-            s->solver_work);
-    if (!report.converged) {
-        s->failures++;
-        if (!(report.residual <= s->worst_residual)) s->worst_residual = report.residual;
+    double *kept = bias_of(s) + s->capacity, least = INFINITY;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        const contact_report report = contact_solve(s->rows, s->G, s->c, s->blocks, s->block, s->p, s->w, s->tolerance, s->acceptable,
+            attempt ? s->most / 8 : s->most, s->steps % SHARING == 0, s->solver_work);
+        if (report.converged) return;
+        if (attempt && !(report.residual < least)) memcpy(s->p, kept, (size_t)s->rows * sizeof *kept);
+        else least = report.residual;
+        if (attempt) break;
+        memcpy(kept, s->p, (size_t)s->rows * sizeof *kept);
+        memset(s->p, 0, (size_t)s->rows * sizeof *kept);
     }
+    s->failures++;
+    if (!(least <= s->worst_residual)) s->worst_residual = least;
 }
 
 /* Impulses of the contacts in world axes, added to `force` (contacts, 3) after division by h. */
