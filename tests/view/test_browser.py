@@ -118,7 +118,12 @@ def test_motion_plays_with_impacts_and_plots(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "base", "port"), [("panda", "fixed", 8431), ("go2", "floating", 8432), ("g1", "floating", 8433)]
+    ("name", "base", "port"),
+    [
+        ("panda", "fixed", 8431),
+        pytest.param("go2", "floating", 8432, marks=pytest.mark.slow),
+        ("g1", "floating", 8433),
+    ],
 )
 def test_robots_are_shown_with_their_meshes(browser: Browser, name: str, base: str, port: int, tmp_path: Path) -> None:
     """Collada and STL in a colour that nothing else on the page has; without meshes there is none of it."""

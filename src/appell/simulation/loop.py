@@ -246,9 +246,7 @@ class SimulationLoop:
         equations, method = PhaseEquations(self.plant, phase), method_named(self.integration.method)
         if self._step_size is None and not np.isfinite(equations.rate(t, y)).all():
             self._raise_diverged(t, y, "the accelerations are not finite")
-        allowed = (
-            CONSTRAINT_TOL  # what a projection leaves, such as gaps that contradict each other, is not projected again
-        )
+        allowed = CONSTRAINT_TOL  # grows by what a projection leaves, such as gaps that contradict each other
         while t < end:
             solver = method.start(equations, t, y, end, self.integration, self._step_size)
             while True:
