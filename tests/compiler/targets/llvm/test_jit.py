@@ -126,6 +126,33 @@ def test_switched_off_by_the_environment(monkeypatch):
     assert isinstance(kernel_of(dyn), GraphKernel)
 
 
+FAR_APART = """
+import mmap
+import appell
+from appell.algorithms.function_spec import FunctionSpec
+from appell.compiler.targets.llvm import jit, library
+from appell.compiler.targets.llvm.build import builder_for
+from appell.compiler.targets.llvm.kernel import kernel_text
+
+builder, provider = builder_for(None, "float64"), appell.load("puma560").functions.provider
+text = kernel_text(provider.lowered(FunctionSpec("inverse_dynamics"), "cpu", "float64"), builder.real, "batch")
+code, kept = jit.compile_text(text, builder.target.cpu, builder.target.features), []
+for _ in range(130):
+    kept += [library.open_library(code, "batch", builder.runtime) for _ in range(3)]
+    kept.append(mmap.mmap(-1, 1 << 30, prot=mmap.PROT_READ))
+print(len(kept))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="memory is mapped as on POSIX")
+def test_kernels_are_linked_where_memory_is_scattered():
+    """Code and constants of a kernel in gaps between other memory, farther apart than an instruction reaches."""
+    done = subprocess.run([sys.executable, "-c", FAR_APART], capture_output=True, text=True, check=False)
+    if "Cannot allocate memory" in done.stderr:
+        pytest.skip("there is no address space")
+    assert (done.returncode, done.stdout) == (0, "520\n"), done.stderr
+
+
 def test_text_that_llvm_does_not_accept():
     for text in ("define void @f() { nonsense }", "define i32 @f() {\n ret void\n}"):
         with pytest.raises(CompileError, match="LLVM does not accept a kernel"):

@@ -31,19 +31,20 @@ def machine(cpu: str, features: str) -> Any:
     llvm = binding()
     try:
         return llvm.Target.from_default_triple().create_target_machine(
-            cpu, features, opt=2, reloc="pic", codemodel=code_model(llvm.get_default_triple())
+            cpu, features, opt=2, reloc="pic", codemodel="small" if is_linked_in_one_piece() else "jitdefault"
         )
     except RuntimeError as error:
         raise CompileError(f"LLVM has no code generator for this processor: {error}") from error
 
 
-def code_model(triple: str) -> str:
-    """How far apart code, constants and called functions may lie.
+def is_linked_in_one_piece() -> bool:
+    """Whether the linker places code and constants of an object side by side, with stubs for functions farther away.
 
-    An object is linked in one piece, and where LLVM's linker makes stubs for functions farther away, constants can be operands
-    of instructions: a tenth fewer instructions than with addresses of 64 bits (docs/decisions/0018).
+    Then constants can be operands of instructions: a tenth fewer instructions than with addresses of 64 bits
+    (docs/decisions/0018). LLVM's older linker places them anywhere, and ends the process where they are too far apart.
     """
-    return "small" if triple.startswith("x86_64") and "windows" not in triple else "jitdefault"
+    triple = binding().get_default_triple()
+    return triple.startswith("x86_64") and "windows" not in triple
 
 
 def compile_text(text: str, cpu: str, features: str) -> bytes:
@@ -70,7 +71,7 @@ def parsed(text: str, context: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def linker() -> Any:
-    return binding().create_lljit_compiler()
+    return binding().create_lljit_compiler(use_jit_link=is_linked_in_one_piece())
 
 
 def link(code: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None) -> Any:
