@@ -15,19 +15,18 @@ Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.9.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from scipy.interpolate import BarycentricInterpolator
 
+from appell.simulation.error_control import ErrorControlledSolver, StepFactors
+
 COLUMNS = 6
 """Order of the method."""
 NODES = np.array([0.25, 0.5, 0.75])
 """Parts of a step at which states are computed for the interpolant."""
-SAFETY, MIN_FACTOR, MAX_FACTOR = 0.8, 0.1, 6.0
-"""Factors of the step size control."""
 
 
 class LinearlyImplicitEquations(Protocol):
@@ -39,48 +38,27 @@ class LinearlyImplicitEquations(Protocol):
         ...
 
 
-class ExtrapolationSolver:
-    """A `Solver` with steps (2) and error control.
+class ExtrapolationSolver(ErrorControlledSolver):
+    """A `Solver` with steps (2) and error control."""
 
-    Attributes:
-        attempts: number of steps that were tried until the last one was accepted.
-    """
+    factors, exponent = StepFactors(0.8, 0.1, 6.0), -1.0 / COLUMNS
 
     def __init__(
         self, equations: LinearlyImplicitEquations, t: float, y: np.ndarray, end: float, *,
         rtol: float, atol: float, max_step: float, first_step: float | None,
     ) -> None:  # fmt: skip
-        self.equations, self.end, self.rtol, self.atol, self.max_step = equations, end, rtol, atol, max_step
-        self.t, self.y, self.status = t, y, "running"
+        super().__init__(t, y, end, max_step)
+        self.equations, self.rtol, self.atol = equations, rtol, atol
         self.h = 1e-6 if first_step is None else first_step
-        self.t_old: float | None = None
-        self._y_old, self.attempts = y, 0
+        self._y_old = y
 
-    def step(self) -> str | None:
-        t, y, rest = self.t, self.y, self.end - self.t
-        least, growth = 10.0 * (math.nextafter(t, math.inf) - t), MAX_FACTOR
-        self.attempts = 0
-        while True:
-            self.attempts += 1
-            h = min(max(self.h, least), self.max_step)
-            last = h >= rest
-            h = rest if last else h
-            y_new, difference = self._extrapolated(t, y, h)
-            scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-            error = float(np.sqrt(np.mean(np.square(self.equations.damped(y, difference, h) / scale))))
-            if error < 1.0:
-                break
-            factor = SAFETY * error ** (-1.0 / COLUMNS) if error < math.inf else MIN_FACTOR
-            self.h, growth = h * max(MIN_FACTOR, factor), 1.0
-            if not self.h >= least:
-                self.status = "failed"
-                return "the required step is below the spacing of numbers"
-        factor = growth if error == 0.0 else min(growth, SAFETY * error ** (-1.0 / COLUMNS))
-        self.h = h * max(MIN_FACTOR, factor)
-        self.t_old, self._y_old = t, y
-        self.t, self.y = self.end if last else t + h, y_new
-        self.status = "finished" if last else "running"
-        return None
+    def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, None]:
+        y_new, difference = self._extrapolated(t, y, h)
+        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
+        return y_new, float(np.sqrt(np.mean(np.square(self.equations.damped(y, difference, h) / scale)))), None
+
+    def accept(self, y: np.ndarray, h: float, found: None) -> None:
+        self._y_old = y
 
     def _extrapolated(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
         """T_KK and its difference to T_K,K-1."""

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from appell.simulation.error_control import ErrorControlledSolver, StepFactors
+
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 """Factors of the step size control."""
 
@@ -118,22 +120,18 @@ def _nested(D: np.ndarray) -> Any:
     return interpolant
 
 
-class EmbeddedSolver:
-    """A `Solver` with the steps of an `EmbeddedTableau`.
+class EmbeddedSolver(ErrorControlledSolver):
+    """A `Solver` with the steps of an `EmbeddedTableau`."""
 
-    Attributes:
-        attempts: number of steps that were tried until the last one was accepted.
-    """
+    factors = StepFactors(SAFETY, MIN_FACTOR, MAX_FACTOR)
 
     def __init__(
         self, tableau: EmbeddedTableau, equations: Equations, t: float, y: np.ndarray, end: float, *,
         rtol: float, atol: float, max_step: float, first_step: float | None,
     ) -> None:  # fmt: skip
-        self.tableau, self.equations, self.end = tableau, equations, end
-        self.rtol, self.atol, self.max_step = max(rtol, 100.0 * np.finfo(float).eps), atol, max_step
-        self.t, self.y, self.status = t, y, "running"
-        self.t_old: float | None = None
-        self.attempts = 0
+        super().__init__(t, y, end, max_step)
+        self.tableau, self.equations, self.exponent = tableau, equations, tableau.exponent
+        self.rtol, self.atol = max(rtol, 100.0 * np.finfo(float).eps), atol
         self.f = equations.rate(t, y)
         self.h = self._first_step() if first_step is None else first_step
         self._last: tuple[np.ndarray, np.ndarray, float] | None = None
@@ -144,34 +142,14 @@ class EmbeddedSolver:
         size, rate = (float(np.sqrt(np.mean(np.square(x / scale)))) for x in (self.y, self.f))
         return 0.01 * size / rate if size > 1e-5 and 1e-5 < rate < math.inf else 1e-6
 
-    def step(self) -> str | None:
-        t, y, rest = self.t, self.y, self.end - self.t
-        least, growth = 10.0 * (math.nextafter(t, math.inf) - t), MAX_FACTOR
-        self.attempts = 0
-        while True:
-            self.attempts += 1
-            h = min(max(self.h, least), self.max_step)
-            last = h >= rest
-            h = rest if last else h
-            K = self.equations.stages(t, y, self.f, h, self.tableau.A, self.tableau.c)
-            y_new = y + (h * self.tableau.A[-1]) @ K
-            scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-            error = self.tableau.error(K, h, scale)
-            if error < 1.0:
-                break
-            self.h, growth = (
-                h * (max(MIN_FACTOR, SAFETY * error**self.tableau.exponent) if error < math.inf else 0.1),
-                1.0,
-            )
-            if not self.h >= least:
-                self.status = "failed"
-                return "the required step is below the spacing of numbers"
-        factor = growth if error == 0.0 else min(growth, SAFETY * error**self.tableau.exponent)
-        self.h = h * max(MIN_FACTOR, factor)
-        self._last = (y, K, h)
-        self.t_old, self.t, self.y, self.f = t, self.end if last else t + h, y_new, K[-1]
-        self.status = "finished" if last else "running"
-        return None
+    def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, np.ndarray]:
+        K = self.equations.stages(t, y, self.f, h, self.tableau.A, self.tableau.c)
+        y_new = y + (h * self.tableau.A[-1]) @ K
+        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
+        return y_new, self.tableau.error(K, h, scale), K
+
+    def accept(self, y: np.ndarray, h: float, found: np.ndarray) -> None:
+        self._last, self.f = (y, found, h), found[-1]
 
     @property
     def end_rates(self) -> tuple[np.ndarray, np.ndarray]:

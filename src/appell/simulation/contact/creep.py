@@ -16,21 +16,20 @@ import numpy as np
 from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.impact import solve_impact
 from appell.simulation.contact.mode import NO_CONTACT
-from appell.simulation.contact.phase import project_to_surfaces
+from appell.simulation.contact.phase import CLOSED_GAP_TOL, project_to_surfaces
+from appell.simulation.contact.stepper import IMPACT, STEPPED
 from appell.simulation.phase import Phase, Plant
 
 DEPTH = 5e-10
 """Gap up to which contacts are closed, and depth that no point exceeds. [m]"""
 FIRST_STEP, SHORTEST_STEP, LONGEST_STEP = 2e-5, 1e-5, 2e-3
 """Lengths of steps. [s]"""
-CLOSED_GAP_TOL, SLOW_APPROACH = 1e-9, 1e-6
-"""Gaps of closed contacts [m], and normal velocities that are errors of a step [m/s]."""
+SLOW_APPROACH = 1e-6
+"""Normal velocities that are errors of a step. [m/s]"""
 TOLERANCE = 100.0
 """Largest error of the configuration in a step, as multiple of rtol."""
 MAX_GROWTH, SAFETY, ORDER = 2.0, 0.8, 2
 """Factors of the step size control, and order of the steps."""
-STEPPED, IMPACT = 0, 1
-"""Statuses of the compiled stepper."""
 
 
 @dataclass(frozen=True)

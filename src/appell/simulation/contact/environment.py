@@ -25,13 +25,17 @@ from appell.simulation.contact.creep import CreepStep, creep_steps
 from appell.simulation.contact.impact import ImpactResult, solve_impact
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.contact.phase import PROJECTION_TOL, UNLOADED_TOL, ContactPhase, project_to_surfaces
+from appell.simulation.contact.phase import (
+    CLOSED_GAP_TOL,
+    PROJECTION_TOL,
+    UNLOADED_TOL,
+    ContactPhase,
+    project_to_surfaces,
+)
 from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
 from appell.simulation.phase import Environment, InstantResult, Phase, Plant
 from appell.simulation.records import Impact
 
-CLOSED_GAP_TOL = 1e-9
-"""Contacts with gaps up to this, of either sign, are closed. [m]"""
 MIN_REBOUND = 1e-9
 """Rebounds lower than this are suppressed, unless e = 1. [m]"""
 MIN_SEPARATION = 1e-9

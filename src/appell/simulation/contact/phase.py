@@ -28,6 +28,8 @@ from appell.simulation.phase import IntegratorStep, Phase, Plant
 from appell.simulation.roots import first_crossing, root
 
 MAX_PROJECTION_STEPS = 8
+CLOSED_GAP_TOL = 1e-9
+"""Contacts with gaps up to this, of either sign, are closed. [m]"""
 PROJECTION_TOL = 1e-10
 """Gaps of closed contacts up to this are left: removing them would change the energy. [m]"""
 UNLOADED_TOL = 1e-9

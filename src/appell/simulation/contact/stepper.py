@@ -22,8 +22,8 @@ from appell.simulation.contact.surfaces.surface import NATIVE_NUMBERS
 
 TOLERANCE, ACCEPTABLE = 1e-9, 1e-6
 """Residual that the contact solver aims at, and up to which one will do where contacts are too redundant for it. [m/s]"""
-IMPACT, NOT_FINITE = 1, 2
-"""Status of a run of the compiled stepper, where it is not 0."""
+STEPPED, IMPACT, NOT_FINITE = 0, 1, 2
+"""Statuses of a run of the compiled stepper."""
 KERNELS = (
     "mass_matrix", "bias", "link_motion", "kinetic_energy", "potential_energy", "joint_velocities", "closure_step",
     "actuator_jacobian", "damping_matrix",
