@@ -283,7 +283,10 @@ def shortened(events, fails=False, start=1.0, end=2.0):
     solver.shorten = shorten
     coming = iter(events[1:])
     phase = SimpleNamespace(first_event=lambda step: next(coming, None))
-    step, event = loops._step_to_event(solver, phase, IntegratorStep(solver, ZERO), events[0])
+    whole = IntegratorStep(solver, ZERO)
+    step, event = loops._step_to_event(
+        solver, phase, whole, events[0], lambda _, step, event: step.start < event < step.end
+    )
     return solver.ends, step.end, event
 
 

@@ -217,7 +217,7 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
     return status_of(status);
 }
 
-/* project(q, v) -> largest gap, NaN where it is not finite; v is written */
+/* project(q, v) -> largest error of gaps, NaN where it is not finite; v is written */
 static PyObject *motion_project_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[2];
@@ -316,7 +316,7 @@ static PyMethodDef methods[] = {
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
     {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y, tau): take the directions of slip as those that it may not turn against."},
     {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f, d): accelerations, contact forces and directions of slip that friction acts against, in world axes."},
-    {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest gap: remove what the mode does not allow from v."},
+    {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest error of gaps: remove what the mode does not allow from v."},
     {"gaps", METHOD(motion_gaps), METH_VARARGS | METH_STATIC, "gaps(stepper, q, qd, out): gaps and their rates."},
     {"contacts", METHOD(motion_contacts), METH_VARARGS | METH_STATIC,
         "contacts(stepper, q, qd, gap, normal, velocity, J, bias, curvature): all contacts at one state."},

@@ -6,6 +6,7 @@ Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ class ErrorControlledSolver:
         factors: of the step size control.
         exponent: the step changes as this power of the error.
         attempts: number of steps that were tried until the last one was accepted.
+        t_old, y_old: time and state at the start of the last step.
     """
 
     factors: StepFactors
@@ -37,6 +39,7 @@ class ErrorControlledSolver:
     def __init__(self, t: float, y: np.ndarray, end: float, max_step: float) -> None:
         self.t, self.y, self.end, self.max_step, self.status = t, y, end, max_step, "running"
         self.t_old: float | None = None
+        self.y_old = y
         self.attempts, self.h = 0, max_step
 
     def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, Any]:
@@ -45,6 +48,9 @@ class ErrorControlledSolver:
 
     def accept(self, y: np.ndarray, h: float, found: Any) -> None:
         """Keep what an accepted step from y found."""
+
+    def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
+        """State vectors (m, N) at times (N,) within the last step."""
         raise NotImplementedError
 
     def step(self) -> str | None:
@@ -67,6 +73,16 @@ class ErrorControlledSolver:
         factor = growth if error == 0.0 else min(growth, safety * error**self.exponent)
         self.h = h * max(smallest, factor)
         self.accept(y, h, found)
-        self.t_old, self.t, self.y = t, self.end if last else t + h, y_new
+        self.t_old, self.y_old, self.t, self.y = t, y, self.end if last else t + h, y_new
         self.status = "finished" if last else "running"
+        return None
+
+    def shorten(self, t: float) -> str | None:
+        """Repeat the last step with this end; returns the reason if its error is above the tolerance."""
+        start = float(self.t_old or 0.0)
+        y_new, error, found = self.attempt(start, self.y_old, t - start)
+        if not error < 1.0:
+            return "the error of the step is above its tolerance"
+        self.accept(self.y_old, t - start, found)
+        self.t, self.y, self.status = t, y_new, "running"
         return None

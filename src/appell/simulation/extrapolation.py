@@ -50,15 +50,11 @@ class ExtrapolationSolver(ErrorControlledSolver):
         super().__init__(t, y, end, max_step)
         self.equations, self.rtol, self.atol = equations, rtol, atol
         self.h = 1e-6 if first_step is None else first_step
-        self._y_old = y
 
     def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, None]:
         y_new, difference = self._extrapolated(t, y, h)
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         return y_new, float(np.sqrt(np.mean(np.square(self.equations.damped(y, difference, h) / scale)))), None
-
-    def accept(self, y: np.ndarray, h: float, found: None) -> None:
-        self._y_old = y
 
     def _extrapolated(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
         """T_KK and its difference to T_K,K-1."""
@@ -75,7 +71,7 @@ class ExtrapolationSolver(ErrorControlledSolver):
     def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
         """The polynomial through the states at both ends and between."""
         start = float(self.t_old or 0.0)
-        h, y = self.t - start, self._y_old
+        h, y = self.t - start, self.y_old
         between = [self._extrapolated(start, y, part * h)[0] for part in NODES]
         states = BarycentricInterpolator([0.0, *NODES, 1.0], np.array([y, *between, self.y]))
         return lambda t: np.asarray(states((np.asarray(t) - start) / h)).T

@@ -18,6 +18,7 @@ import numpy as np
 from appell.errors import ArgumentError, SimulationError
 from appell.progress import Progress
 from appell.simulation.actuation import require_state_function
+from appell.simulation.error_control import ErrorControlledSolver
 from appell.simulation.integrators import DRIVING_WORK, FixedStepSolver, Integration, PhaseEquations, method_named
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
@@ -39,7 +40,11 @@ FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts
 SHORTEST_STEP = 1e-13
 """A longer step in which friction of contacts does work is repeated with shorter steps; where these shrink, the mode ends. [s]"""
 MAX_SHORTENINGS = 4
-"""A step of fixed length is repeated so often to end exactly at an event."""
+"""A step is repeated so often to end exactly at an event."""
+ENERGY_TOL = 5.0
+"""Error of the energy of an interpolated state, as multiple of rtol, above which its step is repeated to end there. [J]"""
+SHORT_EVENT = 1e-7
+"""Where that fails, shorter steps lead to events that are so much later. [s]"""
 COLLAPSED, EVENT_STEPS = ((40, 4e-5), (100, 1e-3), (300, 2e-2)), 3
 """Steps have collapsed when so many, tried or accepted, advance by less than such a time [s]; an event counts as so many."""
 IMPLICIT_SPANS, GROWTH, SOON = (1e-3, 5e-2), 4.0, 10.0
@@ -269,8 +274,12 @@ class SimulationLoop:
                 if not isinstance(solver, FixedStepSolver) and self._friction_drives(step, event):
                     t, y, self._step_size = step.start, step.initial, 0.1 * (step.end - step.start)
                     break
-                if event is not None and isinstance(solver, FixedStepSolver):
-                    step, event = _step_to_event(solver, phase, step, event)
+                if event is not None and isinstance(solver, (FixedStepSolver, ErrorControlledSolver)):
+                    step, event = _step_to_event(solver, phase, step, event, self._ends_badly)
+                    distance = 0.0 if isinstance(solver, FixedStepSolver) else event - step.start
+                    if distance > SHORT_EVENT and self._ends_badly(solver, step, event):
+                        t, y, self._step_size = step.start, step.initial, 0.5 * distance
+                        break
                 t = self.detector.scan(step, step.end if event is None else event)
                 over = event is not None or self.detector.stopped_by is not None
                 self.recorder.accept(step, t, phase, last=over or t >= end)
@@ -292,6 +301,13 @@ class SimulationLoop:
     def _shrinks(self, solver: Solver, step: IntegratorStep) -> bool:
         """Whether steps become ever shorter: forces grow without end."""
         return getattr(solver, "h", np.inf) < step.end - step.start < SHORTEST_STEP and solver.status == "running"
+
+    def _ends_badly(self, solver: Solver, step: IntegratorStep, event: float) -> bool:
+        """Whether the interpolated state at an event within a step is not exact enough: of fixed steps it never is."""
+        if not step.start < event < step.end or isinstance(solver, FixedStepSolver):
+            return step.start < event < step.end
+        error = self.plant.balance(step.state(event)) - self.plant.balance(step.initial)
+        return not abs(error) <= ENERGY_TOL * self.integration.rtol
 
     def _friction_drives(self, step: IntegratorStep, event: float | None) -> bool:
         """Whether friction of contacts does work in a step until its event: some stages are beyond a pole of the forces."""
@@ -374,11 +390,12 @@ class DivergenceMonitor:
 
 
 def _step_to_event(
-    solver: FixedStepSolver, phase: Phase, step: IntegratorStep, event: float
-) -> tuple[IntegratorStep, float]:
-    """The step repeated so that it ends at its first event, which its interpolant only approximates."""
+    solver: FixedStepSolver | ErrorControlledSolver, phase: Phase, step: IntegratorStep, event: float,
+    ends_badly: Callable[[Solver, IntegratorStep, float], bool],
+) -> tuple[IntegratorStep, float]:  # fmt: skip
+    """The step repeated, where it ends badly, so that it ends at its first event, which its interpolant only approximates."""
     for _ in range(MAX_SHORTENINGS):
-        if not step.start < event < step.end or solver.shorten(event):
+        if not ends_badly(solver, step, event) or solver.shorten(event):
             break
         step = IntegratorStep(solver, step.initial)
         earlier = phase.first_event(step)

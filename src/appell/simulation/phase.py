@@ -98,6 +98,10 @@ class Plant:
         """Work of the three powers, (3,). [J]"""
         return y[self.model.nq + self.model.nv :] if self.tracks_work else np.zeros(3)
 
+    def balance(self, y: np.ndarray) -> float:
+        """Energy less the work in a state vector. [J]"""
+        return float(self.model.energy(*self.split(y)) - self.work(y).sum())
+
     def project(self, y: np.ndarray, phase: Phase) -> np.ndarray:
         """The state vector projected to the constraints of a phase."""
         return self.join(*phase.project_to_constraints(*self.split(y)), self.work(y))

@@ -143,7 +143,8 @@ class EmbeddedSolver(ErrorControlledSolver):
         return 0.01 * size / rate if size > 1e-5 and 1e-5 < rate < math.inf else 1e-6
 
     def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, np.ndarray]:
-        K = self.equations.stages(t, y, self.f, h, self.tableau.A, self.tableau.c)
+        f = self.f if t == self.t or self._last is None else self._last[1][0]
+        K = self.equations.stages(t, y, f, h, self.tableau.A, self.tableau.c)
         y_new = y + (h * self.tableau.A[-1]) @ K
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         return y_new, self.tableau.error(K, h, scale), K

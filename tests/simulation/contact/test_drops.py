@@ -57,3 +57,30 @@ def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
     assert motion.status == "finished"
     assert not motion.problems
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-8
+
+
+def tumbling(mass: float, height: float):
+    """A block with eight corners that turns about all axes: the robot, its contact points and its state."""
+    inertia = mass / 12.0 * np.array([0.16, 0.25, 0.25])
+    builder = appell.RobotBuilder("block").body("block", mass, inertia=tuple(inertia)).body("world")
+    corners = [appell.Point("block", (x, y, z)) for x in (-0.25, 0.25) for y in (-0.15, 0.15) for z in (-0.15, 0.15)]
+    q = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
+    return builder.floating("base", "world", "block").build(), corners, q
+
+
+def test_energy_of_a_heavy_body_at_its_impacts():
+    """Interpolated states of a long step are less exact than its end: steps are repeated to end at impacts."""
+    block, corners, q = tumbling(50.0, 2.0)
+    contact = appell.ContactOptions(points=corners, restitution=0.8)
+    motion = appell.simulate(block, q, [1.0, 0.0, 0.0, 3.0, 2.0, 1.0], 2.0, surfaces=FLOOR, contact=contact)
+    assert len(motion.impacts) > 3
+    assert np.abs(motion.balance).max() < 3e-7
+
+
+def test_small_gaps_of_closed_contacts_are_left():
+    """Closing the gap of one corner beside others would turn the block."""
+    block, corners, q = tumbling(2.0, 0.15 + 8e-10)
+    contact = appell.ContactOptions(points=corners, restitution=0.0)
+    motion = appell.simulate(block, q, np.zeros(6), 0.1, surfaces=FLOOR, contact=contact)
+    assert len(motion.contact_forces) == 4
+    assert np.abs(motion.q - q).max() < 1e-15

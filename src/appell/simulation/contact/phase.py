@@ -30,8 +30,11 @@ from appell.simulation.roots import first_crossing, root
 MAX_PROJECTION_STEPS = 8
 CLOSED_GAP_TOL = 1e-9
 """Contacts with gaps up to this, of either sign, are closed. [m]"""
+LARGEST_GAP = 0.9 * CLOSED_GAP_TOL
+"""Gaps up to this are left (also in `motion.c`): closing them would move points near each other, and with them the robot, by many
+times as much. [m]"""
 PROJECTION_TOL = 1e-10
-"""Gaps of closed contacts up to this are left: removing them would change the energy. [m]"""
+"""Errors up to this are left, too. [m]"""
 UNLOADED_TOL = 1e-9
 """Part of the accelerations, or of 1 m/s², up to which a contact without load stays closed by others: a tenth of that which ends
 its mode (`motion.c`)."""
@@ -234,7 +237,7 @@ class ContactPhase(Phase):
     def constraint_error(self, q: np.ndarray, qd: np.ndarray) -> float:
         gap = 0.0
         if len(self.mode.index):
-            gap = float(np.abs(self.pairs.gaps(q[None], qd[None])[0][0, self.mode.index]).max())
+            gap = float(np.abs(closure_error(self.pairs.gaps(q[None], qd[None])[0][0, self.mode.index])).max())
         return max(gap, super().constraint_error(q, qd))
 
     def project_to_constraints(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -255,6 +258,11 @@ class ContactPhase(Phase):
         return self.pairs.state(q, qd).select(self.mode.index)
 
 
+def closure_error(gap: np.ndarray) -> np.ndarray:
+    """How far gaps are from those of closed contacts. [m]"""
+    return gap - np.clip(gap, 0.0, LARGEST_GAP)
+
+
 def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The nearest configuration (in the metric of M) with these contacts closed and no penetration, to PROJECTION_TOL.
 
@@ -266,13 +274,14 @@ def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index:
         closed = contacts.gap < -PROJECTION_TOL
         closed[index] = True
         contacts = contacts.select(closed)
-        largest = float(np.abs(contacts.gap).max(initial=0.0))
+        error = closure_error(contacts.gap)
+        largest = float(np.abs(error).max(initial=0.0))
         if not largest < 0.5 * before:
             break
         q, before = following, largest
         if largest <= PROJECTION_TOL:
             break
-        rows = ModeRows.of_scalars(contacts.J_n, contacts.gap)
+        rows = ModeRows.of_scalars(contacts.J_n, error)
         step = rows.accelerations(plant.model.mass_matrix(q), at_rest)[0]
         if not np.isfinite(step).all():
             break
