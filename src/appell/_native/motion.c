@@ -24,7 +24,8 @@
 #define WIDE_ANGLE 1.3
 #define FIRST_SHIFT 1.0 /* of slopes, as part of their size */
 #define CLOSE_ERROR 1e-6 /* error of angles from which on Newton's method converges */
-#define LARGEST_GAP 0.9e-9 /* [m] of closed contacts */
+#define LEAST_GAP -4e-10 /* [m] of closed contacts */
+#define LARGEST_GAP 0.9e-9
 #define TURNED 0.866 /* cosine of the angle to its reference beyond which slow slip ends */
 #define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
 enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4, MOST_FOLLOWED = 60 };
@@ -364,7 +365,7 @@ int motion_project(motion *m, const double *q, double *v, double *gap)
     *gap = 0.0;
     for (int k = 0; k < m->contacts; k++) {
         const double found = s->gap_next[m->index[k]].gap;
-        *gap = fmax(*gap, fmax(-found, found - LARGEST_GAP));
+        *gap = fmax(*gap, fmax(LEAST_GAP - found, found - LARGEST_GAP));
     }
     memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias), memset(m->near, 0, (size_t)s->rows * sizeof *m->near);
     for (int i = 0; i < nv; i++) { /* L^-1 M v = L^T v */

@@ -14,7 +14,7 @@ import appell
 from appell.simulation.contact import environment as environments
 from appell.simulation.contact.impact import ImpactResult
 from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, ContactMode
-from appell.simulation.contact.phase import LARGEST_GAP, ContactPhase, project_to_surfaces
+from appell.simulation.contact.phase import LEFT_GAPS, ContactPhase, project_to_surfaces
 from appell.simulation.joint_friction import frictionless
 
 ROUGH = appell.surfaces.Plane(friction=0.5, restitution=0.0)
@@ -197,13 +197,13 @@ def test_friction_holds_up_to_its_cone(push, mode):
 def test_a_small_penetration_is_removed():
     environment = particles_on(FLOOR)
     found = environment.resolve_instant(0.5, np.array([1.0, 0.0, -5e-7]), np.zeros(3))
-    assert_close(found.q, np.array([1.0, 0.0, 0.0]), tolerance=1e-10)
-    kept = environment.resolve_instant(0.75, np.array([0.0, 0.0, -0.9e-10]), np.zeros(3))
-    assert kept.q[2] == -0.9e-10
+    assert_close(found.q, np.array([1.0, 0.0, LEFT_GAPS[0]]), tolerance=1e-12)
+    kept = environment.resolve_instant(0.75, np.array([0.0, 0.0, -4.9e-10]), np.zeros(3))
+    assert kept.q[2] == -4.9e-10
     flying = particles_on(FLOOR, count=2)  # one leaves the floor fast, from behind it
     q, qd, _ = state_of(flying, [-5e-7, 0.5e-10], [1.0, 1.0])
     left = flying.resolve_instant(0.5, q, qd)
-    assert left.q[2] == pytest.approx(0.0, abs=1e-10)
+    assert left.q[2] == pytest.approx(LEFT_GAPS[0], abs=1e-12)
     assert left.q[5] == 0.5e-10
 
 
@@ -411,26 +411,26 @@ def test_states_of_a_phase_on_its_surfaces():
     environment = particles_on(FLOOR, count=2)
     phase = phase_of(environment, [1])
     q, qd = state_of(environment, [5.0, 1e-3], [-1.0, -2.0], [3.0, 4.0])[:2]
-    assert phase.constraint_error(q, qd) == pytest.approx(1e-3 - LARGEST_GAP, rel=1e-12)
+    assert phase.constraint_error(q, qd) == pytest.approx(1e-3 - LEFT_GAPS[1], rel=1e-12)
     assert phase_of(environment, []).constraint_error(q, qd) == 0.0
     environment.plant.model.error = 0.25
     assert phase.constraint_error(q, qd) == 0.25
     q, qd = phase.project_to_constraints(q, qd)
-    assert_close(q, np.array([0.0, 0.0, 5.0, 0.0, 0.0, LARGEST_GAP]), scale=1.0, tolerance=1e-12)
+    assert_close(q, np.array([0.0, 0.0, 5.0, 0.0, 0.0, LEFT_GAPS[1]]), scale=1.0, tolerance=1e-12)
     assert_close(qd, np.array([3.0, 0.0, -1.0, 4.0, 0.0, 0.0]), scale=1.0, tolerance=1e-12)
 
 
 def test_configurations_are_moved_to_surfaces():
-    """Named contacts from both sides, others only from behind; depths of 1e-10 m and gaps of 1e-9 m are left."""
+    """Named contacts from both sides, others only from behind; depths of 5e-10 m and gaps of 1e-9 m are left."""
     environment = particles_on(FLOOR, count=4)
     q = state_of(environment, [0.5, -0.5, 0.5, 0.8e-9], [0.0] * 4)[0]
     moved = project_to_surfaces(environment.plant, environment.pairs, q, np.array([0, 3]))
-    assert_close(moved.reshape(-1, 3)[:, 2], np.array([LARGEST_GAP, 0.0, 0.5, 0.8e-9]), tolerance=1e-12)
-    near = state_of(environment, [0.0, -0.9e-10, 0.0, 0.99e-9], [0.0] * 4)[0]
+    assert_close(moved.reshape(-1, 3)[:, 2], np.array([LEFT_GAPS[1], LEFT_GAPS[0], 0.5, 0.8e-9]), tolerance=1e-12)
+    near = state_of(environment, [0.0, -4.9e-10, 0.0, 0.99e-9], [0.0] * 4)[0]
     assert project_to_surfaces(environment.plant, environment.pairs, near, np.array([3])) is near
     ball = particles_on(appell.surfaces.Sphere(1.0))
     found = project_to_surfaces(ball.plant, ball.pairs, np.array([0.3, 0.0, 0.4]), np.array([0]))
-    assert np.linalg.norm(found) == pytest.approx(1.0 - LARGEST_GAP, abs=1e-12)
+    assert np.linalg.norm(found) == pytest.approx(1.0 - LEFT_GAPS[1], abs=1e-12)
     environment.plant.model.mass_matrix = lambda q: np.full((12, 12), np.nan)
     assert project_to_surfaces(environment.plant, environment.pairs, q, np.array([0])) is q
 
@@ -448,7 +448,7 @@ def test_configurations_are_moved_seven_times_at_most(monkeypatch, part, moved):
     monkeypatch.setattr(type(environment.pairs), "state", lambda self, q, qd: state(q, qd))
     q = project_to_surfaces(environment.plant, environment.pairs, np.zeros(3), np.array([0]))
     assert len(calls) == (8 if moved else 2)
-    assert q[2] == pytest.approx(-sum(0.5 * part**k - LARGEST_GAP for k in range(moved)), rel=1e-12)
+    assert q[2] == pytest.approx(-sum(0.5 * part**k - LEFT_GAPS[1] for k in range(moved)), rel=1e-12)
 
 
 def test_slip_that_has_ended():
@@ -707,4 +707,4 @@ def test_gaps_that_contradict_each_other_are_left():
     assert project_to_surfaces(environment.plant, environment.pairs, q, np.array([0, 1])) is q
     q[2] = 2e-8
     moved = project_to_surfaces(environment.plant, environment.pairs, q, np.array([0, 1]))
-    assert moved[2] == pytest.approx(LARGEST_GAP - 1.5e-9, abs=1e-13)
+    assert moved[2] == pytest.approx(LEFT_GAPS[1] - 1.5e-9, abs=1e-13)

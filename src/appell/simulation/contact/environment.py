@@ -30,6 +30,7 @@ from appell.simulation.contact.phase import (
     PROJECTION_TOL,
     UNLOADED_TOL,
     ContactPhase,
+    closure_error,
     project_to_surfaces,
 )
 from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
@@ -93,7 +94,7 @@ class ContactEnvironment(Environment):
         for count in range(MAX_IMPACTS_PER_INSTANT):
             contacts = self.pairs.state(q, qd)
             self._require_no_penetration(t, q, qd, contacts)
-            if contacts.gap.min() < -PROJECTION_TOL:
+            if closure_error(contacts.gap).min() < -PROJECTION_TOL:
                 q = project_to_surfaces(self.plant, self.pairs, q, NO_CONTACT.index)
                 contacts = self.pairs.state(q, qd)
             involved = self._involved(contacts)

@@ -30,9 +30,9 @@ from appell.simulation.roots import first_crossing, root
 MAX_PROJECTION_STEPS = 8
 CLOSED_GAP_TOL = 1e-9
 """Contacts with gaps up to this, of either sign, are closed. [m]"""
-LARGEST_GAP = 0.9 * CLOSED_GAP_TOL
-"""Gaps up to this are left (also in `motion.c`): closing them would move points near each other, and with them the robot, by many
-times as much. [m]"""
+LEFT_GAPS = (-4e-10, 0.9e-9)
+"""Gaps of closed contacts that are left (also in `motion.c`): closing them would move points near each other, and with them the
+robot, by many times as much. [m]"""
 PROJECTION_TOL = 1e-10
 """Errors up to this are left, too. [m]"""
 UNLOADED_TOL = 1e-9
@@ -260,7 +260,7 @@ class ContactPhase(Phase):
 
 def closure_error(gap: np.ndarray) -> np.ndarray:
     """How far gaps are from those of closed contacts. [m]"""
-    return gap - np.clip(gap, 0.0, LARGEST_GAP)
+    return gap - np.clip(gap, *LEFT_GAPS)
 
 
 def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -271,7 +271,7 @@ def project_to_surfaces(plant: Plant, pairs: ContactPairs, q: np.ndarray, index:
     at_rest, before, following = np.zeros(plant.model.nv), np.inf, q
     for _ in range(MAX_PROJECTION_STEPS):
         contacts = pairs.state(following, at_rest)
-        closed = contacts.gap < -PROJECTION_TOL
+        closed = closure_error(contacts.gap) < -PROJECTION_TOL
         closed[index] = True
         contacts = contacts.select(closed)
         error = closure_error(contacts.gap)
