@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Iterator[io.BufferedWriter]:
+def whole_file(
+    path: str | os.PathLike, permissions: int | None = None, durable: bool = True
+) -> Iterator[io.BufferedWriter]:
     """A binary file to write to; it replaces `path` when the block ends without an error.
 
     Args:
         permissions: bits of the new file; those of the earlier file or the usual ones if None.
+        durable: wait until the disk has the file, so that it survives a loss of power.
     """
     given = os.fsdecode(path)
     try:
@@ -46,7 +49,8 @@ def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Itera
         with open(partial, "xb", opener=lambda name, flags: os.open(name, flags, permissions or 0o666)) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         if mode is not None and permissions is None:
             partial.chmod(stat.S_IMODE(mode))
         os.replace(partial, path)
@@ -58,9 +62,9 @@ def whole_file(path: str | os.PathLike, permissions: int | None = None) -> Itera
         raise
 
 
-def write_bytes(path: str | os.PathLike, content: bytes, permissions: int | None = None) -> None:
+def write_bytes(path: str | os.PathLike, content: bytes, permissions: int | None = None, durable: bool = True) -> None:
     """Write a file as a whole."""
-    with whole_file(path, permissions) as file:
+    with whole_file(path, permissions, durable) as file:
         file.write(content)
 
 

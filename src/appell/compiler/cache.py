@@ -94,9 +94,13 @@ def read_private(path: Path) -> bytes | None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that is the user's alone, but not through a link."""
+    """Write a file that is the user's alone, but not through a link.
+
+    It need not survive a loss of power: what is lost or torn is found by its digest, and to wait for a disk takes as long as to
+    compile a small function.
+    """
     if not path.is_symlink():
-        write_bytes(path, content, permissions=0o600)
+        write_bytes(path, content, permissions=0o600, durable=False)
 
 
 def is_private(status: os.stat_result, is_kind: Callable[[int], bool], folder: Path) -> bool:

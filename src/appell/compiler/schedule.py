@@ -9,7 +9,7 @@ six- and seven-joint arms (docs/decisions/0009): inverse dynamics 0 to 16 % fast
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 
@@ -31,28 +31,59 @@ WHOLE, PART = (4000, 8000), (1000, 300)
 inputs (docs/decisions/0018)."""
 
 
-def depth_first(listed: OperationList) -> OperationList:
+def depth_first(listed: OperationList, columns: int = 1) -> OperationList:
     """The same function with every value computed just before it is needed, results from the last to the first.
 
     Of two operands the one with more operations behind it in sequence comes first. For compilers that schedule by
     themselves: few values are alive at a time, and what one part of a body leaves for the next (docs/decisions/0018).
+    Of the orders of a matrix with so many columns the one is taken that keeps the fewest values alive.
     """
     given, operations = _given(listed), listed.operations
     depth = [0] * len(operations)
+    operands: list[list[int]] = []
     for k, operation in enumerate(operations):
-        depth[k] = 0 if k in given else 1 + max((depth[a] for a in operation.arguments), default=0)
-    order, done, waiting = sorted(given), set(given), list(listed.outputs)
+        own = [] if k in given else [a for a in operation.arguments if a not in given]
+        own.sort(key=depth.__getitem__, reverse=True)
+        operands.append(own)
+        depth[k] = 1 + depth[own[0]] if own else int(k not in given)
+    bodies = [_depth_first(outputs, operands, given) for outputs in _matrix_orders(listed.outputs, columns)]
+    body = bodies[0] if len(bodies) == 1 else min(bodies, key=lambda each: max(_alive(listed, each)))
+    return listed.reordered((*sorted(given), *body))
+
+
+def _depth_first(outputs: Sequence[int], operands: list[list[int]], given: Iterable[int]) -> list[int]:
+    """Operations in the order in which they are needed."""
+    order, done, waiting = [], bytearray(len(operands)), list(outputs)
+    for k in given:
+        done[k] = True
     while waiting:
         k = waiting[-1]
-        missing = () if k in done else [a for a in operations[k].arguments if a not in done]
-        if missing:
-            waiting.append(max(missing, key=depth.__getitem__))
-            continue
-        waiting.pop()
-        if k not in done:
-            done.add(k)
-            order.append(k)
-    return listed.reordered(order)
+        for a in () if done[k] else operands[k]:
+            if not done[a]:
+                waiting.append(a)
+                break
+        else:
+            waiting.pop()
+            if not done[k]:
+                done[k] = True
+                order.append(k)
+    return order
+
+
+def _matrix_orders(outputs: Sequence[int], columns: int) -> Iterator[Sequence[int]]:
+    """The entries of a matrix by rows, by columns and, of square matrices side by side, each row followed by its column.
+
+    Entry i, j of a matrix of the dynamics belongs to two joints, of which the one nearer to the tips has the links that matter:
+    row and column j up to the diagonal share them.
+    """
+    yield outputs
+    rows = len(outputs) // columns
+    if columns > 1 and rows > 1:
+        yield [k for first in range(columns) for k in outputs[first::columns]]
+        if columns % rows == 0:
+            entries = [(e // columns, e % rows, e % columns // rows) for e in range(len(outputs))]
+            keys = [(max(i, j), i <= j, min(i, j), block) for i, j, block in entries]
+            yield [outputs[e] for e in sorted(range(len(outputs)), key=keys.__getitem__)]
 
 
 WINDOW = 400
@@ -102,15 +133,26 @@ def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Seque
     if len(body) <= WHOLE[matrix]:
         return [body]
     count = -(-len(body) // PART[matrix])
+    alive, size = _alive(listed, body), len(body) // count
+    cuts = [min(range(k * size - size // 3, k * size + size // 3), key=alive.__getitem__) for k in range(1, count)]
+    return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]
+
+
+def most_alive(listed: OperationList) -> int:
+    """The most values that are alive at a time, in the order of the list, beside inputs, constants, sines and cosines."""
+    given = _given(listed)
+    return max(_alive(listed, [k for k in range(len(listed.operations)) if k not in given]))
+
+
+def _alive(listed: OperationList, body: Sequence[int]) -> list[int]:
+    """How many values of a body are still needed before each of its operations, and after the last."""
     place = {k: i for i, k in enumerate(body)}
-    change = [0] * (len(body) + 1)  # of the number of values that pass a cut before this operation
+    change = [0] * (len(body) + 1)
     last = {place[a]: i for i, k in enumerate(body) for a in listed.operations[k].arguments if a in place}
     for first, end in last.items():
         change[first + 1] += 1
         change[end + 1] -= 1
-    passing, size = list(accumulate(change)), len(body) // count
-    cuts = [min(range(k * size - size // 3, k * size + size // 3), key=passing.__getitem__) for k in range(1, count)]
-    return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]
+    return list(accumulate(change))
 
 
 class _Scheduler:

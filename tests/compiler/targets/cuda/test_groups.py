@@ -9,6 +9,7 @@ import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import StraightLine, lower_function
+from appell.compiler.targets.cuda import groups
 from appell.compiler.targets.cuda.groups import LIMITS, column_groups
 
 
@@ -39,3 +40,12 @@ def test_short_code_stays_whole():
     robot = appell.load("puma560")
     listed = lower_function(robot.system, FunctionSpec("mass_matrix")).listed
     assert [group.listed for group in column_groups(listed, 6, "float32")] == [listed]
+
+
+@pytest.mark.parametrize(("limit", "count"), [({}, 1), ({"alive": 50}, 2), ({"length": 1000}, 2)])
+def test_code_beyond_a_limit_is_split(monkeypatch, limit, count):
+    robot = appell.load("puma560")
+    listed = lower_function(robot.system, FunctionSpec("inverse_dynamics_derivatives")).listed
+    monkeypatch.setattr(groups, "SHORTEST", 1900)
+    monkeypatch.setitem(LIMITS, "float32", LIMITS["float32"]._replace(**limit))
+    assert len(column_groups(listed, 18, "float32")) == count

@@ -84,8 +84,11 @@ CASES = [
 ]
 
 
-IN_GROUPS = {("tree", "inverse_dynamics_derivatives", "float64")}
-"""Code that is long enough to be split."""
+IN_GROUPS = {
+    ("puma560", "forward_dynamics_derivatives", "float64"),
+    ("tree", "inverse_dynamics_derivatives", "float64"),
+}
+"""Code that is long enough, or has enough values alive, to be split."""
 
 
 @needs_cpp

@@ -7,31 +7,39 @@ of the operations; what several groups need is computed by each of them (docs/de
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from appell.compiler.operations import OperationList
+from appell.compiler.schedule import depth_first, most_alive
 from appell.compiler.simplify import without_dead_code
 
-SHORTEST = 2000
-"""Operations of code that is not split."""
+SHORTEST = 3000
+"""Instructions, roughly, of code that is not split."""
+
+
+INSTRUCTIONS_PER_RESULT = 5
+"""Instructions that find the place of a result and store it."""
 
 
 class Limits(NamedTuple):
     """When code is split in two.
 
     Attributes:
-        longest: operations beyond which it is split although much is computed twice.
-        part: the larger part of other code, at most, relative to the whole.
+        alive: values alive at a time beyond which it is split although much is computed twice.
+        length: instructions, roughly, beyond which it is split likewise.
     """
 
-    longest: int
-    part: float
+    alive: int
+    length: int
 
 
-LIMITS = {"float32": Limits(4200, 0.8), "float64": Limits(3300, 1.0)}
-"""By precision: a number of float64 takes two registers."""
+LIMITS = {"float32": Limits(300, 7500), "float64": Limits(180, 7200)}
+"""By precision: a number of float64 takes two registers (docs/decisions/0020)."""
 REPEATED = (1.58, 1.1)
-"""Most operations of both parts, relative to the whole, of code that is too long, and of other code."""
+"""Most operations of both parts, relative to the whole, of code beyond the limits, and of other code."""
+LARGER_PART = 0.7
+"""The larger part of code within the limits, at most, relative to the whole."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,20 @@ class ColumnGroup:
     def cost(self) -> int:
         return len(self.listed.operations)
 
+    @property
+    def length(self) -> int:
+        """Instructions, roughly."""
+        return self.cost + INSTRUCTIONS_PER_RESULT * len(self.listed.outputs)
+
+    @cached_property
+    def ordered(self) -> OperationList:
+        """The operations in the order in which they are written."""
+        return depth_first(self.listed, self.last - self.first)
+
+    def is_within(self, limits: Limits) -> bool:
+        """Whether a thread has the registers, and the processor the memory of instructions, for this code."""
+        return self.length <= limits.length and most_alive(self.ordered) <= limits.alive
+
     def part(self, first: int, last: int) -> ColumnGroup:
         """Some of these columns."""
         own, outputs = self.last - self.first, self.listed.outputs
@@ -61,23 +83,23 @@ class ColumnGroup:
 
 
 def column_groups(listed: OperationList, width: int, dtype: str) -> list[ColumnGroup]:
-    """The columns of a matrix in groups of bearable length; one group where splitting does not pay."""
+    """The columns of a matrix in groups within the limits; one group where splitting does not pay."""
     return split(ColumnGroup(0, width, width, listed), LIMITS[dtype])
 
 
 def split(whole: ColumnGroup, limits: Limits) -> list[ColumnGroup]:
     """The columns in two groups, each again split, or in one."""
     columns = whole.last - whole.first
-    if whole.cost <= SHORTEST or columns < 2:
+    if whole.length <= SHORTEST or columns < 2:
         return [whole]
     rows = len(whole.listed.outputs) // columns
     between = range((whole.first // rows + 1) * rows, whole.last, rows)  # square matrices side by side
     cuts = between if len(between) else (whole.first + columns // 2,)
     pairs = [(whole.part(whole.first, cut), whole.part(cut, whole.last)) for cut in cuts]
-    a, b = min(pairs, key=lambda pair: (max(pair[0].cost, pair[1].cost, limits.longest), pair[0].cost + pair[1].cost))
-    bearable = whole.cost <= limits.longest
-    if a.cost + b.cost > REPEATED[bearable] * whole.cost:
+    a, b = min(pairs, key=lambda pair: max(pair[0].cost, pair[1].cost))
+    within = whole.is_within(limits)
+    if a.cost + b.cost > REPEATED[within] * whole.cost:
         return [whole]
-    if bearable and max(a.cost, b.cost) > limits.part * whole.cost:
+    if within and max(a.cost, b.cost) > LARGER_PART * whole.cost:
         return [whole]
     return [*split(a, limits), *split(b, limits)]

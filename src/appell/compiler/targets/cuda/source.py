@@ -23,7 +23,6 @@ from dataclasses import replace
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM
-from appell.compiler.schedule import depth_first
 from appell.compiler.sincos import PRECISIONS
 from appell.compiler.targets.cuda.groups import ColumnGroup, column_groups
 from appell.compiler.targets.cuda.sincos import sincos_text
@@ -99,7 +98,7 @@ def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | No
 
 def group_text(group: ColumnGroup, dtype: str, prefix: str) -> str:
     """`<prefix>_state`, which computes some columns of one state; results are stored as soon as they are there."""
-    part = StraightLine(depth_first(group.listed), None if group.cost > APART else 1 << 30)
+    part = StraightLine(group.ordered, None if group.cost > APART else 1 << 30)
     text = state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store))
     return text.replace("real *restrict y", "column y")
 

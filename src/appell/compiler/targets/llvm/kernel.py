@@ -33,10 +33,10 @@ class Form:
         sizes, size_out, angle_count, shared: as those of `appell.compiler.lowering.StraightLine`.
     """
 
-    def __init__(self, lowered: LoweredFunction) -> None:
+    def __init__(self, lowered: LoweredFunction, columns: int = 1) -> None:
         self.lowered, self.sizes, self.size_out, self.cost = lowered, lowered.sizes, lowered.size_out, lowered.cost
         if isinstance(lowered, StraightLine):
-            self.planned = plan_emission(without_stalls(depth_first(lowered.listed)), cut=cut_into_parts)
+            self.planned = plan_emission(without_stalls(depth_first(lowered.listed, columns)), cut=cut_into_parts)
             self.angle_count, self.shared = len(self.planned.angles), len(self.planned.shared)
         else:
             self.angle_count, self.shared = lowered.angle_count, lowered.shared
@@ -62,9 +62,9 @@ HALVES = ("one", "batch", "columns")
 rows or columns as a rule; both take either."""
 
 
-def kernel_text(lowered: LoweredFunction, many: Real, half: str) -> str:
-    """The module of one half of a kernel, over vectors of a type."""
-    form, one = Form(lowered), Real(many.dtype)
+def kernel_text(lowered: LoweredFunction, many: Real, half: str, columns: int = 1) -> str:
+    """The module of one half of a kernel, over vectors of a type; the result is a matrix of so many columns."""
+    form, one = Form(lowered, columns), Real(many.dtype)
     places = sum(form.sizes) + form.size_out + 3 * form.angle_count + form.shared
     if half == "one":
         functions = form.functions(one, "scalar"), one_text(form, one, many.lanes)

@@ -63,7 +63,8 @@ class CpuTarget:
             return None
 
         def compiled() -> Library:
-            text = kernel_text(provider.lowered(spec, "cpu", self.options.dtype), builder.real, half)
+            lowered = provider.lowered(spec, "cpu", self.options.dtype)
+            text = kernel_text(lowered, builder.real, half, signature.shape[-1] if len(signature.shape) > 1 else 1)
             return builder.compiled(builder.name(provider.key(spec), half), half, text)
 
         library = self._or_warn(compiled, self.options.eager)
