@@ -68,6 +68,7 @@ class Stepper:
     energy: float
     energy_before: float
     depth: float
+    reach: float
     def __init__(
         self,
         kernels: tuple[tuple[int, int], ...],

@@ -36,6 +36,7 @@
 #define SLOW 1e-3          /* approach velocity below which a closed contact needs no impact of its own [m/s, rad/s] */
 #define SUNK 0.6           /* part of `depth` that is left as it is: pushing redundant contacts would make them contradict each other */
 #define PUSH 0.5           /* part of the rest of the depth that is closed in a step */
+#define APPROACH 0.3       /* part of its distance that an open contact with rows may come nearer in a step; more would make it ring */
 #define GRAVITY 10.0       /* rebounds at less than this times h would end within two steps: they are left out [m/s^2] */
 #define GUESS_TOL 1e-8     /* relative error of (v + v')/2 at which the iteration of a step ends */
 #define MOST_CHANGE 1e-3   /* the same, above which the step is divided */
@@ -676,8 +677,9 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
                 const int contact = s->active[k];
                 const double gap = s->gap[contact].gap, sunk = SUNK * s->depth;
                 const double push = gap < -sunk && !s->calm ? fmax(PUSH * (gap + sunk) / h, -SLOW) : 0.0;
+                const double approach = APPROACH * fmax(gap - s->depth, 0.0) / h;
                 s->pushed |= push < 0.0;
-                s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : push;
+                s->c[s->row[contact] + rows_of(s, contact) - 1] += whole ? gap / h : push + approach;
             }
             solve(s);
             apply_impulses(s, s->v_next);
@@ -717,6 +719,17 @@ static void mark_closed(stepper *s, double reach)
     s->actives = 0;
     for (int c = 0; c < s->contacts; c++)
         if (s->gap[c].gap <= s->depth + reach) s->active[s->actives++] = c;
+}
+
+/* Length of a step after which contacts with rows, whose rates become zero within it, are not too deep. */
+static double length_of_stop(const stepper *s)
+{
+    double longest = INFINITY;
+    for (int k = 0; k < s->actives; k++) {
+        const stepping_gap *gap = s->gap + s->active[k];
+        if (gap->rate < 0.0) longest = fmin(longest, 2.0 * (fmax(gap->gap, 0.0) + DEEP * s->depth) / -gap->rate);
+    }
+    return longest;
 }
 
 /* Scale v_next so that the energy changes by the work of the step; INACCURATE where too much would be lost, LIFTED where contacts
@@ -804,7 +817,10 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             double fastest = SLOW;
             for (int c = 0; c < s->contacts; c++) fastest = fmax(fastest, fabs(s->gap[c].rate));
             mark_closed(s, 2.0 * h * fastest);
-        } else mark_closed(s, 0.0);
+        } else {
+            mark_closed(s, s->reach);
+            if (s->reach > 0.0) h = fmin(h, fmax(length_of_stop(s), LEAST * duration));
+        }
         const double worst = s->worst_residual;
         const long failures = s->failures;
         int status = try_step(s, tau, h, whole);

@@ -52,6 +52,7 @@ typedef struct stepper {
     double tolerance, acceptable; /* residuals of the contact solver: aimed at, and that will do [m/s] */
     int most;                   /* iterations of the contact solver */
     double depth;               /* gap up to which a contact is closed, and that none is deeper than [m, rad] */
+    double reach;               /* open contacts with gaps up to this beyond depth have rows, and may close slowly [m, rad] */
     int (*general)(struct stepper *, int surface); /* gaps of a surface given by a function */
     void *owner;
     /* state, results and work arrays */

@@ -339,7 +339,8 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     NUMBER(steps, T_LONG), NUMBER(splits, T_LONG), NUMBER(impacts, T_LONG), NUMBER(failures, T_LONG),
     NUMBER(worst_residual, T_DOUBLE), NUMBER(deepest, T_DOUBLE), NUMBER(energy, T_DOUBLE), NUMBER(energy_before, T_DOUBLE),
-    {"depth", T_DOUBLE, offsetof(Stepper, s) + offsetof(stepper, depth), 0, NULL}, {NULL, 0, 0, 0, NULL},
+    {"depth", T_DOUBLE, offsetof(Stepper, s) + offsetof(stepper, depth), 0, NULL},
+    {"reach", T_DOUBLE, offsetof(Stepper, s) + offsetof(stepper, reach), 0, NULL}, {NULL, 0, 0, 0, NULL},
 };
 
 PyTypeObject appell_stepper_type = {

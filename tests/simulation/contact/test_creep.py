@@ -5,7 +5,11 @@ import pytest
 from helpers.shared_data import shared
 
 import appell
+from appell.simulation.actuation import actuation_of
+from appell.simulation.contact import creep
+from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
 from appell.simulation.loop import COLLAPSED, PaceMonitor
+from appell.simulation.phase import Plant
 
 FLOOR = appell.surfaces.Plane(friction=0.6)
 
@@ -79,3 +83,27 @@ def test_implicit_steps_go_on_after_an_impact():
     assert pace.implicit_end(0.3 * end) == end
     pace.restart(0.3 * end, 0.3 * end)  # no progress
     assert not pace.collapsed
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-5, 1e-4])
+def test_contacts_a_few_nanometres_above_their_surface_do_not_divide_a_step(rate):
+    """A plate on 12 points that slides and is tilted: before, each step was divided 30 times, where one of them touched."""
+    plate = appell.load(
+        '<robot name="plate"><link name="plate"><inertial><mass value="2"/>'
+        '<inertia ixx="0.01" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>',
+        base="floating",
+    )
+    points = [appell.Point("plate", (x, y, -0.05)) for x in (-0.1, -0.03, 0.04, 0.1) for y in (-0.1, 0.01, 0.1)]
+    q, qd = np.array([0.0, 0.0, 0.05, 1e-8, 0.7e-8, 0.0, 1.0]), np.array([1e-2, 0.0, 0.0, rate, -rate, 0.0])
+    model = plate.simulation_model()
+    plant = Plant(model, actuation_of(6, None, None, q, qd))
+    pairs = contact_pairs(model, q, (FLOOR,), appell.ContactOptions(points=points), False)
+    assert isinstance(pairs, CompiledPairs)
+    q[2] += 1e-10 - pairs.gaps(q[None], qd[None])[0].min()
+    y, native = plant.join(q, qd, np.zeros(3)), pairs.stepper.native
+    for _ in range(50):
+        t, y, _, _, status = creep._advance(plant, pairs, 0.0, y, 2e-4, 2, True)
+        assert (t, status) == (4e-4, 0)
+        assert native.steps + native.splits <= 8
+        assert pairs.gaps(y[None, :7], y[None, 7:13])[0].min() > -creep.DEPTH
+    assert pairs.gaps(y[None, :7], y[None, 7:13])[0].max() < 2.0 * creep.DEPTH  # they close

@@ -22,6 +22,8 @@ from appell.simulation.phase import Phase, Plant
 
 DEPTH = 5e-10
 """Gap up to which contacts are closed, and depth that no point exceeds. [m]"""
+REACH = 5e-9
+"""Open contacts with gaps up to this take part in a step, so that it need not end where they close. [m]"""
 FIRST_STEP, SHORTEST_STEP, LONGEST_STEP = 2e-5, 1e-5, 2e-3
 """Lengths of steps. [s]"""
 SLOW_APPROACH = 1e-6
@@ -127,9 +129,10 @@ def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: flo
     native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd), warm)
     states = np.empty((steps, nq)), np.empty((steps, nv)), np.empty((steps, 3))
     rows = np.empty((stepper.contacts * (steps + 1) + 1, 5))
-    usual, native.depth = native.depth, DEPTH
+    usual = native.depth, native.reach
+    native.depth, native.reach = DEPTH, REACH
     done, status, left, count = native.run(plant.tau(t, q, qd)[0], h, steps, *states, rows)
-    native.depth = usual
+    native.depth, native.reach = usual
     rows = rows[:count]
     if status == IMPACT:
         work = stepper.vector("work", 3)
