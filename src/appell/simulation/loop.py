@@ -34,6 +34,8 @@ FIRST_FALLBACK, FALLBACK_GROWTH, LONGEST_FALLBACK = 1e-6, 4.0, 1e-3
 """Length of the first such step, growth of those that follow it within ten times its length, and longest one. [s]"""
 ACCUMULATING = ((60, 5e-3), *STALLED)
 """The same for a run that goes on with time stepping. [s]"""
+ELASTIC_IMPACTS = (500, 1e-2)
+"""So many impacts within such a time [s] end a run with impacts that lose no energy: nothing would bring these to an end."""
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
 """Statuses of a run; the last is followed by the name of the event."""
 
@@ -171,7 +173,7 @@ class SimulationLoop:
                 y = self.plant.join(q, qd, work)
             self.recorder.begin(t, y, phase, impacts, instant_work)
             stopped = self.detector.begin(t, q, qd)
-            if stopped or len(self.recorder.impacts) > max_impacts:
+            if stopped or len(self.recorder.impacts) > max_impacts or self._impacts_accumulate():
                 status = TOO_MANY_IMPACTS
                 break
             end = min(duration, actuation.next_sample)
@@ -197,6 +199,13 @@ class SimulationLoop:
             (q, qd), work = self.plant.split(y), self.plant.work(y)
         self.recorder.finish(t, y, phase)
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by else status
+
+    def _impacts_accumulate(self) -> bool:
+        """Whether the last impacts, without loss of energy, are as close together as `ELASTIC_IMPACTS`."""
+        (count, span), impacts = ELASTIC_IMPACTS, self.recorder.impacts
+        if not self.environment.elastic or len(impacts) < count:
+            return False
+        return impacts[-1].time - impacts[-count].time < span
 
     def _step_over(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray] | None:
         """Time and state after a step of time stepping; None where there is none."""

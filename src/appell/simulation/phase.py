@@ -370,9 +370,11 @@ class Environment:
     Attributes:
         residual: largest error of the contact law so far, relative to the velocities or accelerations.
         steps_implicitly: whether there are `implicit_steps`.
+        elastic: whether there are impacts with e = 1.
     """
 
     steps_implicitly = False
+    elastic = False
 
     def __init__(self, plant: Plant) -> None:
         self.plant, self.residual = plant, 0.0

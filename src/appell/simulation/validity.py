@@ -13,7 +13,7 @@ ADAPTIVE_FACTOR, FIXED_STEP_PART = 1e4, 0.01
 """Errors of the balance up to rtol times this factor, or, with a fixed step, up to this part, of the energy that was exchanged
 are those of the integrator."""
 REMEDIES = {
-    TOO_MANY_IMPACTS: "Lower the restitution, or raise max_impacts of ContactOptions.",
+    TOO_MANY_IMPACTS: 'Lower the restitution, choose method="auto", or raise max_impacts of ContactOptions.',
     NO_PROGRESS: "Lower the restitution or the friction, start from another state, or name fewer contact points.",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
@@ -9,6 +11,7 @@ from helpers.contact_robots import ball, particle, quaternion_about_y, quietly_b
 from helpers.shared_data import SHARED
 
 import appell
+from appell.simulation import loop as loops
 from appell.simulation.contact.phase import LEFT_GAPS, PROJECTION_TOL
 
 G = 9.81
@@ -266,6 +269,20 @@ def test_too_many_impacts_is_a_status():
     assert motion.status == "too many impacts"
     assert len(motion.impacts) == 8
     assert motion.t[-1] == motion.impacts[-1].time
+
+
+@pytest.mark.parametrize(("speed", "accumulate"), [(5.5, True), (4.5, False)])
+def test_elastic_impacts_that_accumulate_end_a_run(speed, accumulate, monkeypatch):
+    """Between floor and ceiling 1e-4 m apart; 50 impacts within 1 ms at 5 m/s."""
+    monkeypatch.setattr(loops, "ELASTIC_IMPACTS", (50, 1e-3))
+    walls = [FLOOR, appell.surfaces.Plane((0, 0, -1), point=(0, 0, 1e-4))]
+    contact = appell.ContactOptions(restitution=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        motion = appell.simulate(ball(), [0.0], [speed], 1.2e-3, surfaces=walls, contact=contact)
+    assert (motion.status == "too many impacts") is accumulate
+    assert any('choose method="auto"' in str(warning.message) for warning in caught) is accumulate
+    assert motion.t[-1] == pytest.approx(50 * 1e-4 / speed if accumulate else 1.2e-3, rel=1e-2)
 
 
 def test_between_two_walls_without_room_impacts_lose_their_rebound():

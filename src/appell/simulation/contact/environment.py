@@ -83,6 +83,7 @@ class ContactEnvironment(Environment):
         super().__init__(plant)
         self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
+        self.elastic = bool((self.e == 1.0).any())
         self._law_error = 0.0  # of the last phase
         self._last: tuple[float, ContactPhase | None] = (-np.inf, None)
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
