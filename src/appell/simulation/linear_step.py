@@ -1,4 +1,4 @@
-"""Steps whose states in between are interpolated linearly: those of time stepping."""
+"""Steps whose states in between are interpolated linearly: those of time stepping, and implicit ones."""
 
 from __future__ import annotations
 
@@ -35,8 +35,15 @@ class LinearStep:
     def end(self) -> float:
         return self.last.t
 
+    @property
+    def initial(self) -> np.ndarray:
+        """The state vector at its start."""
+        return self.plant.join(*self.first[1:])
+
     def at(self, t: float) -> StateAtTime:
         """The state at a time within it."""
+        if t == self.end:
+            return self.last
         x = (t - self.start) / (self.end - self.start)
         q, qd, work = ((1.0 - x) * a + x * b for a, b in zip(self.first[1:], self.last[1:], strict=True))
         return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)

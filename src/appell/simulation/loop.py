@@ -245,7 +245,7 @@ class SimulationLoop:
             self.recorder.begin(step.start, step.initial, phase, (), np.zeros(3))
             t = self.detector.scan(step, step.end)
             self.recorder.accept(step, t, phase, last=True)
-            y = step.state(t) if t < step.end else step.final
+            y = step.state(t)
             self.progress.show(t)
             if self.detector.stopped_by is not None:
                 break

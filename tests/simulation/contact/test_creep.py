@@ -8,6 +8,7 @@ import appell
 from appell.simulation.actuation import actuation_of
 from appell.simulation.contact import creep
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
+from appell.simulation.linear_step import StateAtTime
 from appell.simulation.loop import COLLAPSED, PaceMonitor
 from appell.simulation.phase import Plant
 
@@ -100,10 +101,10 @@ def test_contacts_a_few_nanometres_above_their_surface_do_not_divide_a_step(rate
     pairs = contact_pairs(model, q, (FLOOR,), appell.ContactOptions(points=points), False)
     assert isinstance(pairs, CompiledPairs)
     q[2] += 1e-10 - pairs.gaps(q[None], qd[None])[0].min()
-    y, native = plant.join(q, qd, np.zeros(3)), pairs.stepper.native
-    for _ in range(50):
-        t, y, _, _, status = creep._advance(plant, pairs, 0.0, y, 2e-4, 2, True)
-        assert (t, status) == (4e-4, 0)
+    state, native = StateAtTime(0.0, q, qd, np.zeros(3)), pairs.stepper.native
+    for k in range(1, 51):
+        state, _, _, status = creep._advance(plant, pairs, state, 2e-4, 2, True)
+        assert (state.t, status) == (pytest.approx(k * 4e-4), 0)
         assert native.steps + native.splits <= 8
-        assert pairs.gaps(y[None, :7], y[None, 7:13])[0].min() > -creep.DEPTH
-    assert pairs.gaps(y[None, :7], y[None, 7:13])[0].max() < 2.0 * creep.DEPTH  # they close
+        assert pairs.gaps(state.q[None], state.qd[None])[0].min() > -creep.DEPTH
+    assert pairs.gaps(state.q[None], state.qd[None])[0].max() < 2.0 * creep.DEPTH  # they close

@@ -18,6 +18,7 @@ from appell.simulation.contact.impact import solve_impact
 from appell.simulation.contact.mode import NO_CONTACT
 from appell.simulation.contact.phase import CLOSED_GAP_TOL, project_to_surfaces
 from appell.simulation.contact.stepper import IMPACT, STEPPED
+from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.phase import Phase, Plant
 
 DEPTH = 5e-10
@@ -54,26 +55,17 @@ class CreepPhase(Phase):
         return self.plant.model.project_to_constraints(q, qd)
 
 
-class CreepStep(NamedTuple):
-    """An implicit step; states between its ends are interpolated linearly."""
+@dataclass(frozen=True)
+class CreepStep(LinearStep):
+    """An implicit step with its contacts."""
 
-    start: float
-    end: float
-    initial: np.ndarray
-    final: np.ndarray
     phase: CreepPhase
-
-    def state(self, t: float) -> np.ndarray:
-        """State vector (m,) at a time within it."""
-        x = (t - self.start) / (self.end - self.start) if self.end > self.start else 1.0
-        return self.phase.plant.project((1.0 - x) * self.initial + x * self.final, self.phase)
 
 
 class Advanced(NamedTuple):
-    """A time and state vector after implicit steps, the contacts and forces of the last one, and the status."""
+    """The state after implicit steps, the contacts and forces of the last one, and the status."""
 
-    t: float
-    y: np.ndarray
+    state: StateAtTime
     contacts: np.ndarray
     forces: np.ndarray
     status: int
@@ -83,48 +75,51 @@ def creep_steps(
     phase: Phase, pairs: CompiledPairs, mu: np.ndarray, t: float, y: np.ndarray, end: float, rtol: float
 ) -> Iterator[CreepStep]:
     """Implicit steps from a state, to the end or to an impact, with errors of the configuration up to TOLERANCE rtol."""
-    plant, h, warm = phase.plant, FIRST_STEP, False
-    while t < end:
-        h = min(h, end - t)
-        whole = _advance(plant, pairs, t, y, h, 1, warm)
-        halves, warm = _advance(plant, pairs, t, y, 0.5 * h, 2, True), True
+    plant, h, warm, state = phase.plant, FIRST_STEP, False, StateAtTime(t, *phase.plant.split(y), phase.plant.work(y))
+    while state.t < end:
+        h = min(h, end - state.t)
+        whole = _advance(plant, pairs, state, h, 1, warm)
+        halves, warm = _advance(plant, pairs, state, 0.5 * h, 2, True), True
         if halves.status not in (STEPPED, IMPACT):
             return
-        error = _error(plant, whole.y, halves.y, rtol) if halves.status == whole.status == STEPPED else 0.0
+        error = _error(whole.state.q, halves.state.q, rtol) if halves.status == whole.status == STEPPED else 0.0
         factor = min(MAX_GROWTH, SAFETY * max(error, 1e-12) ** (-1.0 / (ORDER + 1)))
         if error > 1.0 and h > SHORTEST_STEP:
             h = max(factor * h, SHORTEST_STEP)
             continue
-        qdd = (plant.split(halves.y)[1] - plant.split(y)[1]) / max(halves.t - t, SHORTEST_STEP)
+        after = halves.state
+        qdd = (after.qd - state.qd) / max(after.t - state.t, SHORTEST_STEP)
         last = CreepPhase(plant, phase.joints, pairs, halves.contacts, qdd, halves.forces)
-        yield CreepStep(t, halves.t, y, halves.y, last)
-        t, y, h = (end if end - halves.t < SHORTEST_STEP * 1e-3 else halves.t), halves.y, min(factor * h, LONGEST_STEP)
-        if t == end or halves.status == IMPACT:
-            yield CreepStep(t, t, y, settled(plant, pairs, mu, y), last)
+        yield CreepStep(plant, state, after, last)
+        state, h = (
+            after._replace(t=end if end - after.t < SHORTEST_STEP * 1e-3 else after.t),
+            min(factor * h, LONGEST_STEP),
+        )
+        if state.t == end or halves.status == IMPACT:
+            yield CreepStep(plant, state, settled(plant, pairs, mu, state), last)
             return
 
 
-def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The state vector without the depths and slow normal velocities that steps leave at closed contacts, with their work."""
-    q, qd = plant.split(y)
+def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, state: StateAtTime) -> StateAtTime:
+    """The state without the depths and slow normal velocities that steps leave at closed contacts, with their work."""
+    t, q, qd, work = state
     before = plant.model.energy(q, qd)
     q = project_to_surfaces(plant, pairs, q, NO_CONTACT.index)
     contacts = pairs.state(q, qd)
     closed = contacts.select((contacts.gap <= CLOSED_GAP_TOL) & (contacts.gap_rate < SLOW_APPROACH))
     if len(closed.index) and closed.gap_rate.min() > -SLOW_APPROACH:
         qd = solve_impact(plant.model.mass_matrix(q), qd, closed, np.zeros(len(closed.index)), mu[closed.index]).qd
-    return plant.join(q, qd, plant.work(y) + np.array([0.0, 0.0, plant.model.energy(q, qd) - before]))
+    return StateAtTime(t, q, qd, work + np.array([0.0, 0.0, plant.model.energy(q, qd) - before]))
 
 
-def _error(plant: Plant, coarse: np.ndarray, fine: np.ndarray, rtol: float) -> float:
+def _error(coarse: np.ndarray, fine: np.ndarray, rtol: float) -> float:
     """The largest difference of two configurations, as part of TOLERANCE rtol times their size or 1."""
-    a, b = plant.split(coarse)[0], plant.split(fine)[0]
-    return float((np.abs(a - b) / (TOLERANCE * rtol * np.maximum(1.0, np.abs(b)))).max())
+    return float((np.abs(coarse - fine) / (TOLERANCE * rtol * np.maximum(1.0, np.abs(fine)))).max())
 
 
-def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: float, steps: int, warm: bool) -> Advanced:
+def _advance(plant: Plant, pairs: CompiledPairs, state: StateAtTime, h: float, steps: int, warm: bool) -> Advanced:
     """The state after so many steps of h, or at the first impact, before it; `warm`: a step from a state nearby was the last."""
-    stepper, (q, qd) = pairs.stepper, plant.split(y)
+    stepper, (t, q, qd, work) = pairs.stepper, state
     native, nq, nv = stepper.native, len(q), len(qd)
     native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd), warm)
     states = np.empty((steps, nq)), np.empty((steps, nv)), np.empty((steps, 3))
@@ -135,13 +130,12 @@ def _advance(plant: Plant, pairs: CompiledPairs, t: float, y: np.ndarray, h: flo
     native.depth, native.reach = usual
     rows = rows[:count]
     if status == IMPACT:
-        work = stepper.vector("work", 3)
-        work[2] -= native.energy - native.energy_before
+        more = stepper.vector("work", 3)
+        more[2] -= native.energy - native.energy_before
         q, qd, t = stepper.vector("q", nq), stepper.vector("qd_before", nv), t + (done + 1) * h - left
     elif status == STEPPED:
-        q, qd, work, t = states[0][-1], states[1][-1], states[2][-1], t + steps * h
+        q, qd, more, t = states[0][-1], states[1][-1], states[2][-1], t + steps * h
         rows = rows[rows[:, 0] == steps - 1]
     else:
-        return Advanced(t, y, np.zeros(0, dtype=int), np.zeros((0, 3)), status)
-    y = plant.join(q, qd, plant.work(y) + work)
-    return Advanced(t, y, rows[:, 1].astype(int), rows[:, 2:].copy(), status)
+        return Advanced(state, np.zeros(0, dtype=int), np.zeros((0, 3)), status)
+    return Advanced(StateAtTime(t, q, qd, work + more), rows[:, 1].astype(int), rows[:, 2:].copy(), status)
