@@ -26,7 +26,7 @@ def ordered(listed: OperationList) -> OperationList:
     return listed.reordered(_Scheduler(listed).order())
 
 
-WHOLE, PART = (4000, 8000), (1000, 300)
+WHOLE, PART = (4000, 8000), (1000, 600)
 """Operations of a body that is not cut, and of the parts of others: of vectors, and of matrices, which have more results than
 inputs (docs/decisions/0018)."""
 
