@@ -9,11 +9,15 @@ import numpy as np
 import appell
 from appell.simulation.actuation import actuation_of
 from appell.simulation.contact.environment import ContactEnvironment
+from appell.simulation.contact.mode import ContactMode
 from appell.simulation.contact.pairs import ContactPairs, ContactState
-from appell.simulation.phase import Plant
+from appell.simulation.contact.phase import ContactPhase
+from appell.simulation.joint_friction import frictionless
+from appell.simulation.plant import Plant
 from helpers.point_masses import PointMasses
 
 FLOOR = appell.surfaces.Plane(restitution=0.0)
+ROUGH = appell.surfaces.Plane(friction=0.5, restitution=0.0)
 G = 10.0
 MASS = 2.0
 
@@ -68,3 +72,24 @@ def contacts_of(velocity, J=None, bias=None, curvature=None):
 def positive(rng, n):
     A = rng.normal(size=(n, n))
     return A @ A.T + n * np.eye(n)
+
+
+def state_of(environment, heights, rates, slips=None):
+    """The contacts of particles with these heights, vertical velocities and velocities along x."""
+    n = len(heights)
+    q, qd = np.zeros((n, 3)), np.zeros((n, 3))
+    q[:, 2], qd[:, 2] = heights, rates
+    qd[:, 0] = 0.0 if slips is None else slips
+    return q.ravel(), qd.ravel(), environment.pairs.state(q.ravel(), qd.ravel())
+
+
+def phase_of(environment, index, sticking=False, mu=0.0):
+    m = len(index)
+    mode = ContactMode(
+        np.array(index, dtype=int),
+        np.full(m, sticking),
+        np.zeros(m, dtype=bool),
+        np.tile([1.0, 0.0, 0.0], (m, 1)),
+        np.full(m, mu),
+    )
+    return ContactPhase(environment.plant, frictionless(environment.plant.model.nv), environment.pairs, mode)

@@ -16,7 +16,8 @@ from appell.simulation import integrators, roots
 from appell.simulation.actuation import actuation_of
 from appell.simulation.integrators import METHODS, FixedStepSolver, Integration, NotConverged, PhaseEquations
 from appell.simulation.joint_friction import frictionless
-from appell.simulation.phase import Phase, Plant
+from appell.simulation.phase import Phase
+from appell.simulation.plant import Plant
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 START = np.array([0.3, 0.7, 1.0, 2.0, 3.0])

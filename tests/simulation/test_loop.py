@@ -17,7 +17,8 @@ from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.integrators import PhaseEquations
 from appell.simulation.joint_friction import JointFrictionState, frictionless
 from appell.simulation.loop import ACCUMULATING, STALLED, DivergenceMonitor, EventDetector, SimulationLoop
-from appell.simulation.phase import Environment, InstantResult, IntegratorStep, Phase, Plant
+from appell.simulation.phase import Environment, InstantResult, IntegratorStep, Phase
+from appell.simulation.plant import Plant
 from appell.simulation.records import Recorder
 
 ZERO = np.zeros(1)

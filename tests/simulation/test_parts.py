@@ -15,7 +15,8 @@ from appell.simulation import joint_friction, roots, runge_kutta, time_stepping
 from appell.simulation import phase as phases
 from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.joint_friction import JointFrictionState
-from appell.simulation.phase import Phase, Plant
+from appell.simulation.phase import Phase
+from appell.simulation.plant import Plant
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 # --- Runge-Kutta --------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from appell.simulation.actuation import actuation_of
 from appell.simulation.integrators import Integration
 from appell.simulation.joint_friction import frictionless
 from appell.simulation.loop import NO_PROGRESS
-from appell.simulation.phase import Phase, Plant
+from appell.simulation.phase import Phase
+from appell.simulation.plant import Plant
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor, Recorder, Work
 from appell.simulation.trajectory import Trajectory, _span
 

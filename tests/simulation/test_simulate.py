@@ -18,7 +18,8 @@ from appell.simulation.actuation import actuation_of
 from appell.simulation.integrators import METHODS
 from appell.simulation.joint_friction import frictionless
 from appell.simulation.loop import EventDetector, SimulationLoop
-from appell.simulation.phase import Environment, InstantResult, Phase, Plant
+from appell.simulation.phase import Environment, InstantResult, Phase
+from appell.simulation.plant import Plant
 from appell.simulation.records import ContactInterval, Recorder
 
 ARM = appell.load("planar2r")

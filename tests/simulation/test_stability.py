@@ -12,7 +12,7 @@ from helpers.contact_robots import ball
 import appell
 from appell.robot.simulation_model import simulation_model_of
 from appell.simulation.actuation import actuation_of
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 from appell.simulation.stability import STABILITY_LIMITS, fastest_rate, instability_reason
 
 DAMPING = 400.0  # of the ball of 2 kg: λ = -200 1/s

@@ -15,7 +15,7 @@ from appell.progress import Progress
 from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import EventDetector
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 from appell.simulation.time_stepping import TimeSteppingRun
 
 

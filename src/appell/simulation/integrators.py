@@ -17,7 +17,8 @@ from appell.algorithms.runge_kutta import RK4
 from appell.checks import require_in_range, require_positive
 from appell.errors import AppellError, ArgumentError, unknown_name_message
 from appell.simulation.extrapolation import ExtrapolationSolver
-from appell.simulation.phase import Phase, Plant, Solver
+from appell.simulation.phase import Phase, Solver
+from appell.simulation.plant import STIFF_DAMPING, Plant
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 MIN_ATOL = 1e-20
@@ -31,8 +32,6 @@ STEP_TIME, LEAST_PART = 0.1, 1e-4
 the largest velocity, so that the order is kept; the smallest part of dt."""
 DRIVING_WORK = 1e-11
 """Friction of contacts does no more work than this in a step; more is a pole of the forces. [J]"""
-STIFF_DAMPING = 1e5
-"""Rate at which damping stops a joint from which on explicit methods give way to an implicit one. [1/s]"""
 MAX_MIDPOINT_ITERATIONS = 60
 MIDPOINT_TOL = 1e-13
 """Change of v, relative to its size, at which the iteration of an implicit step ends."""

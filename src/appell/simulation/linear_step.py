@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 
 
 class StateAtTime(NamedTuple):

@@ -21,7 +21,8 @@ from appell.simulation.actuation import require_state_function
 from appell.simulation.error_control import ErrorControlledSolver
 from appell.simulation.integrators import DRIVING_WORK, FixedStepSolver, Integration, PhaseEquations, method_named
 from appell.simulation.linear_step import LinearStep, StateAtTime
-from appell.simulation.phase import Environment, IntegratorStep, Phase, Plant, Solver
+from appell.simulation.phase import Environment, IntegratorStep, Phase, Solver
+from appell.simulation.plant import Plant
 from appell.simulation.records import Event, Impact, Recorder
 from appell.simulation.roots import SUBDIVISIONS, root
 

@@ -12,7 +12,8 @@ from appell.robot.simulation_model import LimitViolation, SimulationModel
 
 if TYPE_CHECKING:
     from appell.simulation.linear_step import LinearStep
-    from appell.simulation.phase import IntegratorStep, Phase, Plant
+    from appell.simulation.phase import IntegratorStep, Phase
+    from appell.simulation.plant import Plant
 
 LIMIT_TOL = 1e-9
 """Smaller violations are rounding errors of joints at their limit. [rad, m, rad/s, m/s]"""

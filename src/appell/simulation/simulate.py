@@ -34,7 +34,8 @@ from appell.simulation.loop import (
     EventFunction,
     SimulationLoop,
 )
-from appell.simulation.phase import Environment, Plant
+from appell.simulation.phase import Environment
+from appell.simulation.plant import Plant
 from appell.simulation.records import Recorder, Work
 from appell.simulation.stability import instability_reason
 from appell.simulation.time_stepping import TimeSteppingRun, joined

@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.simulation.integrators import DEFAULT_DT, MOREAU, Integration, method_named
 from appell.simulation.joint_friction import moving_joints
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 
 STABILITY_LIMITS = {"semi_implicit_euler": 2.0, "rk4": 2.78, "midpoint": 1.2, MOREAU: 2.0}
 """Largest |h λ| of stable steps along the negative real axis; of the midpoint rule that of its 60 iterations, of time stepping

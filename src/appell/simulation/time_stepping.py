@@ -18,7 +18,7 @@ from appell.robot.simulation_model import LimitViolation
 from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, Stepper
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS, EventDetector
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor
 
 PORTION = 256

@@ -10,7 +10,7 @@ from appell.simulation.contact import creep
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
 from appell.simulation.linear_step import StateAtTime
 from appell.simulation.loop import COLLAPSED, PaceMonitor
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 
 FLOOR = appell.surfaces.Plane(friction=0.6)
 

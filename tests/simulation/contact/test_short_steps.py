@@ -10,7 +10,7 @@ from appell.simulation.actuation import actuation_of
 from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import contact_points_of
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 
 ROUGH = appell.surfaces.Plane(friction=0.5, restitution=0.0)
 

@@ -22,7 +22,7 @@ from appell.simulation.contact.pairs import (
 from appell.simulation.contact.stepper import IMPACT, NO_CONTACT_TREE, Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
-from appell.simulation.phase import Plant
+from appell.simulation.plant import Plant
 
 MAX_IMPACTS_PER_STEP = 100
 LOOK_AHEAD = 1e-4

@@ -19,7 +19,8 @@ from appell.simulation.contact.mode import NO_CONTACT
 from appell.simulation.contact.phase import CLOSED_GAP_TOL, project_to_surfaces
 from appell.simulation.contact.stepper import IMPACT, STEPPED
 from appell.simulation.linear_step import LinearStep, StateAtTime
-from appell.simulation.phase import Phase, Plant
+from appell.simulation.phase import Phase
+from appell.simulation.plant import Plant
 
 DEPTH = 5e-10
 """Gap up to which contacts are closed, and depth that no point exceeds. [m]"""

@@ -23,33 +23,28 @@ from appell.errors import SimulationError
 from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.creep import CreepStep, creep_steps
 from appell.simulation.contact.impact import ImpactResult, solve_impact
-from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL, next_mode
+from appell.simulation.contact.mode import FORCE_TOL, NO_CONTACT, NORMAL_VELOCITY_TOL
+from appell.simulation.contact.next_phase import gap_acceleration, next_phase, stays_below
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.contact.phase import (
     CLOSED_GAP_TOL,
     PROJECTION_TOL,
-    UNLOADED_TOL,
     ContactPhase,
     closure_error,
     project_to_surfaces,
 )
-from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints, stopping_joints, with_joints_at_rest
-from appell.simulation.phase import Environment, InstantResult, Phase, Plant
+from appell.simulation.joint_friction import REST_VELOCITY_TOL, moving_joints
+from appell.simulation.phase import Environment, InstantResult, Phase
+from appell.simulation.plant import Plant
 from appell.simulation.records import Impact
 
 MIN_REBOUND = 1e-9
 """Rebounds lower than this are suppressed, unless e = 1. [m]"""
-MIN_SEPARATION = 1e-9
-"""Separations lower than this cannot be distinguished from contact. [m]"""
 ARRIVAL_TIME = 10.0
 """Points within the simultaneity gap take part in an impact if they would arrive within so many seconds per metre of it. [s/m]"""
 MAX_IMPACTS_PER_INSTANT = 200
 MAX_STOPS_PER_INSTANT = 5
 """Number of impulses at one instant that stop slip without forces."""
-MAX_TURNS = 4
-"""Number of trials at one instant to find the mode with friction that acts against the slip that it leads to."""
-SAME_DIRECTION = 1e-9
-"""Difference of unit vectors up to which friction has not turned."""
 MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
@@ -64,10 +59,6 @@ RESOLVED_FORCE_TOL = 1e-6
 """Forces of a mode that repeats are beyond their bounds where they are so with this tolerance."""
 RESIDUAL_TOL = 1e-6
 """Largest error of the contact law of a phase, as part of the accelerations."""
-SOLVED, STOPPED_SLIP = 1e-8, 1e-9
-"""Relative residual up to which Coulomb's law has forces, and slip [m/s] that an impulse stops where it has none."""
-FAST_SLIP, JAM_TIME = 1e-3, 1e-7
-"""Slip above this [m/s] that forces of the mode would stop within such a time [s] is stopped by an impulse."""
 JAM_APPROACH = 1e-9
 """Approach velocity of an impact that stops slip without one, as part of the slip."""
 
@@ -84,7 +75,6 @@ class ContactEnvironment(Environment):
         self.pairs, self.simultaneity_gap = pairs, max(simultaneity_gap, CLOSED_GAP_TOL)
         self.e = pairs.per_contact(pairs.restitution)
         self.elastic = bool((self.e == 1.0).any())
-        self._law_error = 0.0  # of the last phase
         self._last: tuple[float, ContactPhase | None] = (-np.inf, None)
         self.mu = pairs.per_contact([surface.friction for surface in pairs.surfaces])
 
@@ -100,7 +90,7 @@ class ContactEnvironment(Environment):
                 contacts = self.pairs.state(q, qd)
             involved = self._involved(contacts)
             if not involved.any():
-                phase, jams = self._phase(t, q, qd, contacts)
+                phase, jams, residual = next_phase(self.plant, self.pairs, self.mu, t, q, qd, contacts)
                 at_rest = self._at_rest(contacts)
                 if len(jams) and at_rest.any() and stops < MAX_STOPS_PER_INSTANT:
                     stops += 1
@@ -123,9 +113,9 @@ class ContactEnvironment(Environment):
                 phase = self._with_tolerance(t, phase)
                 if phase.force_tol >= RESOLVED_FORCE_TOL:
                     resolved &= phase.holds_at_start(t, self.plant.join(q, qd, work))
-                resolved &= self._law_error <= RESIDUAL_TOL
+                resolved &= residual <= RESIDUAL_TOL
                 if resolved or not isinstance(self.pairs, CompiledPairs):  # otherwise a short step follows
-                    self.residual = max(self.residual, self._law_error)
+                    self.residual = max(self.residual, residual)
                 return InstantResult(q, qd, phase, tuple(impacts), work, resolved)
             e = self.e if count < MAX_ELASTIC_IMPACTS else np.zeros_like(self.e)
             hit = contacts.select(involved)
@@ -211,8 +201,8 @@ class ContactEnvironment(Environment):
         rebounds = (e > 0.0) & (e < 1.0)
         if rebounds.any():
             qdd = self.plant.derivative(t, q, qd, moving_joints(self.plant.friction, qd)[0]).qdd
-            acceleration = _gap_acceleration(contacts, qdd)
-            e = np.where(rebounds & _stays_below(MIN_REBOUND, e * contacts.gap_rate, acceleration), 0.0, e)
+            acceleration = gap_acceleration(contacts, qdd)
+            e = np.where(rebounds & stays_below(MIN_REBOUND, e * contacts.gap_rate, acceleration), 0.0, e)
         result = solve_impact(*self._damped(q, qd), contacts, e, mu)
         self.residual = max(self.residual, result.residual)
         return result
@@ -265,93 +255,8 @@ class ContactEnvironment(Environment):
             time=t, state=np.concatenate([q, qd]), quantity=f"gap of {point}",
         )  # fmt: skip
 
-    # --- the next phase -----------------------------------------------------------------------------------------------
-
-    def _phase(
-        self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState
-    ) -> tuple[ContactPhase, np.ndarray]:
-        """The phase that follows, and the numbers of slipping contacts that Coulomb's law stops at once."""
-        closed = contacts.select(np.abs(contacts.gap) <= CLOSED_GAP_TOL)
-        resting = np.abs(closed.gap_rate) <= NORMAL_VELOCITY_TOL
-        M = self.plant.mass_matrix(q)
-        stopping = stopping_joints(self.plant.friction, qd, M)
-        moving, at_rest = moving_joints(self.plant.friction, qd, stopping)
-        none = np.zeros(0, dtype=int)
-        if not resting.any() and not len(at_rest):
-            return ContactPhase(self.plant, moving, self.pairs, NO_CONTACT), none
-        qdd = self.plant.derivative(t, q, qd, moving).qdd
-        if not np.isfinite(qdd).all():
-            return ContactPhase(self.plant, moving, self.pairs, NO_CONTACT), none
-        y, opposed, turns = self.plant.join(q, qd, np.zeros(3)), np.array(contacts.slip_velocity), 0
-        speed = np.linalg.norm(opposed, axis=-1, keepdims=True)
-        opposed /= np.where(speed > 0.0, speed, 1.0)
-        while True:
-            kept = closed.select(resting)
-            mu, friction = self.mu[kept.index], self.plant.friction[at_rest]
-            found = next_mode(M, qdd, kept, mu, at_rest, friction, opposed[kept.index])
-            driven = at_rest[(found.joint_directions != 0.0) & stopping[at_rest]]
-            if len(driven):  # friction alone does not stop them
-                stopping[driven] = False
-                moving, at_rest = moving_joints(self.plant.friction, qd, stopping)
-                qdd = self.plant.derivative(t, q, qd, moving).qdd
-                continue
-            joints = with_joints_at_rest(moving, at_rest, found.joint_directions)
-            phase = ContactPhase(self.plant, joints, self.pairs, found.mode)
-            unresolved = ~resting & (closed.gap_rate > 0.0)
-            if unresolved.any():
-                unresolved &= _stays_below(
-                    MIN_SEPARATION, closed.gap_rate, _gap_acceleration(closed, phase.qdd(t, q, qd))
-                )
-            if unresolved.any():
-                resting |= unresolved
-                continue
-            jams, free = found.jams, _gap_acceleration(kept, qdd)
-            holds = phase.holds_at_start(t, y)
-            if not holds and len(found.forces):  # dependent contacts that need other forces than those of least norm
-                phase = phase.with_loads(t, q, qd, found.forces, kept, free)
-                holds = phase.holds_at_start(t, y)
-            turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
-            if turned is not None:
-                index, slips = phase.mode.index, ~phase.mode.sticking
-                changed = (np.abs(turned - opposed[index])[slips] > SAME_DIRECTION).any()
-                turns, opposed[index] = turns + 1, turned
-                if changed:
-                    continue
-            if found.residual > SOLVED and not holds:
-                jams = np.linalg.norm(kept.slip_velocity, axis=-1) > STOPPED_SLIP
-            if holds and phase.has_rows:
-                jams = jams | _stops_at_once(kept, phase.forces(t, q, qd)[0])
-            obeyed = found.residual > SOLVED and holds and _stay_open(phase, kept, phase.qdd(t, q, qd), free)
-            self._law_error = 0.0 if obeyed or jams.any() else found.residual
-            return phase, kept.index[jams]
-
 
 def _slows_down(contacts: ContactState, qd: np.ndarray) -> bool:
     """Whether the slip of a contact is slower at other velocities of the robot."""
     after = np.linalg.norm(contacts.J @ qd - contacts.normal * (contacts.J_n @ qd)[:, None], axis=-1)
     return bool((after < 0.99 * np.linalg.norm(contacts.slip_velocity, axis=-1)).any())
-
-
-def _stay_open(phase: ContactPhase, contacts: ContactState, qdd: np.ndarray, free: np.ndarray) -> bool:
-    """Whether contacts that are not in the mode do not accelerate into their surface."""
-    into = -_gap_acceleration(contacts, qdd) > UNLOADED_TOL * np.maximum(1.0, np.abs(free))
-    return not into[~np.isin(contacts.index, phase.mode.index)].any()
-
-
-def _stops_at_once(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:
-    """Mask of the contacts whose fast slip would end within JAM_TIME: their forces grow without end."""
-    slip = contacts.slip_velocity
-    speed = np.linalg.norm(slip, axis=-1)
-    deceleration = -np.sum(slip * (contacts.J @ qdd + contacts.acceleration_bias), axis=-1) / np.where(
-        speed > 0.0, speed, 1.0
-    )
-    return (speed > FAST_SLIP) & (speed < JAM_TIME * deceleration)
-
-
-def _stays_below(height: float, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
-    """Mask of the gaps, with these rates and accelerations, that fall back before they exceed a height [m]."""
-    return (acceleration < 0.0) & (rate**2 <= -2.0 * acceleration * height)
-
-
-def _gap_acceleration(contacts: ContactState, qdd: np.ndarray) -> np.ndarray:
-    return contacts.J_n @ qdd + contacts.gap_acceleration_bias

@@ -24,7 +24,8 @@ from appell.simulation.contact.mode import (
 )
 from appell.simulation.contact.pairs import ContactPairs, ContactState
 from appell.simulation.joint_friction import REST_VELOCITY_TOL
-from appell.simulation.phase import IntegratorStep, Phase, Plant
+from appell.simulation.phase import IntegratorStep, Phase
+from appell.simulation.plant import Plant
 from appell.simulation.roots import first_crossing, root
 
 MAX_PROJECTION_STEPS = 8
