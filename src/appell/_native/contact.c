@@ -12,9 +12,9 @@
       load: iterated Tikhonov regularization converges to the solution of least norm.
    3. Where that fails, Newton steps towards the nearest solution, cut where the first contact leaves its cone; its state
       changes then (an active-set method). This ends where equations of sticking contacts contradict each other.
-   4. Where that fails, the proximal point method: problems with G + eps, from large to small eps.
-   5. Where that fails, Lemke's method finds contacts that carry all load, with the states and directions of slip of now: rigid bodies
+   4. Where that fails, Lemke's method finds contacts that carry all load, with the states and directions of slip of now: rigid bodies
       on more points than they have degrees of freedom cannot meet the velocities of all. The others are left out of 1 to 3.
+   5. Where that fails, 1 to 3 with more steps, then the proximal point method: problems with G + eps, from large to small eps, and 4 again.
    6. Where that fails, iterations of ADMM, with Newton steps every now and then.
    docs/theory/contact.md has the equations, docs/decisions/0021-contact.md the measurements. */
 #include "contact.h"
@@ -473,10 +473,10 @@ INLINE void share_loads(Problem *s, contact_report *report)
     }
 }
 
-/* Sweeps and Newton steps from p, twice; whether they end within the tolerance. */
-INLINE int iterate(Problem *s, int sweeps, contact_report *report, int most)
+/* Sweeps and Newton steps from p, then once more with more of both; whether they end within the tolerance. Rounds from `round` to `end`. */
+INLINE int iterate(Problem *s, int sweeps, int round, int end, contact_report *report, int most)
 {
-    for (int round = 0; round < 2 && report->iterations < most; round++) {
+    for (; round < end && report->iterations < most; round++) {
         for (int k = 0; k < (round ? 2 * SWEEPS : sweeps) && report->iterations < most; k++, report->iterations++) sweep(s);
         if (keep_best(s) || newton_steps(s, NEWTON_STEPS, 0, report, most)) return 1;
         start_from(s, s->best);
@@ -501,7 +501,7 @@ PART int proximal(Problem *s, contact_report *report, int most)
         for (int k = 0; k < n; k++) s->F[(size_t)k * n + k] += part * s->scale, s->z[k] = s->c[k] - part * s->scale * s->base[k];
         near.least = INFINITY;
         find_velocities(&near);
-        const int found = iterate(&near, round ? 0 : SWEEPS, report, most);
+        const int found = iterate(&near, round ? 0 : SWEEPS, 0, 2, report, most);
         start_from(s, near.best);
         if (keep_best(s)) return 1;
         if (!found) {
@@ -623,7 +623,7 @@ PART int reduce(Problem *s, int rounds, contact_report *report, int most)
             Problem few = *s;
             few.best = s->y, few.least = INFINITY;
             start_from(&few, s->p);
-            iterate(&few, 1, report, most);
+            iterate(&few, 1, 0, 2, report, most);
         }
         memset(s->left_out, 0, (size_t)s->n * sizeof *s->left_out);
         if (!found) return 0;
@@ -734,8 +734,8 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     int done = keep_best(s), first = SWEEPS;
     for (int k = 0; k < n; k++)
         if (p[k] != 0.0) first = 1; /* a start is near the solution: its states are known */
-    done = done || iterate(s, first, &report, most);
-    if (!done && s->least > acceptable) done = reduce(s, 2, &report, most);
+    done = done || iterate(s, first, 0, 1, &report, most) || reduce(s, 2, &report, most);
+    if (!done) start_from(s, s->best), done = iterate(s, first, 1, 2, &report, most);
     if (!done && s->least > acceptable) done = proximal(s, &report, report.iterations + most / 2);
     if (!done && s->least > acceptable) done = reduce(s, LEMKE_ROUNDS, &report, most);
     start_from(s, s->best);

@@ -659,8 +659,8 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
                 const int contact = s->active[k], first = s->row[contact];
                 for (int i = 0; i < rows_of(s, contact); i++) s->p[first + i] = h * s->impulse[3 * contact + i];
             }
-            for (int k = 0, r = s->rows; k < nv; k++) /* joint friction starts from zero */
-                if (s->friction[k] > 0.0) s->p[--r] = 0.0;
+            for (int k = nv, r = s->rows; k-- > 0;)
+                if (s->friction[k] > 0.0) s->p[--r] = h * s->joint_impulse[k];
         } else if (s->rows) { /* dJ/dt v at the new guess */
             s->rows = s->blocks = 0;
             if (!build_rows(s, s->gap_next, h)) return NO_ROOM;
@@ -774,8 +774,11 @@ static int accept(stepper *s, double h, double duration)
         s->work[is_limit(s, contact) ? 1 : 2] += fmin(work, 0.0);
         first_friction = first + size;
     }
-    for (int i = first_friction; i < s->rows; i++)
-        s->work[1] += fmin(s->p[i] * times(s->J + (size_t)i * nv, s->v_mean, nv), 0.0);
+    for (int k = 0, i = first_friction; k < nv; k++)
+        if (s->friction[k] > 0.0) {
+            s->work[1] += fmin(s->p[i] * s->v_mean[k], 0.0);
+            s->joint_impulse[k] = s->p[i++] / h;
+        }
     const int status = balance_energy(s, s->work[0] + s->work[1] + s->work[2] - before);
     if (status != STEPPED) {
         memcpy(s->work, works, sizeof works);
@@ -797,6 +800,7 @@ int stepper_begin(stepper *s, int warm)
     if (!warm) {
         memset(s->acceleration, 0, (size_t)s->nv * sizeof *s->acceleration);
         memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
+        memset(s->joint_impulse, 0, (size_t)s->nv * sizeof *s->joint_impulse);
     }
     return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? STEPPED : NOT_FINITE_STATE;
 }
@@ -862,7 +866,7 @@ int stepper_allocate(stepper *s)
     struct { double **place; size_t size; } arrays[] = {
         {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
         {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},
-        {&s->out, results}, {&s->position, 3 * points}, {&s->velocity, 3 * points}, {&s->impulse, 3 * contacts},
+        {&s->out, results}, {&s->position, 3 * points}, {&s->velocity, 3 * points}, {&s->impulse, 3 * contacts}, {&s->joint_impulse, nv},
         {&s->force, 3 * contacts}, {&s->v_before, nv}, {&s->impact, 3 * contacts}, {&s->rate_before, contacts},
         {&s->velocity_before, 3 * points}, {&s->D, joints ? nv * nv : 0}, {&s->Ja, joints ? actuators * nv : 0},
         {&s->force_of_tau, joints ? nv : 0}, {&s->joint_velocity, joints}, {&s->q_closed, joints ? nq : 0},
@@ -877,7 +881,7 @@ int stepper_allocate(stepper *s)
 void stepper_free(stepper *s)
 {
     void *arrays[] = {s->q, s->q_mid, s->q_next, s->v, s->v_next, s->v_free, s->v_mean, s->v_guess, s->acceleration, s->M, s->L,
-        s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->force, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
+        s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->joint_impulse, s->force, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
         s->active, s->J, s->Y, s->G, s->c, s->block, s->solver_work, s->joint, s->entry, s->unit, s->parent, s->first_unit, s->point,
         s->surface, s->limit, s->damping, s->friction, s->D, s->Ja, s->force_of_tau, s->joint_velocity, s->q_closed};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);

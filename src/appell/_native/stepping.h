@@ -64,7 +64,7 @@ typedef struct stepper {
     double *J, *Y, *G, *c, *p, *w;
     contact_block *block;
     void *solver_work;
-    double *impulse; /* warm start, (contacts, 3) */
+    double *impulse, *joint_impulse; /* warm start of contacts (contacts, 3), and of joint friction (nv), per time */
     double *force;   /* of the last step on points, world axes (contacts, 3) */
     int pushed, calm, lenient; /* whether deep contacts are pushed out in a step; must not be; whether it may gain energy */
     double energy;   /* kinetic plus potential */
