@@ -22,7 +22,7 @@ using namespace std;
 static void __syncthreads() {}
 struct float2 { float x, y; };
 struct double2 { double x, y; };
-struct { long long x, y; } blockIdx, threadIdx;
+struct { long long x, y; } blockIdx, threadIdx, gridDim = {1, 1};
 extern "C" void appell_at(long long state, int block, int group)
 {
     blockIdx.x = state / block;
@@ -39,13 +39,17 @@ def compiler() -> str | None:
 
 
 def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarray], entries: int) -> np.ndarray:
-    """Results (N, entries) of `appell_batch` on arrays (N, size), state by state, into a poisoned array."""
+    """Results (N, entries) of `appell_batch` on arrays (N, size), state by state, into a poisoned array.
+
+    Of code for resident blocks one block runs.
+    """
     code = library(source, folder)
     groups = ctypes.c_int.in_dll(code, "appell_groups").value
     out = np.full((len(inputs[0]), entries), np.nan, dtype, order="F" if groups else "C")
     arrays = [part for array in (*inputs, out) for part in (pointer(array), *strides(array))]
+    threads = block - 3 if ctypes.c_int.in_dll(code, "appell_resident").value else len(out)
     for group in range(max(groups, 1)):
-        launch(code, "appell_batch", block, len(out), [*arrays, ctypes.c_longlong(len(out))], group)
+        launch(code, "appell_batch", block, threads, [*arrays, ctypes.c_longlong(len(out))], group)
     return out
 
 

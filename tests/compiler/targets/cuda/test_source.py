@@ -91,18 +91,24 @@ IN_GROUPS = {
 """Code that is long enough, or has enough values alive, to be split."""
 
 
+RESIDENT = {("puma560", "forward_dynamics_derivatives", "float32")}
+"""Code whose threads compute one state after the other."""
+
+
 @needs_cpp
 @pytest.mark.parametrize(("name", "function", "dtype"), CASES)
 def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, dtype):
     robot, spec = ROBOTS[name], FunctionSpec(function)
     rng = np.random.default_rng(3)
-    inputs = [rng.normal(size=(11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
+    resident = (name, function, dtype) in RESIDENT
+    inputs = [rng.normal(size=(150 if resident else 11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
     shape = robot.system.signature(spec).shape
     source = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
     expected = getattr(robot, function)(*(array.astype("float64") for array in inputs))
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
     result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
     assert ("group1_state" in source) == ((name, function, dtype) in IN_GROUPS)
+    assert ("appell_resident = 1" in source) == resident
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
 
@@ -198,7 +204,7 @@ def test_arguments_of_a_launch() -> None:
     """Arrays with their strides, in the order of the kernel's parameters."""
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups = 0
+    kernel.groups, kernel.most_blocks = 0, None
     kernel.batch = kernel.rows = lambda grid, block, arguments: launched.append(arguments)
     q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))
     kernel.run([q, np.broadcast_to(qd, (5, 2))], out)
@@ -208,13 +214,23 @@ def test_arguments_of_a_launch() -> None:
     assert others == [3, 1, 0, 1, 8, 2, 5]
 
 
+@pytest.mark.parametrize(("states", "blocks"), [(64, 1), (65, 2), (1000, 2)])
+def test_no_more_blocks_than_are_resident(states, blocks) -> None:
+    launched: list[tuple] = []
+    kernel = CudaKernel.__new__(CudaKernel)
+    kernel.groups, kernel.most_blocks = 1, 2
+    kernel.batch = lambda grid, block, arguments: launched.append(grid)
+    kernel.run([np.zeros((3, states)).T], np.zeros((4, states)).T)
+    assert launched == [(blocks, 1)]
+
+
 @pytest.mark.parametrize("other", [np.ascontiguousarray, lambda out: np.zeros((150, 10))[:, ::2]])
 def test_results_of_groups_are_turned_columns(monkeypatch, other) -> None:
     """In portions; the last one is not full. One input is shared by all states."""
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.cupy", lambda: np)
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.COLUMNS_BYTES", 1)
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups, kernel.rows, kernel.turn = 1, None, None
+    kernel.groups, kernel.most_blocks, kernel.rows, kernel.turn = 1, None, None, None
 
     def batch(grid, block, arguments) -> None:
         q, *step_of_q, shared, step, pitch, columns, step_of_columns, pitch_of_columns, count = arguments

@@ -29,6 +29,7 @@ class CudaKernel:
         self.signature = signature
         self.batch = module.get_function("appell_batch")
         self.groups = whole_number(module, "appell_groups")
+        self.most_blocks = resident_blocks(self.batch) if whole_number(module, "appell_resident") else None
         self.rows = function_of(module, "appell_rows")
         self.turn = function_of(module, "appell_turn")
 
@@ -72,7 +73,8 @@ class CudaKernel:
             self.run_turned(inputs, strides[:-1], out)
         elif count:
             given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
-            self.batch((-(-count // BLOCK), max(self.groups, 1)), (BLOCK,), (*given, count))
+            blocks = -(-count // BLOCK)
+            self.batch((min(blocks, self.most_blocks or blocks), max(self.groups, 1)), (BLOCK,), (*given, count))
 
 
 def _strides(array: Any) -> tuple[int, int]:
@@ -96,6 +98,13 @@ def whole_number(module: Any, name: str) -> int:
     runtime, value = cupy().cuda.runtime, np.empty(1, np.int32)
     runtime.memcpy(value.ctypes.data, module.get_global_var(name), value.nbytes, runtime.memcpyDeviceToHost)
     return int(value[0])
+
+
+def resident_blocks(function: Any) -> int:
+    """Blocks of a kernel that run at a time on the current device."""
+    cuda = cupy().cuda
+    processors = cuda.Device().attributes["MultiProcessorCount"]
+    return processors * cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, BLOCK, 0)
 
 
 def build(key: str, form: Callable[[], LoweredFunction], signature: Signature, dtype: str, title: str) -> CudaKernel:

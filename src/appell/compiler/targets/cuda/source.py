@@ -12,7 +12,8 @@ rows through shared memory, so that neighbouring threads read and write neighbou
 computed in columns, which `appell_turn` copies to rows.
 
 Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid, and
-`appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole.
+`appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole. Where
+`appell_resident` is 1 a grid of any size computes all states (docs/decisions/0020).
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | No
         text += [COLUMN, *(group_text(group, dtype, f"group{k}") for k, group in enumerate(groups))]
     if has_rows(form, dtype) or not groups:
         text.append(state_text(form, dtype))
-    text.append(batch_text(form, len(groups)))
+    resident = len(groups) == 1 and dtype == "float32"
+    text.append(resident_text(form) if resident else batch_text(form, len(groups)))
     text.append(rows_text(form) if has_rows(form, dtype) else turn_text(form))
     return "\n".join(text)
 
@@ -156,8 +158,6 @@ static __device__ __forceinline__ void {prefix}_state(const real *restrict x, re
 
 def batch_text(form: LoweredFunction, groups: int = 0) -> str:
     """The kernel for arrays of any strides; groups of columns have threads of their own."""
-    given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
-    given += ["real *restrict out, place step, place pitch", "place n"]
     loads = [
         f"""\
     in{k} += i * step{k};
@@ -173,16 +173,76 @@ def batch_text(form: LoweredFunction, groups: int = 0) -> str:
     {_unroll(form.size_out)}
     for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];"""
     return f"""\
-extern "C" __device__ int appell_groups = {groups};
-
-extern "C" __global__ void {launch_bounds(form)} appell_batch(
-    {_commas(given)})
+{batch_head(form, groups)}
 {{
 {SPILLS if groups else ""}    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
     if (i >= n) return;
     real x[{sum(form.sizes)}];
 {_lines(loads)}
 {_lines(["    const column y = {out, (int)pitch, (unsigned)i};", *own]) if groups else whole}
+}}
+"""
+
+
+def batch_head(form: LoweredFunction, groups: int, resident: bool = False) -> str:
+    """What the host has to know of `appell_batch`, and its arguments."""
+    given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
+    given += ["real *restrict out, place step, place pitch", "place n"]
+    return f"""\
+extern "C" __device__ int appell_groups = {groups}, appell_resident = {int(resident)};
+
+extern "C" __global__ void {launch_bounds(form)} appell_batch(
+    {_commas(given)})"""
+
+
+def resident_text(form: LoweredFunction) -> str:
+    """The kernel of one group of columns for as many blocks as are resident: threads take one state after the other.
+
+    While a thread computes a state, the inputs of its next one are copied to shared memory.
+    """
+    copies = [
+        f"""\
+        {_unroll(size)}
+        for (int j = 0; j < {size}; j++) copy_ahead(own + {BLOCK} * ({first} + j), in{k} + i * step{k} + j * pitch{k});"""
+        for k, (first, size) in enumerate(zip(_starts(form), form.sizes, strict=True))
+    ]
+    size = sum(form.sizes)
+    return f"""\
+static __device__ __forceinline__ void copy_ahead(real *to, const real *from)
+{{
+#if __CUDA_ARCH__ >= 800
+    const unsigned place_in_block = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"(place_in_block), "l"(from), "n"(sizeof(real)));
+#else
+    *to = *from;
+#endif
+}}
+
+static __device__ __forceinline__ void wait_for_copies()
+{{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}}
+
+{batch_head(form, 1, resident=True)}
+{{
+    __shared__ real inputs[{size * BLOCK}];
+    real *own = inputs + threadIdx.x;
+    const auto copy_inputs = [&](place i) {{
+{_lines(copies)}
+    }};
+    const place first = blockIdx.x * (place){BLOCK} + threadIdx.x, stride = gridDim.x * (place){BLOCK};
+    if (first < n) copy_inputs(first);
+    for (place i = first; i < n; i += stride) {{
+        real x[{size}];
+        wait_for_copies();
+        #pragma unroll
+        for (int j = 0; j < {size}; j++) x[j] = ((volatile real *)own)[{BLOCK} * j];
+        if (i + stride < n) copy_inputs(i + stride);
+        const column y = {{out, (int)pitch, (unsigned)i}};
+        group0_state(x, y);
+    }}
 }}
 """
 
