@@ -22,7 +22,7 @@ INSTRUCTIONS_PER_RESULT = 5
 """Instructions that find the place of a result and store it."""
 
 
-class Limits(NamedTuple):
+class GroupLimits(NamedTuple):
     """When code is split in two.
 
     Attributes:
@@ -34,7 +34,7 @@ class Limits(NamedTuple):
     length: int
 
 
-LIMITS = {"float32": Limits(300, 7500), "float64": Limits(180, 7200)}
+LIMITS = {"float32": GroupLimits(300, 7500), "float64": GroupLimits(180, 7200)}
 """By precision: a number of float64 takes two registers (docs/decisions/0020)."""
 REPEATED = (1.58, 1.1)
 """Most operations of both parts, relative to the whole, of code beyond the limits, and of other code."""
@@ -65,7 +65,7 @@ class ColumnGroup:
         """The operations in the order in which they are written."""
         return depth_first(self.listed, self.last - self.first)
 
-    def is_within(self, limits: Limits) -> bool:
+    def is_within(self, limits: GroupLimits) -> bool:
         """Whether a thread has the registers, and the processor the memory of instructions, for this code."""
         return self.length <= limits.length and most_alive(self.ordered) <= limits.alive
 
@@ -87,7 +87,7 @@ def column_groups(listed: OperationList, width: int, dtype: str) -> list[ColumnG
     return split(ColumnGroup(0, width, width, listed), LIMITS[dtype])
 
 
-def split(whole: ColumnGroup, limits: Limits) -> list[ColumnGroup]:
+def split(whole: ColumnGroup, limits: GroupLimits) -> list[ColumnGroup]:
     """The columns in two groups, each again split, or in one."""
     columns = whole.last - whole.first
     if whole.length <= SHORTEST or columns < 2:
