@@ -100,5 +100,5 @@ def lower_function(
     if long is not None:
         return long
     if spec not in known:
-        known[spec] = StraightLine(simplify(list_operations(trace(system, spec).graph)))
+        known[spec] = StraightLine(simplify(list_operations(trace(system, spec, share=False).graph)))
     return known[spec]  # type: ignore[return-value]

@@ -23,6 +23,8 @@ def simplify(listed: OperationList) -> OperationList:
 def with_shared_reciprocals(listed: OperationList) -> OperationList:
     """a / d, b / d, ... become products with 1 / d."""
     uses = Counter(o.arguments[-1] for o in listed.operations if o.name in ("div", "inv"))
+    if max(uses.values(), default=1) == 1:
+        return listed
     place: list[int] = []
     operations: list[Operation] = []
     reciprocals: dict[int, int] = {}
@@ -117,4 +119,4 @@ def without_dead_code(listed: OperationList) -> OperationList:
     for k in reversed(range(len(listed.operations))):
         if k in needed:
             needed.update(listed.operations[k].arguments)
-    return listed.reordered(sorted(needed))
+    return listed if len(needed) == len(listed.operations) else listed.reordered(sorted(needed))

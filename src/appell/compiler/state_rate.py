@@ -59,8 +59,7 @@ def state_rate(system: System, law: Law, friction: JointFriction | None, runtime
     )
     tree = with_parameters(tree, parts["parameters"]) if runtime else lumped(tree)
     result = rate_of_state(tree, joints.applied(law), friction, (parts["q"], parts["qd"]), memory, signals, gains)
-    output = casadi.densify(casadi.cse(symbols.column(result)))
-    return simplify(list_operations(casadi.Function("rate", vectors, [output])))
+    return simplify(list_operations(casadi.Function("rate", vectors, [symbols.column(result)])))
 
 
 def rate_of_state(

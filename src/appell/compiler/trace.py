@@ -33,11 +33,12 @@ class Trace:
     graph: casadi.Function = field(compare=False)
 
 
-def trace(system: System, spec: FunctionSpec, *, plain: bool = False) -> Trace:
+def trace(system: System, spec: FunctionSpec, *, plain: bool = False, share: bool = True) -> Trace:
     """Run the algorithm on symbols.
 
     `plain` keeps the robot's own mass properties and repeated sub-expressions, as an algorithm is written in its paper;
-    otherwise mass is lumped where the method allows it and common sub-expressions are shared.
+    otherwise mass is lumped where the method allows it and common sub-expressions are shared. They need not be (`share`) where
+    operations are simplified, which shares more of them.
     """
     import casadi
 
@@ -52,7 +53,7 @@ def trace(system: System, spec: FunctionSpec, *, plain: bool = False) -> Trace:
         arguments += [system.frames[spec.frame or ""], spec.reference]
     result = algorithm(system if system.recursion is None else system.recursion, *arguments)
     output = symbols.column(flat(result))
-    if not plain:
+    if share and not plain:
         output = casadi.densify(casadi.cse(output))
     graph = casadi.Function(spec.function, vectors, [output], list(entries), ["result"])
     return Trace(spec, expected.inputs, expected.shape, graph)
