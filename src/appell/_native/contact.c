@@ -193,7 +193,7 @@ INLINE void find_states(const Problem *s)
         if (block->box) state = z >= block->limit ? SLIP : z <= -block->limit ? OPEN : STICK;
         else if (z <= 0.0 || s->left_out[b]) state = OPEN;
         if (s->forced[b] != UNKNOWN) state = s->forced[b];
-        if (!block->box && state != OPEN && last > first) {
+        if (!block->box && last > first) {
             double size = 0.0, square = 0.0, *d = s->d[b];
             for (int k = first; k < last; k++) size += diagonal(s, k) / (last - first);
             for (int k = first; k < last; k++) {
@@ -201,11 +201,17 @@ INLINE void find_states(const Problem *s)
                 square += d[k - first] * d[k - first];
             }
             const double length = sqrt(square);
-            if (length > block->limit * z) state = SLIP;
+            if (state != OPEN && length > block->limit * z) state = SLIP;
             for (int k = 0; k < last - first; k++) d[k] = length > 0.0 ? d[k] / length : k == 0;
         }
         s->state[b] = state, s->forced[b] = UNKNOWN;
     }
+}
+
+/* No contact has a state that the end of a step gives it. */
+INLINE void release_states(const Problem *s)
+{
+    for (int b = 0; b < s->blocks; b++) s->forced[b] = UNKNOWN;
 }
 
 /* LU factors of A (m, m), column by column, with pivots, in place; 0 where it is singular. */
@@ -431,7 +437,7 @@ PART int newton(Problem *s, int nearest)
 /* Newton steps from p; whether they end within the tolerance. */
 INLINE int newton_steps(Problem *s, int steps, int nearest, contact_report *report, int most)
 {
-    for (int b = 0; b < s->blocks; b++) s->forced[b] = UNKNOWN;
+    release_states(s);
     for (int k = 0; k < steps && report->iterations < most; k++) {
         find_states(s);
         report->iterations++, report->newton++;
@@ -463,7 +469,8 @@ INLINE int widen_states(const Problem *s)
 INLINE void share_loads(Problem *s, contact_report *report)
 {
     start_from(s, s->best);
-    if (!widen_states(s) && report->newton && !s->clipped) return;
+    if (report->newton && !widen_states(s) && !s->clipped) return;
+    release_states(s);
     find_states(s); /* for the directions of slip */
     widen_states(s);
     report->newton++, report->iterations++;
@@ -566,6 +573,7 @@ PART int find_carriers(Problem *s, double regularization)
 {
     const int n = s->n;
     int m = 0, free;
+    release_states(s);
     find_states(s);
     memcpy(s->former, s->c, (size_t)n * sizeof *s->c);
     for (int b = 0; b < s->blocks; b++) { /* unknowns without bounds first */

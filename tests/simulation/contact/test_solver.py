@@ -1,5 +1,8 @@
 """The contact solver: its law, its answers on problems of real robots, and on problems with known solutions."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -195,3 +198,29 @@ def test_empty_problem():
 def test_wrong_arguments(G, c, blocks, text):
     with pytest.raises(ArgumentError, match=text):
         solve_contacts(G, c, blocks)
+
+
+POISONED = """
+import numpy as np
+from appell.simulation.contact.solver import solve_contacts
+rng, found = np.random.default_rng(0), []
+for k in range(100):
+    m = int(rng.integers(1, 6))
+    J = rng.standard_normal((3 * m, 6))
+    G = J @ J.T if k % 2 else np.diag(rng.uniform(0.5, 2.0, 3 * m))
+    found.append(solve_contacts(G, rng.standard_normal(3 * m), 0.5).impulses)
+print(np.concatenate(found).tobytes().hex())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library fills memory")
+def test_solutions_do_not_depend_on_the_contents_of_new_memory():
+    """Contacts that sweeps alone solve had states of their last use."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", POISONED], env={**os.environ, "MALLOC_PERTURB_": fill},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for fill in ("85", "255")
+    ]  # fmt: skip
+    assert found[0] == found[1] != ""
