@@ -132,12 +132,13 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
 def _kernel(dyn: CompiledRobot, plan: RolloutPlan) -> Any:
     rule = INTEGRATORS[plan.integrator]
     rate = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[0]
-    key = digest("rollout", rate, rule.name, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
+    name = "rollout", rate, rule.name, plan.quasi_velocity_joints
 
     def build() -> Any:
+        key = digest(*name, source_digest(Path(__file__).parent))
         return module(key, lambda: source(dyn, plan, rule), dyn.options.dtype).get_function("appell_rollout")
 
-    return dyn.functions.program((cupy().cuda.Device().id, key), build)
+    return dyn.functions.program((cupy().cuda.Device().id, name), build)
 
 
 def _refuse_bad(plan: RolloutPlan) -> None:

@@ -212,9 +212,10 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, weights: Any) -> RolloutWeights:
 
 def _kernel(dyn: CompiledRobot, plan: RolloutPlan) -> Any:
     rate = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[0]
-    key = digest("adjoint", rate, plan.integrator, plan.quasi_velocity_joints, source_digest(Path(__file__).parent))
+    name = "adjoint", rate, plan.integrator, plan.quasi_velocity_joints
 
     def build() -> Any:
+        key = digest(*name, source_digest(Path(__file__).parent))
         return module(key, lambda: source(dyn, plan), dyn.options.dtype).get_function("appell_adjoint")
 
-    return dyn.functions.program((cupy().cuda.Device().id, key), build)
+    return dyn.functions.program((cupy().cuda.Device().id, name), build)

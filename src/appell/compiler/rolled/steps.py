@@ -231,7 +231,7 @@ class _Inputs:
 
         from appell.compiler.symbols import column
 
-        results = casadi.densify(casadi.cse(column(x for _, _, x in outputs)))
+        results = column(x for _, _, x in outputs)
         graph = casadi.Function("step", [casadi.vertcat(*(x.sx for x in self.symbols.values()))], [results])
         return TracedStep(
             tuple(self.symbols), simplify(list_operations(graph)), tuple((kind, k) for kind, k, _ in outputs)
