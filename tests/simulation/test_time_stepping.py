@@ -1,6 +1,7 @@
 """Time stepping with contact, `method="moreau"`: closed forms, energy, depth, limits, and its place in `appell.simulate`."""
 
 import csv
+from functools import cache
 
 import numpy as np
 import pytest
@@ -113,10 +114,15 @@ def test_a_sphere_rolls_down_an_incline():
     assert motion.work.contact[-1] == pytest.approx(0.0, abs=1e-9)
 
 
+@cache
+def floating(name):
+    return appell.load(shared(f"robots/{name}.urdf"), base="floating")
+
+
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 @pytest.mark.parametrize("name", ["go2", "anymal_c"])
 def test_a_dropped_robot_gains_no_energy(name, restitution):
-    robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
+    robot = floating(name)
     points = default_contact_points(robot)
     q = robot.neutral_configuration()
     q[2] = 0.1 - min(robot.pose(q, point)[2, 3] for point in points)

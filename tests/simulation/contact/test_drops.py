@@ -1,5 +1,7 @@
 """Robots that fall on a floor in random postures, event-driven: they finish, with their energy accounted for."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from helpers.shared_data import shared
@@ -8,6 +10,13 @@ import appell
 from appell.simulation.contact.pairs import contact_points_of
 
 FLOOR = appell.surfaces.Plane(friction=0.6)
+
+
+@cache
+def floating(name):
+    """A shared robot with a floating base, and its contact points."""
+    robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
+    return robot, list(contact_points_of(robot, None))
 
 
 def heights(robot, points, q):
@@ -29,8 +38,7 @@ def heights(robot, points, q):
     ],
 )
 def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duration):
-    robot = appell.load(shared(f"robots/{name}.urdf"), base="floating")
-    points = list(contact_points_of(robot, None))
+    robot, points = floating(name)
     q = robot.random_configuration(seed)
     q[:3] = 0.0
     q[2] = 0.3 - heights(robot, points, q).min()
@@ -46,8 +54,7 @@ def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duratio
 @pytest.mark.filterwarnings("ignore::appell.ModelWarning")
 def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
     """A foot of a falling Go2 jams: forces have a pole that the integrator cannot reach."""
-    robot = appell.load(shared("robots/go2.urdf"), base="floating")
-    points = list(contact_points_of(robot, None))
+    robot, points = floating("go2")
     q = np.array(robot.neutral_configuration())
     q[7:] += 0.1 * np.random.default_rng(0).standard_normal(robot.nq - 7)
     q[2] += 0.3 - min(robot.pose(q, point.body)[2, 3] for point in points)
