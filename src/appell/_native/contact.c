@@ -620,8 +620,9 @@ PART int find_carriers(Problem *s, double regularization)
     return 1;
 }
 
-/* Solutions with the contacts that Lemke's method loads, from the best p; whether p ends within the tolerance. */
-PART int reduce(Problem *s, int rounds, contact_report *report, int most)
+/* Solutions with the contacts that Lemke's method loads, from the best p, by rounds of `iterate` up to `end`; whether p ends within the
+   tolerance. */
+PART int reduce(Problem *s, int rounds, int end, contact_report *report, int most)
 {
     start_from(s, s->best);
     for (int round = 0; round < rounds && report->iterations < most; round++) {
@@ -631,7 +632,7 @@ PART int reduce(Problem *s, int rounds, contact_report *report, int most)
             Problem few = *s;
             few.best = s->y, few.least = INFINITY;
             start_from(&few, s->p);
-            iterate(&few, 1, 0, 2, report, most);
+            iterate(&few, 1, 0, end, report, most);
         }
         memset(s->left_out, 0, (size_t)s->n * sizeof *s->left_out);
         if (!found) return 0;
@@ -742,10 +743,12 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     int done = keep_best(s), first = SWEEPS;
     for (int k = 0; k < n; k++)
         if (p[k] != 0.0) first = 1; /* a start is near the solution: its states are known */
-    done = done || iterate(s, first, 0, 1, &report, most) || reduce(s, 2, &report, most);
-    if (!done) start_from(s, s->best), done = iterate(s, first, 1, 2, &report, most);
+    done = done || iterate(s, first, 0, 1, &report, most);
+    const int rounds = s->least > acceptable ? 2 : 1;
+    done = done || reduce(s, rounds, rounds, &report, most);
+    if (!done && s->least > acceptable) start_from(s, s->best), done = iterate(s, first, 1, 2, &report, most);
     if (!done && s->least > acceptable) done = proximal(s, &report, report.iterations + most / 2);
-    if (!done && s->least > acceptable) done = reduce(s, LEMKE_ROUNDS, &report, most);
+    if (!done && s->least > acceptable) done = reduce(s, LEMKE_ROUNDS, 2, &report, most);
     start_from(s, s->best);
     while (!done && s->least > acceptable && report.iterations < most) {
         admm(s, ADMM_STEPS);

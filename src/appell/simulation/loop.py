@@ -53,6 +53,8 @@ COLLAPSED, EVENT_STEPS = ((40, 4e-5), (100, 1e-3), (300, 2e-2)), 3
 IMPLICIT_SPANS, GROWTH, SOON = (1e-3, 5e-2), 4.0, 10.0
 """Shortest and longest time of implicit steps before the integrator goes on [s], and its growth where steps collapse again within
 so many times the last one."""
+PACE_STEPS, PACE = 20, 0.5
+"""After so many implicit steps, their mean length must be this part of the time by which a step of the integrator advanced."""
 SHORTEST_PROGRESS = 1e-9
 """Implicit steps that advance by less do not keep a run from ending without progress. [s]"""
 DIVERGENCE_WINDOW = 500
@@ -240,9 +242,9 @@ class SimulationLoop:
 
     def _implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray, Phase]:
         """Time, state and contacts after implicit steps of the environment."""
-        start, until = t, min(end, self.pace.implicit_end(t))
-        for step in self.environment.implicit_steps(phase, t, y, until, self.integration.rtol):
-            phase = step.phase
+        start, until, count = t, min(end, self.pace.implicit_end(t)), 0
+        for step in self.environment.implicit_steps(phase, t, y, until, self.integration.rtol, self.pace.keeps_up):
+            phase, count = step.phase, count + (step.end > step.start)
             self.recorder.begin(step.start, step.initial, phase, (), np.zeros(3))
             t = self.detector.scan(step, step.end)
             self.recorder.accept(step, t, phase, last=True)
@@ -251,7 +253,7 @@ class SimulationLoop:
             if self.detector.stopped_by is not None:
                 break
         self.implicit += [(start, t)] if t > start else []
-        self.pace.restart(start, t)
+        self.pace.restart(start, t, count)
         return t, y, phase
 
     def _integrate_phase(
@@ -353,12 +355,21 @@ class PaceMonitor:
     collapsed: bool = False
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=COLLAPSED[-1][0]))
     _span: float = IMPLICIT_SPANS[0]
+    _mean: float = 0.0  # time by which a step advanced where steps collapsed
     _end: float = -math.inf  # of the last implicit steps
 
     def count(self, t: float, steps: int) -> None:
         """So many steps from time t have been tried."""
         self._times.extend([t] * steps)
         self.collapsed = _has_stalled(self._times, COLLAPSED)
+        if self.collapsed:
+            self._mean = min(
+                (t - self._times[-number]) / number for number, _ in COLLAPSED if number <= len(self._times)
+            )
+
+    def keeps_up(self, steps: int, time: float) -> bool:
+        """Whether so many implicit steps in a time are not much shorter than those of the integrator were."""
+        return steps < PACE_STEPS or time >= steps * PACE * self._mean
 
     def implicit_end(self, t: float) -> float:
         """Until when implicit steps follow: ever longer where steps collapse again soon. [s]"""
@@ -368,10 +379,10 @@ class PaceMonitor:
             self._end = t + self._span
         return self._end
 
-    def restart(self, start: float, t: float) -> None:
-        """Implicit steps from `start` have ended at time t; after an impact they go on, unless there was no progress."""
+    def restart(self, start: float, t: float, steps: int = 1) -> None:
+        """Implicit steps from `start` have ended at time t; after an impact they go on, unless there was little progress."""
         self._times.clear()
-        self.collapsed = t < self._end and t - start >= SHORTEST_PROGRESS
+        self.collapsed = t < self._end and t - start >= SHORTEST_PROGRESS and self.keeps_up(steps, t - start)
         self._end = self._end if self.collapsed else t
 
 

@@ -7,7 +7,7 @@ the loop (`appell.simulation.loop`) uses of contact and friction; `appell.simula
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -250,6 +250,11 @@ class Environment:
         """Time, q, qd and works (3,) of a step of time stepping of at most h [s]; None where there is no such step."""
         return None
 
-    def implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float) -> Iterator[Any]:
-        """Steps from a state of a phase where those of the integrator collapse: up to the end, up to an impact, or none."""
+    def implicit_steps(
+        self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float, keeps_up: Callable[[int, float], bool]
+    ) -> Iterator[Any]:
+        """Steps from a state of a phase where those of the integrator collapse: up to the end, up to an impact, or none.
+
+        They end where `keeps_up` is false for their number and time.
+        """
         return iter(())

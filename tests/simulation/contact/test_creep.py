@@ -8,8 +8,10 @@ import appell
 from appell.simulation.actuation import actuation_of
 from appell.simulation.contact import creep
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
+from appell.simulation.joint_friction import moving_joints
 from appell.simulation.linear_step import StateAtTime
 from appell.simulation.loop import COLLAPSED, PaceMonitor
+from appell.simulation.phase import Phase
 from appell.simulation.plant import Plant
 
 FLOOR = appell.surfaces.Plane(friction=0.6)
@@ -76,6 +78,34 @@ def test_implicit_steps_last_longer_where_steps_collapse_again():
     assert pace.implicit_end(t + 10.0) == pytest.approx(t + 10.001)
 
 
+def test_implicit_steps_that_are_shorter_than_those_of_the_integrator_end():
+    """Light fingers at 1000 rad/s need short steps of second order; before, these went on for up to 50 ms."""
+    pace = PaceMonitor()
+    for t in np.linspace(0.0, 0.019, 300):
+        pace.count(float(t), 1)
+    assert pace.collapsed  # steps of 6e-5 s
+    end = pace.implicit_end(0.019)
+    assert pace.keeps_up(19, 19e-9)  # too few to decide
+    assert pace.keeps_up(20, 20 * 4e-5)
+    assert not pace.keeps_up(20, 20 * 2e-5)
+    pace.restart(0.019, 0.019 + 20 * 2e-5, 20)
+    assert not pace.collapsed
+    assert pace.implicit_end(0.02) > end
+
+
+def test_implicit_steps_end_where_they_do_not_keep_up(plate):
+    plant, pairs, y = plate(0.0)
+    phase = Phase(plant, moving_joints(plant.friction, np.zeros(6))[0])
+    mu = np.full(len(pairs), 0.6)
+    all_of_them = list(creep.creep_steps(phase, pairs, mu, 0.0, y, 2e-3, 1e-9))
+    few = list(creep.creep_steps(phase, pairs, mu, 0.0, y, 2e-3, 1e-9, lambda steps, time: steps < 3))
+    assert all_of_them[-1].end == 2e-3
+    assert [step.end for step in few] == [
+        *(step.end for step in all_of_them[:3]),
+        all_of_them[2].end,
+    ]  # the last one settles
+
+
 def test_implicit_steps_go_on_after_an_impact():
     pace = PaceMonitor()
     end = pace.implicit_end(0.0)
@@ -86,22 +116,33 @@ def test_implicit_steps_go_on_after_an_impact():
     assert not pace.collapsed
 
 
-@pytest.mark.parametrize("rate", [0.0, 1e-5, 1e-4])
-def test_contacts_a_few_nanometres_above_their_surface_do_not_divide_a_step(rate):
-    """A plate on 12 points that slides and is tilted: before, each step was divided 30 times, where one of them touched."""
-    plate = appell.load(
+@pytest.fixture
+def plate():
+    """A plate on 12 points that slides, tilted by nanometres, and turns at some rate: plant, pairs and state vector."""
+    robot = appell.load(
         '<robot name="plate"><link name="plate"><inertial><mass value="2"/>'
         '<inertia ixx="0.01" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>',
         base="floating",
     )
     points = [appell.Point("plate", (x, y, -0.05)) for x in (-0.1, -0.03, 0.04, 0.1) for y in (-0.1, 0.01, 0.1)]
-    q, qd = np.array([0.0, 0.0, 0.05, 1e-8, 0.7e-8, 0.0, 1.0]), np.array([1e-2, 0.0, 0.0, rate, -rate, 0.0])
-    model = plate.simulation_model()
-    plant = Plant(model, actuation_of(6, None, None, q, qd))
-    pairs = contact_pairs(model, q, (FLOOR,), appell.ContactOptions(points=points), False)
-    assert isinstance(pairs, CompiledPairs)
-    q[2] += 1e-10 - pairs.gaps(q[None], qd[None])[0].min()
-    state, native = StateAtTime(0.0, q, qd, np.zeros(3)), pairs.stepper.native
+
+    def at(rate):
+        q, qd = np.array([0.0, 0.0, 0.05, 1e-8, 0.7e-8, 0.0, 1.0]), np.array([1e-2, 0.0, 0.0, rate, -rate, 0.0])
+        model = robot.simulation_model()
+        plant = Plant(model, actuation_of(6, None, None, q, qd))
+        pairs = contact_pairs(model, q, (FLOOR,), appell.ContactOptions(points=points), False)
+        assert isinstance(pairs, CompiledPairs)
+        q[2] += 1e-10 - pairs.gaps(q[None], qd[None])[0].min()
+        return plant, pairs, plant.join(q, qd, np.zeros(3))
+
+    return at
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-5, 1e-4])
+def test_contacts_a_few_nanometres_above_their_surface_do_not_divide_a_step(plate, rate):
+    """A plate on 12 points that slides and is tilted: before, each step was divided 30 times, where one of them touched."""
+    plant, pairs, y = plate(rate)
+    state, native = StateAtTime(0.0, y[:7], y[7:13], np.zeros(3)), pairs.stepper.native
     for k in range(1, 51):
         state, _, _, status = creep._advance(plant, pairs, state, 2e-4, 2, True)
         assert (state.t, status) == (pytest.approx(k * 4e-4), 0)

@@ -1,13 +1,14 @@
 """Implicit steps through times in which explicit ones collapse: many contacts slip slowly, stick and slip again.
 
 The steps are those of time stepping (`_native/stepping.c`), implicit in the velocities of the contacts: none needs to know which
-contacts stick, slip or lift. Every step is made once whole and once in two halves; the difference of both configurations is its
-error. Points stay within `DEPTH` of their surface, and the energy changes by the recorded work. Impacts end the steps.
+contacts stick, slip or lift. Every step is made once whole and once in halves; a third of the difference of both configurations
+is the error of the halves. Points stay within `DEPTH` of their surface, and the energy changes by the recorded work. Impacts end
+the steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -73,10 +74,15 @@ class Advanced(NamedTuple):
 
 
 def creep_steps(
-    phase: Phase, pairs: CompiledPairs, mu: np.ndarray, t: float, y: np.ndarray, end: float, rtol: float
-) -> Iterator[CreepStep]:
-    """Implicit steps from a state, to the end or to an impact, with errors of the configuration up to TOLERANCE rtol."""
+    phase: Phase, pairs: CompiledPairs, mu: np.ndarray, t: float, y: np.ndarray, end: float, rtol: float,
+    keeps_up: Callable[[int, float], bool] = lambda steps, time: True,
+) -> Iterator[CreepStep]:  # fmt: skip
+    """Implicit steps from a state, to the end or to an impact, with errors of the configuration up to TOLERANCE rtol.
+
+    They end where `keeps_up` is false for their number and time.
+    """
     plant, h, warm, state = phase.plant, FIRST_STEP, False, StateAtTime(t, *phase.plant.split(y), phase.plant.work(y))
+    count = 0
     while state.t < end:
         h = min(h, end - state.t)
         whole = _advance(plant, pairs, state, h, 1, warm)
@@ -96,7 +102,8 @@ def creep_steps(
             after._replace(t=end if end - after.t < SHORTEST_STEP * 1e-3 else after.t),
             min(factor * h, LONGEST_STEP),
         )
-        if state.t == end or halves.status == IMPACT:
+        count += 1
+        if state.t == end or halves.status == IMPACT or not keeps_up(count, state.t - t):
             yield CreepStep(plant, state, settled(plant, pairs, mu, state), last)
             return
 
@@ -114,8 +121,9 @@ def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, state: StateAtTi
 
 
 def _error(coarse: np.ndarray, fine: np.ndarray, rtol: float) -> float:
-    """The largest difference of two configurations, as part of TOLERANCE rtol times their size or 1."""
-    return float((np.abs(coarse - fine) / (TOLERANCE * rtol * np.maximum(1.0, np.abs(fine)))).max())
+    """The largest error of a configuration after two halves of a step, by that after a whole one, as part of TOLERANCE rtol times
+    its size or 1."""
+    return float((np.abs(coarse - fine) / ((2**ORDER - 1) * TOLERANCE * rtol * np.maximum(1.0, np.abs(fine)))).max())
 
 
 def _advance(plant: Plant, pairs: CompiledPairs, state: StateAtTime, h: float, steps: int, warm: bool) -> Advanced:

@@ -14,7 +14,7 @@ At an instant at which points touch surfaces:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -133,9 +133,11 @@ class ContactEnvironment(Environment):
     def steps_implicitly(self) -> bool:  # type: ignore[override]
         return isinstance(self.pairs, CompiledPairs)
 
-    def implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float) -> Iterator[CreepStep]:
+    def implicit_steps(
+        self, phase: Phase, t: float, y: np.ndarray, end: float, rtol: float, keeps_up: Callable[[int, float], bool]
+    ) -> Iterator[CreepStep]:
         assert isinstance(self.pairs, CompiledPairs)
-        return creep_steps(phase, self.pairs, self.mu, t, y, end, rtol)
+        return creep_steps(phase, self.pairs, self.mu, t, y, end, rtol, keeps_up)
 
     def _projected(self, phase: ContactPhase, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state projected to a phase whose slow contacts are at rest; those that this drives into their surface lose their
