@@ -366,6 +366,7 @@ int motion_project(motion *m, const double *q, double *v, double *gap)
     for (int k = 0; k < m->contacts; k++) {
         const double found = s->gap_next[m->index[k]].gap;
         *gap = fmax(*gap, fmax(LEAST_GAP - found, found - LARGEST_GAP));
+        if (!m->carries[k] && s->block[k].size == 3) m->states[k] = MODE_SLIP; /* without load there is no friction */
     }
     memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias), memset(m->near, 0, (size_t)s->rows * sizeof *m->near);
     for (int i = 0; i < nv; i++) { /* L^-1 M v = L^T v */

@@ -1,5 +1,7 @@
 """Steps of time stepping in event-driven runs, where no mode of contacts lasts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.particles import FLOOR, particles_on
@@ -9,7 +11,10 @@ import appell
 from appell.simulation.actuation import actuation_of
 from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.environment import ContactEnvironment
+from appell.simulation.contact.mode import ContactMode
 from appell.simulation.contact.pairs import contact_points_of
+from appell.simulation.contact.phase import ContactPhase
+from appell.simulation.joint_friction import frictionless
 from appell.simulation.plant import Plant
 
 ROUGH = appell.surfaces.Plane(friction=0.5, restitution=0.0)
@@ -57,6 +62,19 @@ def test_steps_that_are_not_finite_or_leave_points_behind_a_surface_are_shortene
     assert block.short_step(0.0, q, qd, 1e-4)[0] == 6.25e-6
     results.clear()
     assert block.short_step(0.0, q, qd, 1e-4) is None
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-8])
+def test_a_contact_without_load_is_not_held_by_friction(block, height):
+    """The projection of a mode stopped a robot that slid with such a contact, and took its energy."""
+    loads = np.array([[-2.0, 0.0, 4.0], [-2.0, 0.0, 4.0], [-2.0, 0.0, 4.0], [0.0, 0.0, 0.0]])
+    along, sticking = np.tile([1.0, 0.0, 0.0], (4, 1)), np.array([False, False, False, True])
+    mode = ContactMode(np.arange(4), sticking, np.zeros(4, dtype=bool), along, np.full(4, 0.5), loads)
+    phase = ContactPhase(block.plant, frictionless(6), block.pairs, mode)
+    q, qd = np.array([0.0, 0.0, 0.1 + height, 0.0, 0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert np.abs(phase.project_to_constraints(q, qd)[1] - qd).max() < 1e-12
+    held = replace(phase, mode=replace(mode, loads=None))
+    assert abs(held.project_to_constraints(q, qd)[1][0]) < 0.2
 
 
 def test_surfaces_without_compiled_code_have_no_steps():

@@ -251,6 +251,10 @@ class ContactPhase(Phase):
             if self.motion.project(np.ascontiguousarray(q), projected) <= PROJECTION_TOL:
                 return q, projected
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
+        if self.motion is not None:
+            projected = np.array(qd)
+            if np.isfinite(self.motion.project(np.ascontiguousarray(q), projected)):
+                return q, projected
         rows, M = self.rows(q, qd).without_friction(), self.plant.model.mass_matrix(q)
         qd = rows.accelerations(M, M @ qd, np.zeros_like(rows.bias))[0]
         return q, np.where(self.joints.sticking, 0.0, qd)
