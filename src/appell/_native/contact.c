@@ -573,8 +573,7 @@ PART int find_carriers(Problem *s, double regularization)
 {
     const int n = s->n;
     int m = 0, free;
-    release_states(s);
-    find_states(s);
+    find_states(s); /* with the state that the end of the last step has given a contact */
     memcpy(s->former, s->c, (size_t)n * sizeof *s->c);
     for (int b = 0; b < s->blocks; b++) { /* unknowns without bounds first */
         const contact_block *block = s->block + b;
@@ -733,6 +732,7 @@ contact_report contact_solve(int n, const double *G, const double *c, int blocks
     contact_report report = {0};
     double trace = 0.0;
     lay_out(s, work);
+    release_states(s);
     int rows = 0;
     for (int b = 0; b < blocks; b++)
         for (int k = block[b].first; !block[b].box && k < block[b].first + block[b].size; k++, rows++) trace += G[(size_t)k * n + k];
