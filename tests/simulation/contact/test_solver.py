@@ -61,14 +61,16 @@ def test_soles_on_more_points_than_can_carry_load():
 
 
 def test_soles_with_a_start_near_the_solution_need_few_iterations():
-    """Steps of a lying humanoid: before, 180 to 1500 iterations until the contacts that carry were found."""
+    """Steps of a lying humanoid: before, 3400 iterations for all until the contacts that carry were found, now 160."""
     data = np.load(Path(__file__).with_name("loaded_soles.npz"))
-    for k in range(3):
+    iterations = 0
+    for k in range(4):
         L, c = data[f"{k}_L"], data[f"{k}_c"]
         solution = solve_contacts(L @ L.T, c, 0.6, start=data[f"{k}_start"])
         assert solution.converged, (k, solution.residual)
-        assert solution.iterations < 100
         require_law(L @ L.T, c, 0.6, solution.impulses, 1e-9)
+        iterations += solution.iterations
+    assert iterations < 700
 
 
 def test_a_solution_is_its_own_start(problems):
