@@ -26,9 +26,11 @@ def ordered(listed: OperationList) -> OperationList:
     return listed.reordered(_Scheduler(listed).order())
 
 
-WHOLE, PART = (4000, 8000), (1000, 600)
+WHOLE, PART = (4000, 8000), (1000, 300)
 """Operations of a body that is not cut, and of the parts of others: of vectors, and of matrices, which have more results than
 inputs (docs/decisions/0018)."""
+PART_PER_ALIVE = 0.25
+"""Operations of a part, at least, for each value that is alive at the same time as others (docs/decisions/0020)."""
 
 
 def depth_first(listed: OperationList, columns: int = 1) -> OperationList:
@@ -132,8 +134,9 @@ def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Seque
     matrix = len(listed.outputs) > listed.size_in
     if len(body) <= WHOLE[matrix]:
         return [body]
-    count = -(-len(body) // PART[matrix])
-    alive, size = _alive(listed, body), len(body) // count
+    alive = _alive(listed, body)
+    count = -(-len(body) // max(PART[matrix], int(PART_PER_ALIVE * max(alive))))
+    size = len(body) // count
     cuts = [min(range(k * size - size // 3, k * size + size // 3), key=alive.__getitem__) for k in range(1, count)]
     return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]
 
