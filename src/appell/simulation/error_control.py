@@ -6,6 +6,7 @@ Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ class StepFactors(NamedTuple):
     largest: float
 
 
-class ErrorControlledSolver:
+class ErrorControlledSolver(ABC):
     """A `Solver` whose steps are tried until their error is within the tolerance.
 
     Attributes:
@@ -42,16 +43,17 @@ class ErrorControlledSolver:
         self.y_old = y
         self.attempts, self.h = 0, max_step
 
+    @abstractmethod
     def attempt(self, t: float, y: np.ndarray, h: float) -> tuple[np.ndarray, float, Any]:
         """The state after a step, its error relative to the tolerance, and what `accept` needs."""
-        raise NotImplementedError
 
     def accept(self, y: np.ndarray, h: float, found: Any) -> None:
-        """Keep what an accepted step from y found."""
+        """Keep what an accepted step from y found; nothing by default."""
+        return
 
+    @abstractmethod
     def dense_output(self) -> Callable[[np.ndarray], np.ndarray]:
         """State vectors (m, N) at times (N,) within the last step."""
-        raise NotImplementedError
 
     def step(self) -> str | None:
         t, y, rest = self.t, self.y, self.end - self.t

@@ -316,8 +316,9 @@ class SimulationLoop:
 
     def _ends_badly(self, solver: Solver, step: IntegratorStep, event: float) -> bool:
         """Whether the interpolated state at an event within a step is not exact enough: of fixed steps it never is."""
-        if not step.start < event < step.end or isinstance(solver, FixedStepSolver):
-            return step.start < event < step.end
+        within = step.start < event < step.end
+        if not within or isinstance(solver, FixedStepSolver):
+            return within
         error = self.plant.balance(step.state(event)) - self.plant.balance(step.initial)
         return not abs(error) <= ENERGY_TOL * self.integration.rtol
 

@@ -98,11 +98,8 @@ def creep_steps(
         qdd = (after.qd - state.qd) / max(after.t - state.t, SHORTEST_STEP)
         last = CreepPhase(plant, phase.joints, pairs, halves.contacts, qdd, halves.forces)
         yield CreepStep(plant, state, after, last)
-        state, h = (
-            after._replace(t=end if end - after.t < SHORTEST_STEP * 1e-3 else after.t),
-            min(factor * h, LONGEST_STEP),
-        )
-        count += 1
+        state = after._replace(t=end) if end - after.t < SHORTEST_STEP * 1e-3 else after
+        h, count = min(factor * h, LONGEST_STEP), count + 1
         if state.t == end or halves.status == IMPACT or not keeps_up(count, state.t - t):
             yield CreepStep(plant, state, settled(plant, pairs, mu, state), last)
             return

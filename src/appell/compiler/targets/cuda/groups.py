@@ -16,8 +16,6 @@ from appell.compiler.simplify import without_dead_code
 
 SHORTEST = 3000
 """Instructions, roughly, of code that is not split."""
-
-
 INSTRUCTIONS_PER_RESULT = 5
 """Instructions that find the place of a result and store it."""
 
