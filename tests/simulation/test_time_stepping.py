@@ -279,29 +279,41 @@ def test_auto_goes_over_to_time_stepping_where_events_accumulate(monkeypatch):
     assert free.stepped_from is None
 
 
-@pytest.mark.parametrize(("mass", "seed"), [(0.016, 0), (0.016, 11), (0.004, 11)])
-def test_light_fingers_that_turn_by_a_radian_within_a_step(mass, seed):
-    """Fingers that an impact turns at up to 1900 rad/s: their steps are divided, and no energy is lost beyond the work."""
+def hand(mass):
+    """A palm with a finger of two light links, and the points of both."""
     builder = appell.RobotBuilder("hand").body("world").body("palm", 1.0, inertia=(2e-3, 2e-3, 2e-3))
     builder.floating("base", "world", "palm")
     for name, parent, xyz in (("f0", "palm", (0.03, 0.0, -0.05)), ("f1", "f0", (0.0, 0.0, -0.03))):
         builder.body(name, mass, com=(0.0, 0.0, -0.015), inertia=(7.5e-5 * mass, 7.5e-5 * mass, 1.25e-5 * mass))
         builder.revolute(f"{name} joint", parent, name, axis="y", xyz=xyz)
     palm = [appell.Point("palm", (x, y, 0.0)) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
-    points = [
-        *(appell.Point(name, (0.0, 0.0, -0.03)) for name in ("f0", "f1")),
-        appell.Point("palm", (0, 0, -0.06)),
-        *palm,
-    ]
+    tips = [appell.Point(name, (0.0, 0.0, -0.03)) for name in ("f0", "f1")]
+    return builder.build(), [*tips, appell.Point("palm", (0.0, 0.0, -0.06)), *palm]
+
+
+@pytest.mark.parametrize(("mass", "seed"), [(0.016, 0), (0.016, 11), (0.004, 11)])
+def test_light_fingers_that_turn_by_a_radian_within_a_step(mass, seed):
+    """Fingers that an impact turns at up to 1900 rad/s: their steps are divided, and no energy is lost beyond the work."""
+    robot, points = hand(mass)
     rng = np.random.default_rng(seed)
     q = [0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0, *rng.uniform(-1.0, 1.0, 2)]
     qd = [*(rng.normal(size=6) * [0.5, 0.5, 1.0, 3.0, 3.0, 3.0]), 0.0, 0.0]
-    contact = appell.ContactOptions(points=points, restitution=0.5)
-    floor = appell.surfaces.Plane(friction=0.6)
-    motion = appell.simulate(builder.build(), q, qd, 0.6, surfaces=floor, contact=contact, method="moreau")
+    motion = step(robot, q, qd, 0.6, points, restitution=0.5)
     assert motion.problems == ()
     assert np.abs(motion.qd).max() > 500.0
     assert np.abs(motion.balance).max() < 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:.*fastest eigenvalue:appell.SimulationWarning")
+def test_a_finger_at_thousands_of_radians_per_second_stays_above_the_floor():
+    """Contacts ahead of steps that have been cut 40 times are kept out by their velocity, to first order in a large rotation."""
+    robot, points = hand(0.004)
+    rng = np.random.default_rng(86)
+    speed = 10.0 ** rng.uniform(3.0, 4.3)
+    q = [0.0, 0.0, 0.13, 0.0, 0.0, 0.0, 1.0, *rng.uniform(-1.0, 1.0, 2)]
+    qd = [0.0, 0.0, -1.0, 0.0, 0.0, 0.0, *(rng.choice([-1, 1], 2) * rng.uniform(0.2, 1.0, 2) * speed)]
+    motion = step(robot, q, qd, 0.1, points)
+    assert robot.distances(motion.q, appell.surfaces.Plane(), points).distance.min() > -1e-6
 
 
 def test_a_joint_that_moves_nothing_may_not_touch():

@@ -15,8 +15,8 @@
    (5)  M (v+ - v-) = J^T p,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
 
    with all closed contacts. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
-   whole gap, g/h, and (4) becomes q' = q + h v': this always ends. The configuration space may have floating, spherical and
-   planar joints; "+" is then along their twists. docs/theory/contact.md
+   whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for their depth: this always ends. The configuration space
+   may have floating, spherical and planar joints; "+" is then along their twists. docs/theory/contact.md
 
    Of a robot with closed loops, v are independent velocities. Further kernels give the velocities G(q) v of all joints, the step
    of the dependent joints that closes the loops to first order, the matrix J_a with tau = J_a^T (forces of the actuators), and, if
@@ -701,15 +701,16 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
     return find_gaps(s, s->q_next, s->v_next, s->gap_next) ? STEPPED : NOT_FINITE_STATE;
 }
 
-/* The part of the step at which the first open contact touches, by linear interpolation, or half of it where a closed contact
-   becomes too deep; 1 if the step may be kept. */
-static double part_to_keep(const stepper *s)
+/* The part of the step at which the first open contact touches, by linear interpolation, or half of it where a contact with rows
+   (`whole`: any) becomes too deep; 1 if the step may be kept. */
+static double part_to_keep(const stepper *s, int whole)
 {
     double part = 1.0;
     for (int c = 0; c < s->contacts; c++) {
         const double before = s->gap[c].gap, after = s->gap_next[c].gap;
-        if (before > s->depth && after < -DEEP * s->depth) part = fmin(part, before / (before - after));
-        else if (before <= s->depth && after < -DEEPEST * s->depth && after < before) part = fmin(part, 0.5);
+        const int open = before > s->depth && !whole;
+        if (open && after < -DEEP * s->depth) part = fmin(part, before / (before - after));
+        else if (!open && after < -DEEPEST * s->depth && after < before) part = fmin(part, 0.5);
     }
     return part;
 }
@@ -828,12 +829,11 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
         const double worst = s->worst_residual;
         const long failures = s->failures;
         int status = try_step(s, tau, h, whole);
-        for (int k = 0; status == STEPPED && !whole && k < MOST_LOCATIONS; k++) {
-            const double part = part_to_keep(s);
-            if (part == 1.0) break;
-            h *= k < 4 ? part : fmin(part, 0.7); /* interpolation may creep towards a curved gap */
-            if (h < shortest) h = shortest;
-            status = try_step(s, tau, h, 0);
+        for (int k = 0; status == STEPPED && k < MOST_LOCATIONS; k++) {
+            const double part = part_to_keep(s, whole), least = whole ? LEAST * duration : shortest;
+            if (part == 1.0 || h <= least) break;
+            h = fmax(h * (k < 4 ? part : fmin(part, 0.7)), least); /* interpolation may creep towards a curved gap */
+            status = try_step(s, tau, h, whole);
             s->splits++;
         }
         if (status == STEPPED) status = accept(s, h, duration);
