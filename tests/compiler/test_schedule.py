@@ -49,6 +49,27 @@ def test_without_stalls_the_same_operations_give_the_same_bits():
     assert schedule.without_stalls(inverse) is inverse  # nothing to wait for
 
 
+def test_eager_operations_give_the_same_bits_with_fewer_values_alive(monkeypatch):
+    before = schedule.depth_first(operations_of("tree", "inverse_dynamics"))
+    assert schedule.eager(before) is before  # short
+    monkeypatch.setattr(schedule, "SHORT", 0)
+    after = schedule.eager(before)
+    assert Counter(o.name for o in after.operations) == Counter(o.name for o in before.operations)
+    assert all(a < k for k, o in enumerate(after.operations) for a in o.arguments)
+    x = [column for array in random_states(ROBOTS["tree"], 5) for column in array.T]
+    np.testing.assert_array_equal(run_operations(after, x), run_operations(before, x))
+    assert most_alive(after) < most_alive(before)
+
+
+def test_operations_that_end_values_come_early(monkeypatch):
+    """a + b ends both at once; a + c, which is a value more as long as a is needed, stays where it is."""
+    monkeypatch.setattr(schedule, "SHORT", 0)
+    given = [Operation("input", (), k) for k in range(2)]
+    values = [Operation("mul", (0, 1)), Operation("add", (0, 1)), Operation("sub", (0, 1)), Operation("sq", (4,))]
+    listed = OperationList((2,), (*given, *values, Operation("add", (2, 3)), Operation("add", (5, 6))), (7,))
+    assert [o.name for o in schedule.eager(listed).operations[2:]] == ["mul", "add", "add", "sub", "sq", "add"]
+
+
 @pytest.mark.parametrize(
     ("window", "order"), [(400, "inv mul add add add"), (2, "inv mul add add add"), (0, "inv add add mul add")]
 )

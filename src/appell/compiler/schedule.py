@@ -26,19 +26,16 @@ def ordered(listed: OperationList) -> OperationList:
     return listed.reordered(_Scheduler(listed).order())
 
 
-WHOLE, PART = (4000, 8000), (1000, 300)
-"""Operations of a body that is not cut, and of the parts of others: of vectors, and of matrices, which have more results than
-inputs (docs/decisions/0018)."""
-PART_PER_ALIVE = 0.25
-"""Operations of a part, at least, for each value that is alive at the same time as others (docs/decisions/0020)."""
+LONGEST_PART = 12_000
+"""Operations of a body that is not cut, and of the parts of others: beyond it compilers take more and more time for each
+(docs/decisions/0018)."""
 
 
 def depth_first(listed: OperationList, columns: int = 1) -> OperationList:
     """The same function with every value computed just before it is needed, results from the last to the first.
 
-    Of two operands the one with more operations behind it in sequence comes first. For compilers that schedule by
-    themselves: few values are alive at a time, and what one part of a body leaves for the next (docs/decisions/0018).
-    Of the orders of a matrix with so many columns the one is taken that keeps the fewest values alive.
+    Of two operands the one with more operations behind it in sequence comes first: few values are alive at a time
+    (docs/decisions/0018). Of the orders of a matrix with so many columns the one is taken that keeps the fewest values alive.
     """
     given, operations = _given(listed), listed.operations
     depth = [0] * len(operations)
@@ -129,13 +126,50 @@ def without_stalls(listed: OperationList) -> OperationList:
     return listed.reordered((*sorted(given), *done))
 
 
+SHORT = 2000
+"""Operations of a body whose order is not worth the time that `eager` takes (docs/decisions/0018)."""
+
+
+def eager(listed: OperationList) -> OperationList:
+    """The same function with operations that end as many values as they make executed as soon as their operands are there."""
+    given, operations = _given(listed), listed.operations
+    body = [k for k in range(len(operations)) if k not in given]
+    if len(body) <= SHORT:
+        return listed
+    operands = {k: {a for a in operations[k].arguments if a not in given} for k in body}
+    users: dict[int, list[int]] = {k: [] for k in body}
+    for k, arguments in operands.items():
+        for a in arguments:
+            users[a].append(k)
+    missing, uses = {k: len(operands[k]) for k in body}, {k: len(users[k]) for k in body}
+    done: dict[int, None] = {}
+    for first in body:
+        waiting = [first]
+        while waiting:
+            k = waiting.pop()
+            if k in done:
+                continue
+            done[k] = None
+            candidates = set(users[k])
+            for user in users[k]:
+                missing[user] -= 1
+            for a in operands[k]:
+                uses[a] -= 1
+                if uses[a] == 1:
+                    candidates.update(users[a])
+            for user in sorted(candidates, reverse=True):
+                if not missing[user] and user not in done:
+                    ended = sum(uses[a] == 1 for a in operands[user])
+                    if ended >= bool(users[user]):
+                        waiting.append(user)
+    return listed.reordered((*sorted(given), *done))
+
+
 def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Sequence[int]]:
     """Long bodies in parts, cut where few values pass from one part to a later one."""
-    matrix = len(listed.outputs) > listed.size_in
-    if len(body) <= WHOLE[matrix]:
+    if len(body) <= LONGEST_PART:
         return [body]
-    alive = _alive(listed, body)
-    count = -(-len(body) // max(PART[matrix], int(PART_PER_ALIVE * max(alive))))
+    alive, count = _alive(listed, body), -(-len(body) // LONGEST_PART)
     size = len(body) // count
     cuts = [min(range(k * size - size // 3, k * size + size // 3), key=alive.__getitem__) for k in range(1, count)]
     return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -20,6 +21,7 @@ from appell.compiler import cache
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.interpret import GraphKernel
 from appell.compiler.targets.llvm import build, isa, jit, library, target
+from appell.compiler.targets.llvm.kernel import kernel_text
 from appell.compiler.targets.llvm.library import CtypesKernel
 from appell.compiler.targets.llvm.runtime import FUNCTIONS
 from appell.errors import CompileError
@@ -151,6 +153,17 @@ def test_kernels_are_linked_where_memory_is_scattered():
     if "Cannot allocate memory" in done.stderr:
         pytest.skip("there is no address space")
     assert (done.returncode, done.stdout) == (0, "520\n"), done.stderr
+
+
+def test_the_order_of_operations_is_kept_and_options_of_llvm_are_restored(monkeypatch):
+    """LLVM by itself gives other code, before a kernel was compiled and after it."""
+    builder, provider = build.builder_for(None, "float64"), appell.load("puma560").functions.provider
+    text = kernel_text(provider.lowered(FunctionSpec("inverse_dynamics"), "cpu", "float64"), builder.real, "batch")
+    codes = []
+    for order in (nullcontext, jit.instructions_in_order, nullcontext):
+        monkeypatch.setattr(jit, "instructions_in_order", order)
+        codes.append(jit.compile_text(text, builder.target.cpu, builder.target.features))
+    assert codes[0] == codes[2] != codes[1]
 
 
 def test_text_that_llvm_does_not_accept():

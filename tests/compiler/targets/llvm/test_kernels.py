@@ -269,8 +269,7 @@ def test_an_infinite_result_of_finite_inputs_is_reported():
 @pytest.mark.parametrize("isa", ISAS)
 def test_parts_do_not_change_the_result(isa, monkeypatch):
     form, given = straight("inverse_dynamics"), states("straight inverse dynamics", 19, "float64")
-    monkeypatch.setattr(schedule, "WHOLE", (40, 40))
-    monkeypatch.setattr(schedule, "PART", (20, 20))
+    monkeypatch.setattr(schedule, "LONGEST_PART", 20)
     assert len(Form(form).planned.pieces) > 5
     assert Form(form).shared
     code = native_library(form, "float64", isa)

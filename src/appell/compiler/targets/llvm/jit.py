@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
+from threading import Lock
 from typing import Any
 
 from appell.errors import CompileError
 
 NUMBERS = count()
+ORDERED = Lock()
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +61,24 @@ def compile_text(text: str, cpu: str, features: str) -> bytes:
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
         passes.run(module, builder)
-        return generator.emit_object(module)
+        with instructions_in_order():
+            return generator.emit_object(module)
+
+
+@contextmanager
+def instructions_in_order() -> Iterator[None]:
+    """Code keeps the order of its operations, which is chosen for the fewest values alive (docs/decisions/0018).
+
+    LLVM has this as an option of the process alone: it is set while code is generated.
+    """
+    with ORDERED:
+        for option in ("-enable-misched=0", "-disable-post-ra=1"):
+            binding().set_option("appell", option)
+        try:
+            yield
+        finally:
+            for option in ("-enable-misched=1", "-disable-post-ra=0"):
+                binding().set_option("appell", option)
 
 
 def parsed(text: str, context: Any) -> Any:

@@ -18,7 +18,7 @@ from itertools import accumulate
 from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.schedule import cut_into_parts, depth_first, without_stalls
+from appell.compiler.schedule import cut_into_parts, depth_first, eager, without_stalls
 from appell.compiler.targets.llvm.batch import call_text, shape_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
@@ -36,7 +36,9 @@ class Form:
     def __init__(self, lowered: LoweredFunction, columns: int = 1) -> None:
         self.lowered, self.sizes, self.size_out, self.cost = lowered, lowered.sizes, lowered.size_out, lowered.cost
         if isinstance(lowered, StraightLine):
-            self.planned = plan_emission(without_stalls(depth_first(lowered.listed, columns)), cut=cut_into_parts)
+            self.planned = plan_emission(
+                eager(without_stalls(depth_first(lowered.listed, columns))), cut=cut_into_parts
+            )
             self.angle_count, self.shared = len(self.planned.angles), len(self.planned.shared)
         else:
             self.angle_count, self.shared = lowered.angle_count, lowered.shared
