@@ -9,14 +9,14 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.joint_trees import MOVING_KINDS, mixed_tree
+from helpers.joint_trees import MOVING_KINDS, mixed_tree, tree_of
 from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
-from appell.compiler.interpret import GraphKernel
+from appell.compiler.interpret import GraphKernel, InterpretedKernel
 from appell.compiler.lowering import lower_function
 from appell.compiler.rolled import programs
 from appell.compiler.rolled.form import Rolled
@@ -31,7 +31,8 @@ SHORT = [
 ]  # fmt: skip
 LONG = {
     "inverse_dynamics": "mata2002", "bias": "mata2002", "gravity": "mata2002", "forward_dynamics": "articulated",
-    "mass_matrix": "composite", "inverse_dynamics_derivatives": "analytic", "forward_dynamics_derivatives": "analytic",
+    "mass_matrix": "composite", "coriolis_matrix": "gibbs", "regressor": "mata2002",
+    "inverse_dynamics_derivatives": "analytic", "forward_dynamics_derivatives": "analytic",
 }  # fmt: skip
 
 
@@ -86,6 +87,23 @@ def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = every_kind()
     assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])
+
+
+IN_COMMON_FRAME = [name for name in LONG if name in ("coriolis_matrix", "regressor") or "derivatives" in name]
+
+
+@pytest.mark.parametrize("function", IN_COMMON_FRAME)
+def test_rolled_code_far_from_the_base(function: str) -> None:
+    """Positions of links are seen from the first one: a million metres away nothing is rounded more."""
+    robot = tree_of("floating")
+    form = programs.rolled(robot.system.recursion, FunctionSpec(function, LONG[function]), 0.0)
+    assert form is not None
+    near = random_states(robot, 3)[: len(form.sizes)]
+    far = near[0] + np.array([1e6] * 3 + [0.0] * (robot.nq - 3)), *near[1:]
+    here, there = (np.full((3, form.size_out), np.nan) for _ in range(2))
+    for state, out in ((near, here), (far, there)):
+        assert InterpretedKernel(form, "float64").run(state, out)
+    assert_close(there, here, tolerance=1e-14, what=function)
 
 
 @pytest.mark.parametrize(

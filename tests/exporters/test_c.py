@@ -103,15 +103,18 @@ def test_long_robots_in_loops(robot, functions, dtype, tmp_path):
     assert (tmp_path / "arm.h").read_text().count("loops over the joints") == len(functions)
 
 
-def test_derivatives_of_forward_dynamics_in_loops(tmp_path):
-    """The equations of motion are solved in a loop as well: pivots by fours, and the last two alone."""
-    robot, function = appell.robots.random_chain(26, seed=3), "forward_dynamics_derivatives"
+def test_matrices_in_loops(tmp_path):
+    """For derivatives, the equations of motion are solved in a loop as well: pivots by fours, and the last two alone."""
+    robot = appell.robots.random_chain(26, seed=3)
+    functions = ["forward_dynamics_derivatives", "coriolis_matrix", "regressor"]
     q, qd, tau = given = states(robot, "float64")[:3]
-    by_q, by_qd, M = robot.inverse_dynamics_derivatives(q, qd, robot.forward_dynamics(q, qd, tau))
+    dyn = appell.compile(robot)
+    by_q, by_qd, M = dyn.inverse_dynamics_derivatives(q, qd, dyn.forward_dynamics(q, qd, tau))
     inverse = np.linalg.inv(M)
     expected = np.concatenate([-inverse @ by_q, -inverse @ by_qd, inverse], axis=-1)
-    compare(robot, tmp_path, [function], [given], [expected], "float64")
-    assert "loops over the joints" in (tmp_path / "arm.h").read_text()
+    others = [dyn.coriolis_matrix(q, qd), dyn.regressor(q, qd, tau)]
+    compare(robot, tmp_path, functions, [given, given[:2], given], [expected, *others], "float64")
+    assert (tmp_path / "arm.h").read_text().count("loops over the joints") == len(functions)
 
 
 @pytest.mark.parametrize(

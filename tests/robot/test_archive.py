@@ -8,7 +8,8 @@ import pickle
 import random
 import subprocess
 import sys
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,11 @@ from helpers.states import random_states
 import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.archive import container
+from appell.compiler.archive.decode import read_lowered
+from appell.compiler.archive.encode import lowered_data
 from appell.compiler.interpret import InterpretedKernel
-from appell.compiler.lowering import lower_function
+from appell.compiler.lowering import LoweredFunction, lower_function
+from appell.compiler.rolled.programs import rolled
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -313,6 +317,42 @@ ROLLED = {
     "no sweeps": lambda form: form.__setitem__("sweeps", []),
     "kept before it is written": lambda form: form["sweeps"].reverse(),
 }
+
+
+COLUMNS = {
+    "columns that are solved with": lambda form: form.__setitem__("solves", True),
+    "columns without a climb": lambda form: form.__setitem__("climb", []),
+    "a walk too many": lambda form: form["climb"][0]["begin"].append(form["climb"][0]["begin"][0]),
+    "elements across columns of links": lambda form: form["climb"][0]["meet"]["targets"].__setitem__(0, ["result", 10]),
+    "an element beyond the last row": lambda form: form["climb"][0]["meet"]["targets"].__setitem__(0, ["result", 999]),
+    "a sweep's result beyond the last row": lambda form: last_target(form).__setitem__(1, 99),
+    "columns by words": lambda form: form.__setitem__("by_link", "yes"),
+}
+
+
+def last_target(form: dict) -> list:
+    """Where the first sweep writes the column of a rotor."""
+    return next(target for step in form["sweeps"][0]["steps"] for target in step["targets"] if target[0] == "result")
+
+
+@cache
+def columns_of_links() -> LoweredFunction:
+    """A matrix with columns of links in rolled form."""
+    form = rolled(replace(mixed_tree(4, 29), coupled=False).system.recursion, FunctionSpec("regressor"), 0.0)
+    assert form is not None
+    return form
+
+
+def test_columns_of_links_are_kept():
+    assert read_lowered(json.loads(json.dumps(lowered_data(columns_of_links())))) == columns_of_links()
+
+
+@pytest.mark.parametrize("harm", COLUMNS.values(), ids=COLUMNS)
+def test_columns_that_make_no_sense_are_refused(harm):
+    content = json.loads(json.dumps(lowered_data(columns_of_links())))
+    harm(content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        read_lowered(content)
 
 
 WHOLE = {

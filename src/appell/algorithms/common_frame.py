@@ -23,6 +23,11 @@ class LinkState(NamedTuple):
     v: Twist
     units: tuple[Twist, ...] = ()
 
+    def common(self, wrench: Wrench) -> Wrench:
+        """A wrench at the link's origin in its frame, in the common frame."""
+        force = self.R @ wrench.force
+        return Wrench(force, self.R @ wrench.moment + self.p.cross(force))
+
 
 class GroupMomentum(NamedTuple):
     """Mass properties about the origin of the common frame, momentum P = ∫ ṙ dm and K = ∫ ṙ r^T dm of a group of bodies."""

@@ -11,17 +11,42 @@ ancestor k of j, C_kj = e_k · F_j + w_k · N_j, and C_jk is the same bilinear f
 
 from __future__ import annotations
 
-from appell.algebra import Scalar, Scalars
-from appell.algorithms.common_frame import crossed, link_states, over_subtrees, own_bodies
+from typing import NamedTuple
+
+from appell.algebra import Scalar, Scalars, Twist, Vec3, Wrench
+from appell.algorithms.common_frame import (
+    GroupMomentum,
+    LinkState,
+    crossed,
+    link_states,
+    over_subtrees,
+    own_bodies,
+    power,
+)
 from appell.algorithms.registry import algorithm
 from appell.model.tree import Tree
+
+
+class UnitTwist(NamedTuple):
+    """Unit twist of a degree of freedom and its rate, (w, e) and (ẇ, ė)."""
+
+    S: Twist
+    rate: Twist
+
+
+class SubtreeIntegrals(NamedTuple):
+    """Integrals over a subtree for one degree of freedom: (F, N), and ∫ J_j dm with its moment and the vector of w_k in C_jk."""
+
+    force: Wrench
+    momentum: Wrench
+    rotational: Vec3
 
 
 @algorithm("coriolis_matrix", "gibbs", lumpable=True)
 def coriolis_matrix(tree: Tree, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
     """C(q, qd).  [N m s, N s]"""
     states = link_states(tree, q, qd)
-    units = [[(unit, crossed(state.v, unit)) for unit in state.units] for state in states]
+    joints = [unit_twists_of(state) for state in states]
     C: list[list[Scalar]] = [[0.0] * tree.nv for _ in range(tree.nv)]
 
     def add(row: int, a: int, column: int, b: int, value: Scalar) -> None:
@@ -30,13 +55,30 @@ def coriolis_matrix(tree: Tree, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
         C[i][k] = C[i][k] + value * (first.multiplier * second.multiplier)
 
     for j, group in enumerate(over_subtrees(tree, own_bodies(tree, states))):
-        for b, (unit, rate) in enumerate(units[j]):
-            F, N = group.force(unit, rate)
-            p, rotational = group.inertia.momentum(unit), group.rotational_part(unit)
+        for b, unit in enumerate(joints[j]):
+            column = subtree_integrals(unit, group)
             for k in tree.ancestors(j):
-                for a, (other, other_rate) in enumerate(units[k]):
-                    add(k, a, j, b, other.linear @ F + other.angular @ N)
+                for a, other in enumerate(joints[k]):
+                    add(k, a, j, b, element_above(other, column))
                     if k != j:
-                        value = other_rate.linear @ p.force + other_rate.angular @ p.moment + other.angular @ rotational
-                        add(j, b, k, a, value)
+                        add(j, b, k, a, element_below(other, column))
     return C
+
+
+def unit_twists_of(state: LinkState) -> tuple[UnitTwist, ...]:
+    return tuple(UnitTwist(unit, crossed(state.v, unit)) for unit in state.units)
+
+
+def subtree_integrals(unit: UnitTwist, group: GroupMomentum) -> SubtreeIntegrals:
+    S, rate = unit
+    return SubtreeIntegrals(group.force(S, rate), group.inertia.momentum(S), group.rotational_part(S))
+
+
+def element_above(above: UnitTwist, column: SubtreeIntegrals) -> Scalar:
+    """C_kj of a degree of freedom k above the subtree of j, or of j itself."""
+    return power(above.S, column.force)
+
+
+def element_below(above: UnitTwist, column: SubtreeIntegrals) -> Scalar:
+    """C_jk."""
+    return power(above.rate, column.momentum) + above.S.angular @ column.rotational

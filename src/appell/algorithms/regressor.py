@@ -15,11 +15,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from appell.algebra import Scalar, Scalars, Wrench
-from appell.algorithms.inverse_dynamics.mata2002 import body_force, propagate_motion, step_inward
+from appell.algebra import (
+    IDENTITY,
+    DirectionCosines,
+    Mat3,
+    Rotation,
+    Scalar,
+    Scalars,
+    Vec3,
+    Wrench,
+    acceleration_tensor,
+)
+from appell.algorithms.inverse_dynamics.mata2002 import LinkMotion, body_force, propagate_motion, step_inward
 from appell.algorithms.registry import algorithm
 from appell.model.parameters import PER_LINK, inertia_of, parameter_count, rotors
-from appell.model.tree import Placement, Tree
+from appell.model.tree import Link, Placement, Tree
 
 
 @algorithm("regressor", "mata2002")
@@ -30,14 +40,31 @@ def regressor(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> list[list[Sc
     K: list[list[Scalar]] = [[0.0] * parameter_count(tree) for _ in range(tree.nv)]
     for i, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         frame = tree.frames[link.body]
-        for k, unit in enumerate(UNITS):
-            wrench = body_force(replace(link, inertia=inertia_of(unit, frame.R, frame.p)), motion)  # (9), (10)
-            for row, force in joint_forces_to_base(tree, placements, i, wrench):
+        body = in_link(frame.R, frame.p)
+        for k, wrench in enumerate(unit_wrenches(link, motion_of_body(body, motion))):
+            for row, force in joint_forces_to_base(tree, placements, i, step_inward(body, wrench)):
                 K[row][PER_LINK * i + k] = K[row][PER_LINK * i + k] + force
     for k, (_, link) in enumerate(rotors(tree), PER_LINK * len(tree.links)):
         for row, acceleration in enumerate(link.velocities(qdd), link.idx_v):
             K[row][k] = acceleration * link.multiplier
     return K
+
+
+def in_link(R: Mat3, p: Vec3) -> Placement:
+    """Placement of a body in its link."""
+    return Placement(Rotation(DirectionCosines(R)), p)
+
+
+def motion_of_body(place: Placement, motion: LinkMotion) -> LinkMotion:
+    """Motion of a link, seen from its body's frame."""
+    R, p = place
+    omega, omegad = R.T @ motion.omega, R.T @ motion.omegad
+    return LinkMotion(omega, omegad, acceleration_tensor(omega, omegad), R.T @ (motion.sdd + motion.Omega @ p))
+
+
+def unit_wrenches(link: Link, motion: LinkMotion) -> list[Wrench]:
+    """Inertia force and moment, (9) and (10), for each unit parameter of a body, in the body's frame."""
+    return [body_force(replace(link, inertia=inertia_of(unit, IDENTITY)), motion) for unit in UNITS]
 
 
 def joint_forces_to_base(

@@ -106,7 +106,7 @@ class _Machine:
         self.result = [np.zeros_like(like) for _ in range(rolled.size_out)]
 
     def sweep(self, sweep: TracedSweep) -> None:
-        links = self.rolled.links
+        links, results = self.rolled.links, self.rolled.integers[self.rolled.places[1]]
         start = [np.full_like(self.like, x) for x in sweep.start]
         carried = [list(start) for _ in links]
         order = reversed(range(len(links))) if sweep.inward else range(len(links))
@@ -116,24 +116,25 @@ class _Machine:
                 carried[i] = carried[link.parent]
             carried[i], own = self.step(sweep.steps[link.group], i, carried[i])
             for k, value in own.items():
-                self.result[link.v + k] = self.result[link.v + k] + value
+                place = results[i] + k * self.rolled.pitch
+                self.result[place] = self.result[place] + value
             if sweep.inward and link.parent >= 0:
                 both = zip(carried[link.parent], carried[i], strict=True)
                 carried[link.parent] = [a + b for a, b in both]
 
     def climb(self) -> None:
         """From every degree of freedom to the base: one row and column of the matrices."""
-        links, nv, matrices = self.rolled.links, self.rolled.nv, self.rolled.matrices
+        links, columns = self.rolled.links, self.rolled.integers[self.rolled.places[0]]
         for j, start in enumerate(links):
             for r, begin in enumerate(self.rolled.climb[start.group].begin):
                 carried, own = self.step(begin, j, [])
                 i = j
                 while True:
                     for k, value in own.items():
-                        degree, across, matrix = PairPlace.of(k, matrices)
-                        row, column = links[i].v + degree, start.v + r
+                        degree, across, matrix = PairPlace.of(k, self.rolled.matrices)
+                        row, column = links[i].v + degree, columns[j] + r
                         row, column = (column, row) if across else (row, column)
-                        self.result[(row * matrices + matrix) * nv + column] = value
+                        self.result[row * self.rolled.width + matrix * self.rolled.stride + column] = value
                     if links[i].parent < 0:
                         break
                     carried, _ = self.step(self.rolled.climb[links[i].group].carry, i, carried)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.system import System
@@ -75,6 +76,7 @@ LONGER: dict[str, dict[str | tuple[str, str], float]] = {
         "gravity": 2.5,
         ("forward_dynamics", "float64"): 0.5,
         "forward_dynamics_derivatives": 0.5,
+        "regressor": inf,
     }
 }
 """How much longer straight-line code may be, by target and function, or function and precision: measured on a floating

@@ -129,8 +129,7 @@ def subtree_motions(
         joints.append(joint)
     forces = [body.force(state.v, a) for body, state, a in zip(bodies, states, accelerations, strict=True)]
     for i, wrench in tree.external.items():
-        force, moment = (states[i].R @ part for part in wrench)
-        forces[i] = forces[i].minus(Wrench(force, moment + states[i].p.cross(force)))
+        forces[i] = forces[i].minus(states[i].common(wrench))
     groups, forces = over_subtrees(tree, bodies), over_subtrees(tree, forces)
     return [SubtreeMotion(*each) for each in zip(joints, groups, forces, strict=True)]
 

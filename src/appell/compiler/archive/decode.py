@@ -16,7 +16,7 @@ from appell.compiler.emit import hoisted_angles
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.rolled.form import Rolled, RolledLink
-from appell.compiler.rolled.steps import StepSource, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import PairPlace, StepSource, TracedClimb, TracedStep, TracedSweep
 from appell.errors import CompileError
 
 Item = TypeVar("Item")
@@ -126,10 +126,11 @@ def read_rolled(data: Any) -> Rolled:
     links = tuple(read_link(entry, place, nq, nv, groups) for place, entry in enumerate(given))
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
     require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
-    matrices = whole(field(data, "matrices"), 1, 8, "matrices")
-    solves = flag(data.get("solves", False), "solves")
-    require(climb or not solves, "there is no matrix to be solved with")
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves)
+    matrices = whole(field(data, "matrices"), 1, 16, "matrices")
+    solves, by_link = (flag(data.get(name, False), name) for name in ("solves", "by_link"))
+    require(climb or not (solves or by_link), "there is no matrix to be solved with, or to have columns")
+    require(not (solves and by_link), "there is no square matrix to be solved with")
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link)
     check_steps(rolled)
     return rolled
 
@@ -191,8 +192,13 @@ def check_steps(rolled: Rolled) -> None:
     require(rolled.row <= max((1 + index for each in kept for index in each), default=1), "links keep too many values")
     require(len(rolled.climb) in (0, groups), "a climb lacks a step for a group of links")
     for group, climb in enumerate(rolled.climb):
-        degrees = {link.degrees for link in rolled.links if link.group == group}
-        require(degrees <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
+        walks = {1 if rolled.by_link else link.degrees for link in rolled.links if link.group == group}
+        require(walks <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
+        results = [
+            k for step in (*climb.begin, climb.carry, climb.meet) for kind, k in step.targets if kind == "result"
+        ]
+        across = any(PairPlace.of(k, rolled.matrices).across for k in results)
+        require(not (rolled.by_link and across), "a climb writes across a matrix that is not square")
         width = len(carried(rolled.climb[0].carry))
         for step in climb.begin:
             check_step(rolled, group, step, 0, kept[group], 2 * rolled.matrices)

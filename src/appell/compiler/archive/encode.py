@@ -41,7 +41,7 @@ def operations_data(listed: OperationList) -> dict[str, Any]:
 def rolled_data(rolled: Rolled) -> dict[str, Any]:
     return {
         "inputs": list(rolled.inputs), "nq": rolled.nq, "nv": rolled.nv, "row": rolled.row,
-        "matrices": rolled.matrices, "solves": rolled.solves,
+        "matrices": rolled.matrices, "solves": rolled.solves, "by_link": rolled.by_link,
         "links": [[*link[:-1], list(link.numbers)] for link in rolled.links],
         "sweeps": [
             {

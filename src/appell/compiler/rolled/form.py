@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from appell.compiler.emit import Dialect
@@ -11,8 +12,9 @@ from appell.compiler.rolled.sweep import Program
 from appell.compiler.rolled.text import PIVOTS, Writer
 from appell.model.tree import BASE, Tree
 
-PAIR = 30
-"""Operations of one step of a climb and one matrix, roughly; systems of equations are solved in twice as many as columns."""
+PAIR, ENTRY = 30, 8
+"""Operations of one step of a climb and one matrix, or one column of a link, roughly; systems of equations are solved in twice as
+many as columns."""
 
 
 class RolledLink(NamedTuple):
@@ -41,7 +43,7 @@ class Rolled:
     Attributes:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
-        matrices: square matrices side by side that a climb writes.
+        matrices, by_link: as in `AncestorPass`.
         solves: as in `Program`.
         sizes: entries of each input.
         size_out: entries of the result.
@@ -58,23 +60,25 @@ class Rolled:
     row: int
     matrices: int = 1
     solves: bool = False
+    by_link: bool = False
 
     @classmethod
     def of(cls, tree: Tree, program: Program) -> Rolled:
-        found = groups(tree)
+        found = groups(tree, program)
         tracer = Tracer(tree, program, found)
         sweeps = tuple(tracer.sweep(sweep) for sweep in program.sweeps)
         climb = tuple(tracer.climb(program.climb)) if program.climb else ()
         group = {i: g for g, each in enumerate(found) for i in each.members}
         links = tuple(
             RolledLink(
-                group[i], link.parent, link.idx_q, link.idx_v, link.kind.nv, link.is_independent, tuple(numbers(link))
+                *(group[i], link.parent, link.idx_q, link.idx_v, link.kind.nv, link.is_independent),
+                tuple(numbers(link, program.more_of(i))),
             )
             for i, link in enumerate(tree.links)
         )
-        matrices = program.climb.matrices if program.climb else 1
+        matrices, by_link = (program.climb.matrices, program.climb.by_link) if program.climb else (1, False)
         row = max(tracer.size)
-        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, row, matrices, program.solves)
+        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, row, matrices, program.solves, by_link)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -82,7 +86,41 @@ class Rolled:
 
     @property
     def size_out(self) -> int:
-        return self.nv**2 * self.matrices if self.climb else self.nv
+        return self.nv * self.width if self.climb else self.nv
+
+    @cached_property
+    def width(self) -> int:
+        """Columns of a result that a climb writes."""
+        return self.matrices * (len(self.links) if self.by_link else self.nv) + len(self.last_columns)
+
+    @property
+    def stride(self) -> int:
+        """Distance between columns of the matrices of a climb."""
+        return 1 if self.by_link else self.nv
+
+    @property
+    def pitch(self) -> int:
+        """Distance between entries of a link's results of sweeps: those of a column lie in rows."""
+        return self.width if self.by_link else 1
+
+    @property
+    def places(self) -> tuple[str, str]:
+        """Names of whole numbers: the first column of a link in the climb, and the first of its results of sweeps."""
+        return ("column_of", "result_of") if self.by_link else ("v_of", "v_of")
+
+    @cached_property
+    def last_columns(self) -> dict[int, int]:
+        """Links with a column of their own behind those of the climb, for results of sweeps; and that column."""
+        if not self.by_link:
+            return {}
+        giving = {
+            group
+            for sweep in self.sweeps
+            for group, step in enumerate(sweep.steps)
+            if any(kind == "result" for kind, _ in step.targets)
+        }
+        links = [i for i, link in enumerate(self.links) if link.group in giving]
+        return {i: self.matrices * len(self.links) + k for k, i in enumerate(links)}
 
     @property
     def angle_count(self) -> int:
@@ -95,9 +133,19 @@ class Rolled:
         return max(len(self.links) * self.row + len(self.branches) * width, factors)
 
     @property
-    def accumulates(self) -> bool:
-        """Whether several links write to one entry of the result, or not all entries are written."""
-        return bool(self.climb) or not all(link.leads for link in self.links)
+    def adds(self) -> bool:
+        """Whether several links add to one entry of the result."""
+        return not all(link.leads for link in self.links)
+
+    @property
+    def needs_zeros(self) -> bool:
+        """Whether the result has to be zero before: links add to it, or not all entries are written."""
+        return self.adds or bool(self.climb)
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether entries that have to be zero before are zero after a call, too, or always written."""
+        return not self.adds and not self.solves
 
     @property
     def branches(self) -> dict[int, int]:
@@ -123,7 +171,7 @@ class Rolled:
         """Operations of one state, roughly."""
         steps = [sweep.steps[link.group].listed for sweep in self.sweeps for link in self.links]
         own = sum(operation.name not in ("input", "const") for listed in steps for operation in listed.operations)
-        pair = PAIR + (2 * self.nv if self.solves else 0)
+        pair = ENTRY if self.by_link else PAIR + (2 * self.nv if self.solves else 0)
         return own + (pair * self.matrices * sum(self.depths) if self.climb else 0)
 
     @property
@@ -135,14 +183,16 @@ class Rolled:
     def integers(self) -> dict[str, list[int]]:
         """Whole numbers of the links that the loops read."""
         first = [sum(len(climb.begin) for climb in self.climb[:g]) for g in range(len(self.sweeps[0].steps))]
-        branches = self.branches
+        branches, last, width = self.branches, self.last_columns, self.width
         return {
             "group_of": [link.group for link in self.links],
             "begin_of": [first[link.group] for link in self.links],
-            "degrees_of": [link.degrees for link in self.links],
+            "walks_of": [1 if self.by_link else link.degrees for link in self.links],
             "parent_of": [link.parent for link in self.links],
             "q_of": [link.q for link in self.links],
             "v_of": [link.v for link in self.links],
+            "column_of": [self.matrices * i for i in range(len(self.links))],
+            "result_of": [link.v * width + last.get(i, 0) for i, link in enumerate(self.links)],
             "slot_of": [branches.get(i, -1) for i in range(len(self.links))],
         }
 

@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from appell.algebra import ZERO, Inertia, Mat3, Scalar, Sym3, Twist, Wrench
-from appell.algorithms.common_frame import BASE_STATE, GroupMomentum, LinkState, next_state, own_body, power
+from appell.algebra import ZERO, Inertia, Mat3, Scalar, Sym3, Twist, Vec3, Wrench, is_zero
+from appell.algorithms.common_frame import (
+    AT_ORIGIN,
+    BASE_STATE,
+    GroupMomentum,
+    LinkState,
+    first_link,
+    next_state,
+    own_body,
+    power,
+)
+from appell.algorithms.coriolis_matrix import (
+    SubtreeIntegrals,
+    element_above,
+    element_below,
+    subtree_integrals,
+    unit_twists_of,
+)
 from appell.algorithms.derivatives.analytic import MovedSubtree, accelerated, forces_above, forces_below, moved_by
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
@@ -19,16 +35,25 @@ from appell.algorithms.forward_dynamics.articulated import (
     step_velocity,
 )
 from appell.algorithms.function_spec import FunctionSpec
-from appell.algorithms.inverse_dynamics.mata2002 import at_rest, body_force, joint_forces, step_inward, step_outward
+from appell.algorithms.inverse_dynamics.mata2002 import (
+    LinkMotion,
+    at_rest,
+    body_force,
+    joint_forces,
+    step_inward,
+    step_outward,
+)
 from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, point_at
+from appell.algorithms.regressor import in_link, motion_of_body, unit_wrenches
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.sweep import AncestorPass, Elements, LinkPass, Program, StepInput, StepOutput
-from appell.model.parameters import lumped
-from appell.model.tree import Tree
+from appell.model.parameters import PER_LINK, lumped
+from appell.model.tree import Placement, Tree
 
 NO_WRENCH = Wrench(ZERO, ZERO)
 NO_TENSOR = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_GROUP = GroupMomentum(Inertia(0.0, ZERO, NO_TENSOR), ZERO, Mat3(*[0.0] * 9))
 
 
 def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -> Program:
@@ -102,12 +127,85 @@ def mass_matrix(tree: Tree) -> Program:
     return Program(("q",), (LinkPass(True, CompositeBody(0.0, ZERO, NO_TENSOR), composites),), climb)
 
 
+def common_link(tree: Tree) -> int | None:
+    """The link whose frame is the common one: the first, if its joint can carry it away from the base; else the base is."""
+    first = first_link(tree)
+    moves = first is not None and any(any(unit.linear) for unit in tree.links[first].kind.motion_subspace())
+    return first if moves else None
+
+
+def place_in_common_frame(visit: StepInput) -> Placement:
+    """Of a link in its parent."""
+    return AT_ORIGIN if visit.alone else visit.place
+
+
+def coriolis_matrix(tree: Tree) -> Program:
+    """Integrals over subtrees, all in one frame."""
+
+    def outward(visit: StepInput, parent: LinkState) -> StepOutput:
+        state = next_state(visit.link, place_in_common_frame(visit), parent, visit.own["qd"])
+        return StepOutput(
+            state._replace(units=()), {"joint": unit_twists_of(state), "group": own_body(visit.link, state)}
+        )
+
+    def inward(visit: StepInput, carried: GroupMomentum) -> StepOutput:
+        group = visit.kept["group"].plus(carried)
+        return StepOutput(group, {"integrals": tuple(subtree_integrals(unit, group) for unit in visit.kept["joint"])})
+
+    def own(visit: StepInput, degree: int) -> list[list[Scalar]]:
+        return [[element_above(unit, visit.kept["integrals"][degree])] for unit in visit.kept["joint"]]
+
+    def meet(visit: StepInput, column: SubtreeIntegrals) -> list[Elements]:
+        return [Elements([element_above(unit, column)], [element_below(unit, column)]) for unit in visit.kept["joint"]]
+
+    climb = AncestorPass(
+        begin=lambda visit: visit.kept["integrals"], own=own, carry=lambda visit, column: column, meet=meet
+    )
+    sweeps = LinkPass(False, BASE_STATE, outward), LinkPass(True, NO_GROUP, inward)
+    return Program(("q", "qd"), sweeps, climb, alone=common_link(tree))
+
+
+def regressor(tree: Tree) -> Program:
+    """Wrenches of the unit parameters (`appell.algorithms.regressor`), projected on all joints in one frame."""
+
+    def outward(visit: StepInput, parent: tuple[LinkMotion, LinkState]) -> StepOutput:
+        link, (R, p) = visit.link, visit.more
+        motion = step_outward(link, visit.place, parent[0], visit.own["qd"], visit.own["qdd"])
+        state = next_state(link, place_in_common_frame(visit), parent[1], [0.0] * link.kind.nv)
+        body = LinkState(state.R.dot(R), state.p + state.R @ p, state.v)
+        wrenches = [body.common(each) for each in unit_wrenches(link, motion_of_body(in_link(R, p), motion))]
+        columns = tuple(wrenches[:4]), tuple(each.moment for each in wrenches[4:])  # inertia gives moments alone
+        rotor = None if is_zero(link.armature) else visit.own["qdd"]
+        return StepOutput((motion, state._replace(units=())), {"joint": state.units, "columns": columns}, rotor)
+
+    def rows(visit: StepInput, columns: tuple[tuple[Wrench, ...], tuple[Vec3, ...]]) -> list[list[Scalar]]:
+        return [
+            [*(power(unit, each) for each in columns[0]), *(unit.angular @ moment for moment in columns[1])]
+            for unit in visit.kept["joint"]
+        ]
+
+    climb = AncestorPass(
+        begin=lambda visit: (visit.kept["columns"],),
+        own=lambda visit, _: rows(visit, visit.kept["columns"]),
+        carry=lambda visit, columns: columns,
+        meet=lambda visit, columns: [Elements(row, []) for row in rows(visit, columns)],
+        matrices=PER_LINK,
+        by_link=True,
+    )
+    sweeps = (LinkPass(False, (at_rest(tree), BASE_STATE), outward),)
+    bodies = (tree.frames[link.body] for link in tree.links)
+    more = tuple((body.R, body.p) for body in bodies)
+    return Program(("q", "qd", "qdd"), sweeps, climb, more=more, alone=common_link(tree))
+
+
 def inverse_dynamics_derivatives(tree: Tree) -> Program:
-    """Fields over subtrees (`appell.algorithms.derivatives.analytic`), all in the frame of the base."""
+    """Fields over subtrees (`appell.algorithms.derivatives.analytic`), all in one frame."""
 
     def outward(visit: StepInput, parent: tuple[LinkState, Twist]) -> StepOutput:
         before, a = parent
-        state = next_state(visit.link, visit.place, before, visit.own["qd"])
+        if visit.alone:
+            a = Twist(ZERO, visit.place.R.T @ a.linear)
+        state = next_state(visit.link, place_in_common_frame(visit), before, visit.own["qd"])
         a, joint = accelerated(state, before.v, a, visit.own["qd"], visit.own["qdd"])
         group = own_body(visit.link, state)
         return StepOutput(
@@ -134,7 +232,6 @@ def inverse_dynamics_derivatives(tree: Tree) -> Program:
             Elements(list(forces_above(unit, column)), list(forces_below(unit, column))) for unit in visit.kept["joint"]
         ]
 
-    nothing = GroupMomentum(Inertia(0.0, ZERO, NO_TENSOR), ZERO, Mat3(*[0.0] * 9))
     climb = AncestorPass(
         begin=lambda visit: visit.kept["moved"], own=own, carry=lambda visit, column: column, meet=meet, matrices=3
     )
@@ -142,9 +239,10 @@ def inverse_dynamics_derivatives(tree: Tree) -> Program:
         ("q", "qd", "qdd"),
         (
             LinkPass(False, (BASE_STATE, Twist(ZERO, -tree.gravity)), outward),
-            LinkPass(True, (nothing, NO_WRENCH), inward),
+            LinkPass(True, (NO_GROUP, NO_WRENCH), inward),
         ),
         climb,
+        alone=common_link(tree),
     )
 
 
@@ -160,7 +258,13 @@ def forward_dynamics_derivatives(tree: Tree) -> Program:
         return StepOutput((moved.carried, state.carried), state.kept)
 
     both = LinkPass(False, (accelerations.start, states.start), outward)
-    return Program(dynamics.inputs, (velocities, eliminations, both, subtrees), derivatives.climb, solves=True)
+    return Program(
+        dynamics.inputs,
+        (velocities, eliminations, both, subtrees),
+        derivatives.climb,
+        solves=True,
+        alone=derivatives.alone,
+    )
 
 
 class RolledCandidate(NamedTuple):
@@ -179,8 +283,10 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("inverse_dynamics", "mata2002"): RolledCandidate(inverse_dynamics, 5000, 20),
     ("bias", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q", "qd")), 5000, 20),
     ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 5000, 20),
-    ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 15000, 25),
+    ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 14000, 25),
     ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000, 12),
+    ("coriolis_matrix", "gibbs"): RolledCandidate(coriolis_matrix, 20000, 20),
+    ("regressor", "mata2002"): RolledCandidate(regressor, 8000, 9),
     ("inverse_dynamics_derivatives", "analytic"): RolledCandidate(inverse_dynamics_derivatives, 44000, 20),
     ("forward_dynamics_derivatives", "analytic"): RolledCandidate(forward_dynamics_derivatives, 95000, 20),
 }
@@ -205,6 +311,6 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     coupled = not all(link.is_independent for link in tree.links)
     if coupled and spec.function not in ("inverse_dynamics", "bias", "gravity"):
         return None
-    tree = lumped(tree)
+    tree = lumped(tree) if method in quantity.lumpable else tree
     form = Rolled.of(tree, choice.make(tree))
     return form if form.cost > stretch * choice.limit else None

@@ -26,42 +26,44 @@ class Group:
 
     Attributes:
         members: their indices.
-        like: one of them.
+        like, more: one of them, and its numbers that are not in `Link`.
         varies: for each number of a link, whether it is read from the table (True) or the same in all members.
     """
 
     members: tuple[int, ...]
     like: Link
+    more: Value
     varies: tuple[bool, ...]
 
-    def symbolic(self, symbols: Sequence[Scalar]) -> Link:
+    def symbolic(self, symbols: Sequence[Scalar]) -> tuple[Link, Value]:
         """The link of the group with symbols for the numbers that vary. It stands at the front of its inputs."""
         own = [
             symbol if varies else number
-            for symbol, number, varies in zip(symbols, numbers(self.like), self.varies, strict=True)
+            for symbol, number, varies in zip(symbols, numbers(self.like, self.more), self.varies, strict=True)
         ]
         parts = unpack(tuple(getattr(self.like, name) for name in CONSTANTS), own)
-        return replace(self.like, idx_q=0, idx_v=0, **dict(zip(CONSTANTS, parts, strict=True)))
+        link = replace(self.like, idx_q=0, idx_v=0, **dict(zip(CONSTANTS, parts, strict=True)))
+        return link, unpack(self.more, own)
 
 
-def groups(tree: Tree) -> list[Group]:
-    """All links in few groups: by joint kind, by which of its rotations are trivial, by rotor, by mimicry."""
+def groups(tree: Tree, program: Program) -> list[Group]:
+    """All links in few groups: by joint kind, by which of its rotations are trivial, by rotor, by mimicry, one link alone."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for i, link in enumerate(tree.links):
         zeros = (x == 0 for x in (link.azimuth.sin, link.tilt.sin, link.tilt.cos, link.armature))
-        shape = (link.kind, *zeros, link.is_independent)
+        shape = (link.kind, *zeros, link.is_independent, i == program.alone)
         found.setdefault(shape, []).append(i)
     groups = []
     for members in found.values():
-        columns = zip(*(numbers(tree.links[i]) for i in members), strict=True)
+        columns = zip(*(numbers(tree.links[i], program.more_of(i)) for i in members), strict=True)
         varies = tuple(len(set(column)) > 1 or column[0] not in (0.0, 1.0, -1.0) for column in columns)
-        groups.append(Group(tuple(members), tree.links[members[0]], varies))
+        groups.append(Group(tuple(members), tree.links[members[0]], program.more_of(members[0]), varies))
     return groups
 
 
-def numbers(link: Link) -> list[float]:
+def numbers(link: Link, more: Value) -> list[float]:
     """All numbers of a link in the order of the table."""
-    return pack(tuple(getattr(link, name) for name in CONSTANTS))
+    return pack((*(getattr(link, name) for name in CONSTANTS), more))
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class Tracer:
 
     def _climb(self, climb: AncestorPass, group: Group, g: int) -> TracedClimb:
         begins = []
-        for row in range(group.like.kind.nv):
+        for row in range(1 if climb.by_link else group.like.kind.nv):
             inputs = _Inputs()
             visit = self._visit(group, g, inputs)
             carried, own = climb.begin(visit)[row], climb.own(visit, row)
@@ -183,7 +185,7 @@ class Tracer:
         return sweep.step(self._visit(group, g, inputs), unpack(sweep.start, carried)), inputs
 
     def _visit(self, group: Group, g: int, inputs: _Inputs) -> StepInput:
-        link = group.symbolic([inputs.symbol("table", k) for k in range(len(group.varies))])
+        link, more = group.symbolic([inputs.symbol("table", k) for k in range(len(group.varies))])
         own = {}
         for name in ("q", "qd", "qdd", "tau"):
             size = group.like.kind.nq if name == "q" else group.like.kind.nv
@@ -195,7 +197,7 @@ class Tracer:
             lives = pack(form)
             symbols = [inputs.symbol("kept", first + sum(lives[:k])) if live else 0.0 for k, live in enumerate(lives)]
             kept[name] = unpack(form, symbols)
-        return StepInput(link, link.placement(own["q"]), own, kept)
+        return StepInput(link, link.placement(own["q"]), own, kept, more, group.members == (self.program.alone,))
 
     def _keep(self, g: int, left: StepOutput) -> list[tuple[str, int, Scalar]]:
         outputs = []

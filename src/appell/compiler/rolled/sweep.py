@@ -19,12 +19,17 @@ Value = Any
 
 
 class StepInput(NamedTuple):
-    """What a step is given: the link, its place, its own entries of the inputs, and what earlier sweeps kept for it."""
+    """What a step is given: the link, its place, its own entries of the inputs, and what earlier sweeps kept for it.
+
+    `more` are the link's numbers of `Program.more`; `alone` is true for the link of `Program.alone`.
+    """
 
     link: Link
     place: Placement
     own: Mapping[str, list[Scalar]]
     kept: Mapping[str, Value]
+    more: Value
+    alone: bool
 
 
 class StepOutput(NamedTuple):
@@ -62,14 +67,19 @@ class Elements(NamedTuple):
 
 @dataclass(frozen=True)
 class AncestorPass:
-    """For every link j, a walk from j to the base that gives row and column j of square matrices side by side.
+    """For every link j, walks from j to the base that give rows and columns of matrices.
+
+    These are square matrices side by side, with one walk, row and column for each degree of freedom of j; or, where columns
+    belong to links, one matrix to which the one walk of a link gives as many columns, and results of sweeps the last ones, one
+    for each link that has any.
 
     Attributes:
-        begin: what link j carries at the start, one value per degree of freedom.
-        own: for one of j's degrees, its column within the link: elements in the row of each degree.
+        begin: what link j carries at the start, one value per walk.
+        own: for one of these, its column within the link: elements in the row of each degree.
         carry: the carried value seen from the parent; the visit is of the link that is left.
         meet: elements between j's degree and each of the visited link.
-        matrices: number of matrices.
+        matrices: number of matrices, or of columns of a link.
+        by_link: whether columns belong to links.
     """
 
     begin: Callable[[StepInput], Value]
@@ -77,6 +87,7 @@ class AncestorPass:
     carry: Callable[[StepInput, Value], Value]
     meet: Callable[[StepInput, Value], list[Elements]]
     matrices: int = 1
+    by_link: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,12 +99,20 @@ class Program:
         sweeps: the passes.
         climb: a last pass over all pairs, for matrices.
         solves: whether the matrices A, B, ..., M of the climb then become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹; M is symmetric and positive.
+        more: numbers of every link that are not in `Link`.
+        alone: a link with steps of its own, such as the one whose frame all others are seen from.
     """
 
     inputs: tuple[str, ...]
     sweeps: tuple[LinkPass, ...]
     climb: AncestorPass | None = None
     solves: bool = False
+    more: tuple[Value, ...] = ()
+    alone: int | None = None
+
+    def more_of(self, i: int) -> Value:
+        """The further numbers of one link."""
+        return self.more[i] if self.more else ()
 
 
 def pack(value: Value) -> list[Scalar]:

@@ -64,7 +64,7 @@ class Writer:
             calls.append(f"{self.prefix}_solve(w, y);")
         zero = [f"for (int j = 0; j < {self.rolled.size_out}; j++) y[j] = 0;"]
         parts.append(
-            self.function(f"{self.prefix}_body({given})", [*(zero if self.rolled.accumulates else ()), *calls])
+            self.function(f"{self.prefix}_body({given})", [*(zero if self.rolled.needs_zeros else ()), *calls])
         )
         return "\n".join(parts)
 
@@ -84,9 +84,14 @@ class Writer:
         restart = [f"b{k} = {x};" for k, x in enumerate(start)]
         before, after = self.inward(sweep, restart) if sweep.inward else self.outward(sweep, restart)
         inner = ["const real *restrict t = table[i];", "(void)t;"]
+
+        def entry(k: int) -> str:
+            return f"y[{self.rolled.places[1]}[i] + {k * self.rolled.pitch}]"
+
+        operator = "+=" if self.rolled.adds else "="
         inner += [
             *before,
-            *_switch("group_of[i]", [self.step(step, "y[v_of[i] + {}]".format) for step in sweep.steps]),
+            *_switch("group_of[i]", [self.step(step, entry, operator) for step in sweep.steps]),
             *after,
         ]
         lines = ["(void)x; (void)s; (void)c; (void)w; (void)y;"]
@@ -125,17 +130,16 @@ class Writer:
         return f"b{{0}} {operator} {place};", f"{place} {operator} b{{0}};"
 
     def climb(self) -> list[str]:
-        nv, (begins, carries, meets) = self.rolled.nv, zip(*self.rolled.climb, strict=True)
+        begins, carries, meets = zip(*self.rolled.climb, strict=True)
         width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
-        matrices = self.rolled.matrices
 
         def element(k: int) -> str:
-            degree, across, matrix = PairPlace.of(k, matrices)
-            row, column = f"v_of[i] + {degree}", "v_of[j] + r"
+            degree, across, matrix = PairPlace.of(k, self.rolled.matrices)
+            row, column = f"v_of[i] + {degree}", f"{self.rolled.places[0]}[j] + r"
             row, column = (column, row) if across else (row, column)
-            return f"y[({row}) * {nv * matrices} + {matrix * nv} + {column}]"
+            return f"y[({row}) * {self.rolled.width} + {matrix * self.rolled.stride} + {column}]"
 
-        starts = [self.step(step, element, adds=False) for begin in begins for step in begin]
+        starts = [self.step(step, element) for begin in begins for step in begin]
         walk = [
             "int i = j;",
             "const real *restrict t = table[i];",
@@ -143,16 +147,16 @@ class Writer:
             f"{self.type} {', '.join(f'b{k}' for k in range(width))};",
             *_switch("begin_of[j] + r", starts),
             "while (parent_of[i] >= 0) {",
-            *_indented(_switch("group_of[i]", [self.step(step, element, adds=False) for step in carries])),
+            *_indented(_switch("group_of[i]", [self.step(step, element) for step in carries])),
             "    i = parent_of[i];",
             "    t = table[i];",
-            *_indented(_switch("group_of[i]", [self.step(step, element, adds=False) for step in meets])),
+            *_indented(_switch("group_of[i]", [self.step(step, element) for step in meets])),
             "}",
         ]
         return [
             "(void)x; (void)s; (void)c; (void)w;",
             "for (int j = 0; j < LINKS; j++)",
-            "    for (int r = 0; r < degrees_of[j]; r++) {",
+            "    for (int r = 0; r < walks_of[j]; r++) {",
             *_indented(_indented(walk)),
             "    }",
         ]
@@ -213,7 +217,7 @@ class Writer:
             "}",
         ]
 
-    def step(self, step: TracedStep, result: Callable[[int], str], adds: bool = True) -> list[str]:
+    def step(self, step: TracedStep, result: Callable[[int], str], operator: str = "=") -> list[str]:
         """Loads, operations and stores of one step for the link `i`; several links may add to one entry of a result."""
         code = emit(step.listed, self.dialect, part=1 << 30)
         (statements,) = code.parts
@@ -224,7 +228,7 @@ class Writer:
             elif kind == "kept":
                 lines.append(f"w[i * ROW + {k}] = o{n};")
             else:
-                lines.append(f"{result(k)} {'+=' if self.rolled.accumulates and adds else '='} o{n};")
+                lines.append(f"{result(k)} {operator} o{n};")
         return lines
 
     def function(self, head: str, lines: Iterable[str]) -> str:

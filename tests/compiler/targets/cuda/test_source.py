@@ -30,13 +30,15 @@ from appell.rollouts.plan import RolloutOptions, RolloutSteps, make_plan
 ROBOTS = {
     "puma560": appell.load("puma560"),
     "tree": appell.robots.random_tree(9, seed=4),
-    "long chain": appell.robots.random_chain(24, seed=2),
+    "long chain": appell.robots.random_chain(30, seed=2),
 }
 REQUESTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
     "mass_matrix": ("q",),
     "kinetic_energy": ("q", "qd"),
+    "coriolis_matrix": ("q", "qd"),
+    "regressor": ("q", "qd", "qdd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
 }
@@ -73,7 +75,7 @@ def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
 
 
 CASES = [
-    *(("puma560", function, "float64") for function in REQUESTS),
+    *(("puma560", function, "float64") for function in REQUESTS if function not in ("coriolis_matrix", "regressor")),
     ("puma560", "inverse_dynamics", "float32"),
     ("puma560", "forward_dynamics_derivatives", "float32"),
     ("tree", "inverse_dynamics_derivatives", "float64"),
@@ -81,6 +83,8 @@ CASES = [
     ("tree", "mass_matrix", "float32"),
     ("long chain", "inverse_dynamics", "float64"),
     ("long chain", "mass_matrix", "float64"),
+    ("long chain", "coriolis_matrix", "float32"),
+    ("long chain", "regressor", "float64"),
 ]
 
 
@@ -89,6 +93,10 @@ IN_GROUPS = {
     ("tree", "inverse_dynamics_derivatives", "float64"),
 }
 """Code that is long enough, or has enough values alive, to be split."""
+
+
+IN_LOOPS = {("long chain", function) for function in ("mass_matrix", "coriolis_matrix", "regressor")}
+"""Matrices in rolled form."""
 
 
 RESIDENT = {("puma560", "forward_dynamics_derivatives", "float32")}
@@ -104,9 +112,11 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, d
     inputs = [rng.normal(size=(150 if resident else 11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
     shape = robot.system.signature(spec).shape
     source = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
-    expected = getattr(robot, function)(*(array.astype("float64") for array in inputs))
+    computed = appell.compile(robot) if (name, function) in IN_LOOPS else robot
+    expected = getattr(computed, function)(*(array.astype("float64") for array in inputs))
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
     result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
+    assert ("thread_climb" in source) == ((name, function) in IN_LOOPS)
     assert ("group1_state" in source) == ((name, function, dtype) in IN_GROUPS)
     assert ("appell_resident = 1" in source) == resident
     tolerance = 1e-12 if dtype == "float64" else 1e-4

@@ -60,6 +60,8 @@ FORMS = {
     "rolled inverse dynamics": (lambda: looped(CHAIN, "inverse_dynamics"), CHAIN),
     "rolled forward dynamics": (lambda: looped(CHAIN, "forward_dynamics", "articulated"), CHAIN),
     "rolled mass matrix": (lambda: looped(CHAIN, "mass_matrix", "composite"), CHAIN),
+    "rolled Coriolis matrix": (lambda: looped(CHAIN, "coriolis_matrix"), CHAIN),
+    "rolled regressor": (lambda: looped(CHAIN, "regressor"), CHAIN),
     "rolled derivatives": (lambda: looped(CHAIN, "inverse_dynamics_derivatives", "analytic"), CHAIN),
     "rolled forward derivatives": (lambda: looped(CHAIN, "forward_dynamics_derivatives", "analytic"), CHAIN),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),

@@ -29,9 +29,13 @@ def shape_text(sizes: Sequence[int], outputs: int, angles: int, place: tuple[int
     return f"@shape = internal constant [{len(numbers)} x i64] [{', '.join(f'i64 {number}' for number in numbers)}]\n"
 
 
-def call_text(name: str, angles: str = "@vector_angles") -> str:
-    """`appell_batch` of a kernel."""
+def call_text(name: str, angles: str = "@vector_angles", cleared: tuple[Real, int] | None = None) -> str:
+    """`appell_batch` of a kernel; so many entries of the result are cleared once, which `appell_vectors` keeps in `work`."""
     write = FunctionWriter(f"i32 @appell_batch({GIVEN})")
+    if cleared is not None:
+        real, count = cleared
+        with write.loop(count) as j:
+            write.store(real.type, real.literal(0.0), "%work", j)
     passed = f"{GIVEN.replace('noalias ', '')}, ptr @shape, ptr {angles}, ptr @vector_body"
     write.line(f"ret i32 {write.value(f'tail call i32 @{name}({passed})')}")
     return write.text()

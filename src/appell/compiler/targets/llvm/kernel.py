@@ -52,10 +52,16 @@ class Form:
         """Whether rows of inputs can be read inside the functions."""
         return isinstance(self.lowered, StraightLine) and len(self.planned.pieces) == 1
 
-    def functions(self, real: Real, prefix: str) -> str:
-        """`<prefix>_angles` and `<prefix>_body`."""
+    @property
+    def cleared(self) -> int:
+        """Entries of the result that have to be zero before the first of several calls alone."""
+        rolled = isinstance(self.lowered, Rolled) and self.lowered.needs_zeros and self.lowered.keeps_zeros
+        return self.size_out if rolled else 0
+
+    def functions(self, real: Real, prefix: str, clears: bool = True) -> str:
+        """`<prefix>_angles` and `<prefix>_body`, which clears its result where that is needed."""
         if isinstance(self.lowered, Rolled):
-            return RolledWriter(self.lowered, real, prefix).text()
+            return RolledWriter(self.lowered, real, prefix, clears).text()
         return straight_line(self.planned, real, prefix)
 
 
@@ -74,7 +80,8 @@ def kernel_text(lowered: LoweredFunction, many: Real, half: str, columns: int = 
     if half == "batch" and form.takes_rows:
         return module_text(form, many, (places + len(form.sizes)) * many.lanes, *rows_functions(form, many))
     shape = shape_text(form.sizes, form.size_out, form.angle_count)
-    functions = shape, form.functions(many, "vector"), call_text("appell_vectors")
+    call = call_text("appell_vectors", cleared=(many, form.cleared) if form.cleared else None)
+    functions = shape, form.functions(many, "vector", clears=not form.cleared), call
     return module_text(form, many, places * many.lanes, *functions)
 
 

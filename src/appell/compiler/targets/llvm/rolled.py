@@ -34,10 +34,10 @@ def tables(rolled: Rolled, real: Real) -> str:
 
 
 class RolledWriter:
-    """Writes one rolled function over one type of values."""
+    """Writes one rolled function over one type of values; it can be left to the caller to clear the result."""
 
-    def __init__(self, rolled: Rolled, real: Real, prefix: str) -> None:
-        self.rolled, self.real, self.prefix = rolled, real, prefix
+    def __init__(self, rolled: Rolled, real: Real, prefix: str, clears: bool = True) -> None:
+        self.rolled, self.real, self.prefix, self.clears = rolled, real, prefix, clears and rolled.needs_zeros
         offsets = [sum(rolled.sizes[:k]) for k in range(len(rolled.inputs))]
         self.offsets = dict(zip(rolled.inputs, offsets, strict=True))
         self.waiting = len(rolled.links) * rolled.row  # where the slots begin in w
@@ -65,7 +65,7 @@ class RolledWriter:
         return write.text()
 
     def body(self, calls: Sequence[str], write: FunctionWriter) -> None:
-        if self.rolled.accumulates:
+        if self.clears:
             self.clear(write, "%y", 0, self.rolled.size_out)
         for name in calls:
             write.line(f"call void {name}({PASSED})")
@@ -151,9 +151,9 @@ class RolledWriter:
         width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
         carried = [write.slot(self.real.type, self.real.literal(0.0)) for _ in range(width)]
         place = write.slot("i64")
-        with write.loop(len(self.rolled.links)) as j, write.loop(self.whole(write, "degrees_of", j)) as r:
-            column = write.integer("add", self.whole(write, "v_of", j), r)
-            pair = partial(self.set_pair, column=column)
+        with write.loop(len(self.rolled.links)) as j, write.loop(self.whole(write, "walks_of", j)) as r:
+            column = write.integer("add", self.whole(write, self.rolled.places[0], j), r)
+            pair = self.pair_setter(write, j, column)
             start = [step for begin in begins for step in begin]
             write.store("i64", j, place)
             chosen = write.integer("add", self.whole(write, "begin_of", j), r)
@@ -164,7 +164,7 @@ class RolledWriter:
                 write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in carries])
                 write.store("i64", self.whole(write, "parent_of", i), place)
                 i = write.load("i64", place)
-                group = self.whole(write, "group_of", i)
+                group, pair = self.whole(write, "group_of", i), self.pair_setter(write, i, column)
                 write.choose(group, [partial(self.step, write, i, step, carried, pair) for step in meets])
 
     def solve(self, write: FunctionWriter) -> None:
@@ -256,20 +256,29 @@ class RolledWriter:
 
     def add_result(self, write: FunctionWriter, i: str, k: int, value: str) -> None:
         """Entry k of a link's part of the result; several links may add to one entry."""
-        place = write.integer("add", self.whole(write, "v_of", i), k)
-        if self.rolled.accumulates:
+        place = write.integer("add", self.whole(write, self.rolled.places[1], i), k * self.rolled.pitch)
+        if self.rolled.adds:
             self.add(write, value, "%y", place)
         else:
             write.store(self.real.type, value, "%y", place)
 
-    def set_pair(self, write: FunctionWriter, i: str, k: int, value: str, column: str) -> None:
-        """An element of a matrix in the row of the visited degree of freedom, or across."""
-        nv, matrices = self.rolled.nv, self.rolled.matrices
-        degree, across, matrix = PairPlace.of(k, matrices)
-        row = write.integer("add", self.whole(write, "v_of", i), degree)
-        first, second = (column, row) if across else (row, column)
-        place = write.integer("add", write.integer("mul", first, nv * matrices), second)
-        write.store(self.real.type, value, "%y", write.integer("add", place, matrix * nv) if matrix else place)
+    def pair_setter(
+        self, write: FunctionWriter, i: str, column: str
+    ) -> Callable[[FunctionWriter, str, int, str], None]:
+        """Sets elements of matrices in the rows of the degrees of freedom of link i and one column, or across."""
+        own, width = self.whole(write, "v_of", i), self.rolled.width
+        in_row, in_column = (
+            write.integer("add", write.integer("mul", row, width), other)
+            for row, other in ((own, column), (column, own))
+        )
+
+        def set_pair(write: FunctionWriter, i: str, k: int, value: str) -> None:
+            degree, across, matrix = PairPlace.of(k, self.rolled.matrices)
+            first, distance = (in_column, 1) if across else (in_row, width)
+            place = write.integer("add", first, degree * distance + matrix * self.rolled.stride)
+            write.store(self.real.type, value, "%y", place)
+
+        return set_pair
 
     def values(self, write: FunctionWriter, i: str, step: TracedStep, carried: list[str]) -> Values:
         """Values of a step for the link i."""
