@@ -12,11 +12,14 @@ from helpers.point_masses import PointMasses
 
 import appell
 from appell.progress import Progress
+from appell.simulation import event_detector
 from appell.simulation import loop as loops
 from appell.simulation.actuation import SampledActuation, actuation_of
+from appell.simulation.event_detector import EventDetector
 from appell.simulation.integrators import PhaseEquations
 from appell.simulation.joint_friction import JointFrictionState, frictionless
-from appell.simulation.loop import ACCUMULATING, STALLED, DivergenceMonitor, EventDetector, SimulationLoop
+from appell.simulation.loop import ACCUMULATING, STALLED, SimulationLoop
+from appell.simulation.monitors import DivergenceMonitor, has_stalled
 from appell.simulation.phase import Environment, InstantResult, IntegratorStep, Phase
 from appell.simulation.plant import Plant
 from appell.simulation.records import Recorder
@@ -57,9 +60,9 @@ def loop_of(plant, environment=None, method=None, times=None, events=()):
     ],
 )
 def test_events_that_follow_each_other_too_closely(count, span, stalled, expected):
-    assert loops._has_stalled(deque(np.linspace(0.0, span, count)), stalled) is expected
+    assert has_stalled(deque(np.linspace(0.0, span, count)), stalled) is expected
     if expected:  # earlier events do not matter
-        assert loops._has_stalled(deque([-9.0, *np.linspace(0.0, span, count)]), stalled)
+        assert has_stalled(deque([-9.0, *np.linspace(0.0, span, count)]), stalled)
 
 
 class Restless(Phase):
@@ -286,7 +289,7 @@ def shortened(events, fails=False, start=1.0, end=2.0):
     phase = SimpleNamespace(first_event=lambda step: next(coming, None))
     whole = IntegratorStep(solver, ZERO)
     step, event = loops._step_to_event(
-        solver, phase, whole, events[0], lambda _, step, event: step.start < event < step.end
+        solver, phase, whole, events[0], lambda step, event: step.start < event < step.end
     )
     return solver.ends, step.end, event
 
@@ -372,7 +375,7 @@ def test_zeros_that_an_impact_passes():
     assert detector.begin(3.0, ZERO, np.array([-2.0]))
     assert detector.stopped_by == "speed"
     unnamed = EventDetector(plant, [SimpleNamespace, type("Callable", (), {"__call__": lambda self, t, q, qd: 0.0})()])
-    assert loops._name(unnamed.functions[1], 1) == "event 1"
+    assert event_detector._name(unnamed.functions[1], 1) == "event 1"
 
 
 # --- the plant ----------------------------------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ import appell
 from appell.progress import Progress
 from appell.robot.simulation_model import ConfigurationSpace
 from appell.simulation.actuation import actuation_of
+from appell.simulation.event_detector import EventDetector
 from appell.simulation.integrators import METHODS
 from appell.simulation.joint_friction import frictionless
-from appell.simulation.loop import EventDetector, SimulationLoop
+from appell.simulation.loop import SimulationLoop
 from appell.simulation.phase import Environment, InstantResult, Phase
 from appell.simulation.plant import Plant
 from appell.simulation.records import ContactInterval, Recorder

@@ -13,8 +13,8 @@ from helpers.point_masses import PointMasses
 import appell
 from appell.progress import Progress
 from appell.simulation.actuation import SampledActuation, actuation_of
+from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
-from appell.simulation.loop import EventDetector
 from appell.simulation.plant import Plant
 from appell.simulation.time_stepping import TimeSteppingRun
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -39,6 +39,13 @@ class Solver(Protocol):
 
     def step(self) -> str | None: ...
     def dense_output(self) -> Any: ...
+
+
+@runtime_checkable
+class ShorteningSolver(Solver, Protocol):
+    """An integrator whose last step can be repeated with an earlier end; `shorten` returns the reason if that failed."""
+
+    def shorten(self, t: float) -> str | None: ...
 
 
 class IntegratorStep:

@@ -24,16 +24,10 @@ from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import ContactOptions, contact_candidates
 from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
+from appell.simulation.event_detector import EventDetector, EventFunction
 from appell.simulation.integrators import AUTO, DEFAULT_DT, MOREAU, Integration, method_named
-from appell.simulation.loop import (
-    ACCUMULATING,
-    CONSTRAINT_TOL,
-    DIVERGENCE_VELOCITY,
-    NO_PROGRESS,
-    EventDetector,
-    EventFunction,
-    SimulationLoop,
-)
+from appell.simulation.loop import ACCUMULATING, CONSTRAINT_TOL, NO_PROGRESS, SimulationLoop
+from appell.simulation.monitors import DIVERGENCE_VELOCITY
 from appell.simulation.phase import Environment
 from appell.simulation.plant import Plant
 from appell.simulation.records import Recorder, Work

@@ -16,8 +16,9 @@ from appell.errors import SimulationError
 from appell.progress import Progress
 from appell.robot.simulation_model import LimitViolation
 from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, Stepper
+from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
-from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS, EventDetector
+from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS
 from appell.simulation.plant import Plant
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor
 

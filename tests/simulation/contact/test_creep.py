@@ -10,7 +10,7 @@ from appell.simulation.contact import creep
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
 from appell.simulation.joint_friction import moving_joints
 from appell.simulation.linear_step import StateAtTime
-from appell.simulation.loop import COLLAPSED, PaceMonitor
+from appell.simulation.monitors import COLLAPSED, PaceMonitor
 from appell.simulation.phase import Phase
 from appell.simulation.plant import Plant
 
