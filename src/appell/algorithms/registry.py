@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -152,9 +153,14 @@ SAME = {"generalized_forces": "inverse_dynamics", "generalized_regressor": "regr
 
 def find(quantity: str, method: str | None = None, degrees: int = 0) -> tuple[Quantity, str, Algorithm]:
     """`find_in` the functions of a tree."""
+    _register_all()
+    return find_in(QUANTITIES, SAME.get(quantity, quantity), method, degrees)
+
+
+@lru_cache(maxsize=1)
+def _register_all() -> None:
     for module in _MODULES:
         import_module(f"appell.algorithms.{module}")
-    return find_in(QUANTITIES, SAME.get(quantity, quantity), method, degrees)
 
 
 def find_in(

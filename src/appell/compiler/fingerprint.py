@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -49,8 +50,16 @@ def source_digest(*more: Path) -> str:
     """A digest of this version of the algorithms, the compiler, and more files or folders of code."""
     root = Path(__file__).parents[1]
     content = hashlib.sha256()
-    places = (*(root / name for name in SOURCES), *more)
-    files = [path for place in places for path in (place.rglob("*") if place.is_dir() else (place,))]
-    for path in sorted(path for path in files if path.suffix in (".py", ".h")):
-        content.update(path.read_bytes())
+    files = [path for place in (*(root / name for name in SOURCES), *more) for path in _files(place)]
+    for path in sorted(path for path in files if path.endswith((".py", ".h"))):
+        with open(path, "rb") as file:
+            content.update(file.read())
     return f"{__version__} {content.hexdigest()}"
+
+
+def _files(place: Path) -> Iterator[str]:
+    """The file, or all files of the folder: in half the time that `Path.rglob` takes."""
+    if not place.is_dir():
+        yield str(place)
+    for folder, _, names in os.walk(place):
+        yield from (os.path.join(folder, name) for name in names)
