@@ -30,7 +30,8 @@ SHORT = [
     "jacobian", "jacobian_rate", "center_of_mass_jacobian", "centroidal_momentum", "centroidal_momentum_matrix",
 ]  # fmt: skip
 LONG = {
-    "inverse_dynamics": "mata2002", "bias": "mata2002", "gravity": "mata2002", "forward_dynamics": "articulated",
+    "inverse_dynamics": "mata2002", "bias": "mata2002", "gravity": "mata2002", "kinetic_energy": "gibbs",
+    "gibbs_function": "gibbs", "forward_dynamics": "articulated",
     "mass_matrix": "composite", "coriolis_matrix": "gibbs", "regressor": "mata2002",
     "inverse_dynamics_derivatives": "analytic", "forward_dynamics_derivatives": "analytic",
 }  # fmt: skip
@@ -74,7 +75,7 @@ def compare(robot: Robot, function: str, method: str | None = None, count: int =
 
 @pytest.mark.parametrize("function", SHORT)
 def test_straight_line_code(function: str) -> None:
-    robot = mixed_tree(7, 2)
+    robot = mixed_tree(6, 31)
     assert not isinstance(lower_function(robot.system, FunctionSpec(function, None, frame="base")), Rolled)
     compare(robot, function)
 
@@ -142,7 +143,7 @@ def coupled_tree() -> Robot:
     return coupled
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "bias", "gravity"])  # others need independent joints
+@pytest.mark.parametrize("function", programs.ACROSS_COUPLINGS)
 def test_rolled_code_of_coupled_robots(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Followers read the coordinate of their leader, with factor and offset, and add their forces to it."""
     key = function, LONG[function]

@@ -331,7 +331,7 @@ COLUMNS = {
 
 
 def last_target(form: dict) -> list:
-    """Where the first sweep writes the column of a rotor."""
+    """Where the first sweep writes a result."""
     return next(target for step in form["sweeps"][0]["steps"] for target in step["targets"] if target[0] == "result")
 
 
@@ -345,6 +345,16 @@ def columns_of_links() -> LoweredFunction:
 
 def test_columns_of_links_are_kept():
     assert read_lowered(json.loads(json.dumps(lowered_data(columns_of_links())))) == columns_of_links()
+
+
+def test_a_sum_is_one_number():
+    form = rolled(FREE.system.recursion, FunctionSpec("kinetic_energy"), 0.0)
+    assert form is not None
+    content = json.loads(json.dumps(lowered_data(form)))
+    assert read_lowered(content) == form
+    last_target(content)[1] = 1
+    with pytest.raises(appell.CompileError, match=r"writes result\[1\], which does not exist"):
+        read_lowered(content)
 
 
 @pytest.mark.parametrize("harm", COLUMNS.values(), ids=COLUMNS)

@@ -73,7 +73,9 @@ LONGER: dict[str, dict[str | tuple[str, str], float]] = {
     "cuda": {
         "inverse_dynamics": 2.5,
         "bias": 2.5,
-        "gravity": 2.5,
+        "gravity": 6.0,
+        "kinetic_energy": 2.5,
+        "gibbs_function": 2.5,
         ("forward_dynamics", "float64"): 0.5,
         "forward_dynamics_derivatives": 0.5,
         "regressor": inf,

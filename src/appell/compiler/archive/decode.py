@@ -127,10 +127,11 @@ def read_rolled(data: Any) -> Rolled:
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
     require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
     matrices = whole(field(data, "matrices"), 1, 16, "matrices")
-    solves, by_link = (flag(data.get(name, False), name) for name in ("solves", "by_link"))
+    solves, by_link, sums = (flag(data.get(name, False), name) for name in ("solves", "by_link", "sums"))
     require(climb or not (solves or by_link), "there is no matrix to be solved with, or to have columns")
     require(not (solves and by_link), "there is no square matrix to be solved with")
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link)
+    require(not (sums and climb), "a matrix is no sum")
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums)
     check_steps(rolled)
     return rolled
 
@@ -223,7 +224,11 @@ def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: s
     for source in step.sources:
         exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
         require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")
-    room = {"carried": len(step.targets), "kept": rolled.row, "result": per_degree * (rolled.nv - v)}
+    room = {
+        "carried": len(step.targets),
+        "kept": rolled.row,
+        "result": 1 if rolled.sums else per_degree * (rolled.nv - v),
+    }
     for kind, index in step.targets:
         require(index < room.get(kind, 0), f"a step writes {kind}[{index}], which does not exist")
 

@@ -42,6 +42,7 @@ def rolled_data(rolled: Rolled) -> dict[str, Any]:
     return {
         "inputs": list(rolled.inputs), "nq": rolled.nq, "nv": rolled.nv, "row": rolled.row,
         "matrices": rolled.matrices, "solves": rolled.solves, "by_link": rolled.by_link,
+        "sums": rolled.sums,
         "links": [[*link[:-1], list(link.numbers)] for link in rolled.links],
         "sweeps": [
             {

@@ -44,7 +44,7 @@ class Rolled:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
         matrices, by_link: as in `AncestorPass`.
-        solves: as in `Program`.
+        solves, sums: as in `Program`.
         sizes: entries of each input.
         size_out: entries of the result.
         angle_count: sines and cosines needed, one place a link.
@@ -61,6 +61,7 @@ class Rolled:
     matrices: int = 1
     solves: bool = False
     by_link: bool = False
+    sums: bool = False
 
     @classmethod
     def of(cls, tree: Tree, program: Program) -> Rolled:
@@ -77,8 +78,8 @@ class Rolled:
             for i, link in enumerate(tree.links)
         )
         matrices, by_link = (program.climb.matrices, program.climb.by_link) if program.climb else (1, False)
-        row = max(tracer.size)
-        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, row, matrices, program.solves, by_link)
+        kinds = program.solves, by_link, program.sums
+        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size), matrices, *kinds)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -86,6 +87,8 @@ class Rolled:
 
     @property
     def size_out(self) -> int:
+        if self.sums:
+            return 1
         return self.nv * self.width if self.climb else self.nv
 
     @cached_property
@@ -106,7 +109,7 @@ class Rolled:
     @property
     def places(self) -> tuple[str, str]:
         """Names of whole numbers: the first column of a link in the climb, and the first of its results of sweeps."""
-        return ("column_of", "result_of") if self.by_link else ("v_of", "v_of")
+        return "column_of" if self.by_link else "v_of", "result_of" if self.by_link or self.sums else "v_of"
 
     @cached_property
     def last_columns(self) -> dict[int, int]:
@@ -135,7 +138,7 @@ class Rolled:
     @property
     def adds(self) -> bool:
         """Whether several links add to one entry of the result."""
-        return not all(link.leads for link in self.links)
+        return self.sums or not all(link.leads for link in self.links)
 
     @property
     def needs_zeros(self) -> bool:
@@ -192,7 +195,7 @@ class Rolled:
             "q_of": [link.q for link in self.links],
             "v_of": [link.v for link in self.links],
             "column_of": [self.matrices * i for i in range(len(self.links))],
-            "result_of": [link.v * width + last.get(i, 0) for i, link in enumerate(self.links)],
+            "result_of": [0 if self.sums else link.v * width + last.get(i, 0) for i, link in enumerate(self.links)],
             "slot_of": [branches.get(i, -1) for i in range(len(self.links))],
         }
 

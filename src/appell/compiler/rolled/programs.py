@@ -8,6 +8,7 @@ from typing import NamedTuple
 from appell.algebra import ZERO, Inertia, Mat3, Scalar, Sym3, Twist, Vec3, Wrench, is_zero
 from appell.algorithms.common_frame import (
     AT_ORIGIN,
+    AT_REST,
     BASE_STATE,
     GroupMomentum,
     LinkState,
@@ -24,6 +25,7 @@ from appell.algorithms.coriolis_matrix import (
     unit_twists_of,
 )
 from appell.algorithms.derivatives.analytic import MovedSubtree, accelerated, forces_above, forces_below, moved_by
+from appell.algorithms.energy import gibbs_function_of, kinetic_energy_of, link_twist
 from appell.algorithms.forward_dynamics.articulated import (
     ArticulatedInertia,
     EliminatedDof,
@@ -68,6 +70,27 @@ def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -
         return StepOutput(step_inward(visit.place, total), result=joint_forces(visit.link, total, visit.own["qdd"]))
 
     return Program(inputs, (LinkPass(False, at_rest(tree), outward), LinkPass(True, NO_WRENCH, inward)))
+
+
+def kinetic_energy(tree: Tree) -> Program:
+    """Energies of the links, one by one."""
+
+    def outward(visit: StepInput, parent: Twist) -> StepOutput:
+        twist = link_twist(visit.link, visit.place, parent, visit.own["qd"])
+        return StepOutput(twist, result=[kinetic_energy_of(visit.link, twist, visit.own["qd"])])
+
+    return Program(("q", "qd"), (LinkPass(False, AT_REST, outward),), sums=True)
+
+
+def gibbs_function(tree: Tree) -> Program:
+    """Mata 2002, (3) and (4), link by link."""
+
+    def outward(visit: StepInput, parent: LinkMotion) -> StepOutput:
+        motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
+        return StepOutput(motion, result=[gibbs_function_of(visit.link, *visit.more, motion, visit.own["qdd"])])
+
+    more = tuple((link.inertia.com, link.inertia.inertia) for link in tree.links)
+    return Program(("q", "qd", "qdd"), (LinkPass(False, at_rest(tree), outward),), sums=True, more=more)
 
 
 def forward_dynamics(tree: Tree) -> Program:
@@ -282,7 +305,9 @@ class RolledCandidate(NamedTuple):
 PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("inverse_dynamics", "mata2002"): RolledCandidate(inverse_dynamics, 5000, 20),
     ("bias", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q", "qd")), 5000, 20),
-    ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 5000, 20),
+    ("gravity", "mata2002"): RolledCandidate(lambda tree: inverse_dynamics(tree, ("q",)), 2000, 20),
+    ("kinetic_energy", "gibbs"): RolledCandidate(kinetic_energy, 2150, 20),
+    ("gibbs_function", "gibbs"): RolledCandidate(gibbs_function, 4800, 20),
     ("forward_dynamics", "articulated"): RolledCandidate(forward_dynamics, 14000, 25),
     ("mass_matrix", "composite"): RolledCandidate(mass_matrix, 8000, 12),
     ("coriolis_matrix", "gibbs"): RolledCandidate(coriolis_matrix, 20000, 20),
@@ -291,6 +316,10 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("forward_dynamics_derivatives", "analytic"): RolledCandidate(forward_dynamics_derivatives, 95000, 20),
 }
 """Function and method of every rolled form."""
+
+
+ACROSS_COUPLINGS = ("inverse_dynamics", "bias", "gravity", "kinetic_energy", "gibbs_function")
+"""Functions whose rolled forms take mimic joints."""
 
 
 def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | None:
@@ -309,7 +338,7 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     ):
         return None
     coupled = not all(link.is_independent for link in tree.links)
-    if coupled and spec.function not in ("inverse_dynamics", "bias", "gravity"):
+    if coupled and spec.function not in ACROSS_COUPLINGS:
         return None
     tree = lumped(tree) if method in quantity.lumpable else tree
     form = Rolled.of(tree, choice.make(tree))

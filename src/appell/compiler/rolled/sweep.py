@@ -99,6 +99,7 @@ class Program:
         sweeps: the passes.
         climb: a last pass over all pairs, for matrices.
         solves: whether the matrices A, B, ..., M of the climb then become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹; M is symmetric and positive.
+        sums: whether the result is one number, the sum over all links.
         more: numbers of every link that are not in `Link`.
         alone: a link with steps of its own, such as the one whose frame all others are seen from.
     """
@@ -107,6 +108,7 @@ class Program:
     sweeps: tuple[LinkPass, ...]
     climb: AncestorPass | None = None
     solves: bool = False
+    sums: bool = False
     more: tuple[Value, ...] = ()
     alone: int | None = None
 
