@@ -205,7 +205,7 @@ class Rolled:
         rows = ",\n".join("    {" + ", ".join(map(dialect.literal, link.numbers)) + "}" for link in self.links)
         return "\n".join((
             f"enum {{ LINKS = {len(self.links)}, ROW = {self.row} }};",
-            f"static const real table[LINKS][{len(self.links[0].numbers)}] = {{\n{rows}\n}};",
+            *([f"static const real table[LINKS][{len(self.links[0].numbers)}] = {{\n{rows}\n}};"] if "table[" in text else []),
             *(
                 f"static const int {name}[LINKS] = {{{', '.join(map(str, values))}}};"
                 for name, values in self.integers.items()

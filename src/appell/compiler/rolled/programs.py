@@ -86,8 +86,9 @@ def gibbs_function(tree: Tree) -> Program:
     """Mata 2002, (3) and (4), link by link."""
 
     def outward(visit: StepInput, parent: LinkMotion) -> StepOutput:
-        motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
-        return StepOutput(motion, result=[gibbs_function_of(visit.link, *visit.more, motion, visit.own["qdd"])])
+        (com, inertia), qdd = visit.more, visit.own["qdd"]
+        motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], qdd)
+        return StepOutput(motion, result=[gibbs_function_of(visit.link, com, inertia, motion, qdd)])
 
     more = tuple((link.inertia.com, link.inertia.inertia) for link in tree.links)
     return Program(("q", "qd", "qdd"), (LinkPass(False, at_rest(tree), outward),), sums=True, more=more)

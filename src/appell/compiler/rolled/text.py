@@ -69,7 +69,7 @@ class Writer:
         return "\n".join(parts)
 
     def angles(self) -> str:
-        lines = ["for (int i = 0; i < LINKS; i++, a++) {", "    const real *restrict t = table[i];", "    (void)t;"]
+        lines = ["for (int i = 0; i < LINKS; i++, a++) {"]
         cases = []
         for step in self.rolled.sweeps[0].steps:
             code = emit(step.listed, self.dialect)
@@ -83,13 +83,12 @@ class Writer:
         start = [self.dialect.literal(x) for x in sweep.start]
         restart = [f"b{k} = {x};" for k, x in enumerate(start)]
         before, after = self.inward(sweep, restart) if sweep.inward else self.outward(sweep, restart)
-        inner = ["const real *restrict t = table[i];", "(void)t;"]
 
         def entry(k: int) -> str:
             return f"y[{self.rolled.places[1]}[i] + {k * self.rolled.pitch}]"
 
         operator = "+=" if self.rolled.adds else "="
-        inner += [
+        inner = [
             *before,
             *_switch("group_of[i]", [self.step(step, entry, operator) for step in sweep.steps]),
             *after,
@@ -142,14 +141,11 @@ class Writer:
         starts = [self.step(step, element) for begin in begins for step in begin]
         walk = [
             "int i = j;",
-            "const real *restrict t = table[i];",
-            "(void)t;",
             f"{self.type} {', '.join(f'b{k}' for k in range(width))};",
             *_switch("begin_of[j] + r", starts),
             "while (parent_of[i] >= 0) {",
             *_indented(_switch("group_of[i]", [self.step(step, element) for step in carries])),
             "    i = parent_of[i];",
-            "    t = table[i];",
             *_indented(_switch("group_of[i]", [self.step(step, element) for step in meets])),
             "}",
         ]
@@ -246,7 +242,7 @@ class Writer:
 
     def load(self, origin: str, index: int) -> str:
         if origin == "table":
-            return f"t[{index}]"
+            return f"table[i][{index}]"
         if origin == "carried":
             return f"b{index}"
         if origin == "kept":

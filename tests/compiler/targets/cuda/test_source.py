@@ -57,7 +57,10 @@ def nvcc(source: str, folder) -> str:
 @needs_nvcc
 @pytest.mark.parametrize(
     ("name", "function", "dtype"),
-    [("puma560", "inverse_dynamics", "float32"), ("long chain", "inverse_dynamics", "float64")],
+    [
+        ("puma560", "inverse_dynamics", "float32"),
+        *(("long chain", name, "float64") for name in ("inverse_dynamics", "regressor")),
+    ],
 )
 def test_kernels_compile_without_a_warning(tmp_path, name, function, dtype):
     form = lower_function(ROBOTS[name].system, FunctionSpec(function))

@@ -62,7 +62,6 @@ FORMS = {
     "rolled mass matrix": (lambda: looped(CHAIN, "mass_matrix", "composite"), CHAIN),
     "rolled Coriolis matrix": (lambda: looped(CHAIN, "coriolis_matrix"), CHAIN),
     "rolled regressor": (lambda: looped(CHAIN, "regressor"), CHAIN),
-    "rolled derivatives": (lambda: looped(CHAIN, "inverse_dynamics_derivatives", "analytic"), CHAIN),
     "rolled forward derivatives": (lambda: looped(CHAIN, "forward_dynamics_derivatives", "analytic"), CHAIN),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
 }
