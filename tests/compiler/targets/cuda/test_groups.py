@@ -19,7 +19,7 @@ def test_groups_cover_the_matrix(function, dtype):
     robot = appell.robots.random_tree(16, seed=6)
     spec = FunctionSpec(function)
     rows, width = robot.system.signature(spec).shape
-    listed = lower_function(robot.system, spec).listed
+    listed = lower_function(robot.system, spec, "cuda", dtype).listed
     groups = column_groups(listed, width, dtype)
     assert len(groups) > 1
     assert [group.first for group in groups] == [0, *(group.last for group in groups[:-1])]
