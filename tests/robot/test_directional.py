@@ -9,7 +9,9 @@ from helpers.joint_trees import mixed_tree, tree_of
 from helpers.states import random_states
 
 import appell
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import QUANTITIES, find
+from appell.compiler.rolled.form import Rolled
 
 find("inverse_dynamics")
 FUNCTIONS = [name for name in QUANTITIES if "derivatives" not in name]
@@ -107,10 +109,20 @@ def test_functions_of_a_file_have_the_derivatives_of_the_robot(tmp_path, layout,
             assert_close(found, gradient, tolerance=1e-13)
 
 
+def test_loops_over_links_of_a_file_are_differentiated_by_the_straight_line_form_for_gpus(tmp_path):
+    chain = appell.robots.random_chain(11, seed=1)
+    dyn = appell.compile(chain)
+    dyn.save(tmp_path / "chain.appell", functions=["regressor"])
+    loaded, states = appell.load_compiled(tmp_path / "chain.appell"), random_states(chain, 2)
+    assert isinstance(loaded.functions.provider[FunctionSpec("regressor")].form, Rolled)
+    along = appell.jvp(dyn, "regressor", states, states)
+    assert_close(appell.jvp(loaded, "regressor", states, states), along, tolerance=1e-13)
+
+
 def test_what_a_file_cannot_differentiate_is_named(tmp_path):
-    long = appell.robots.random_chain(60, seed=1)
+    long = appell.robots.random_chain(100, seed=1)
     appell.compile(long).save(tmp_path / "long.appell", functions=["inverse_dynamics"])
-    loaded, q = appell.load_compiled(tmp_path / "long.appell"), np.zeros(60)
+    loaded, q = appell.load_compiled(tmp_path / "long.appell"), np.zeros(100)
     with pytest.raises(appell.AppellError, match="loop over links"):
         appell.vjp(loaded, "inverse_dynamics", [q, q, q], q)
     with pytest.raises(appell.AppellError, match="gravity"):

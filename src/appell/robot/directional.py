@@ -188,8 +188,9 @@ def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> Directio
             "a closed loop that was loaded from a file cannot be differentiated. Use the robot it was made of."
         )
     stored = store[replace(spec, parameter_input=runtime and spec.frame is None)]
-    form, sizes = stored.form, dict(stored.signature.inputs)
-    if not isinstance(form, StraightLine):
+    sizes, forms = dict(stored.signature.inputs), (stored.form, *stored.gpu.values())
+    form = next((each for each in forms if isinstance(each, StraightLine)), None)
+    if form is None:
         raise ArgumentError(
             f"{spec.function} of this long robot is a loop over links in its file, which cannot be differentiated. Use the robot "
             "it was made of."
