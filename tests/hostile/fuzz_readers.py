@@ -430,9 +430,10 @@ def readers() -> dict[str, Reader]:
     for each, functions in ((robot, ["mass_matrix", "gravity"]), (appell.load("four_bar"), ["mass_matrix"])):
         appell.compile(each).save(folder / "robot.appell", functions=functions)
         contents.append(container.read(folder / "robot.appell"))
-    long = appell.robots.random_chain(30, seed=4)
-    appell.compile(long).save(folder / "long.appell", functions=["gravity"])
-    contents = [*contents * 4, container.read(folder / "long.appell")]
+    contents *= 4
+    for joints, functions in ((30, ["gravity", "kinetic_energy"]), (11, ["regressor"])):  # loops over links
+        appell.compile(appell.robots.random_chain(joints, seed=4)).save(folder / "long.appell", functions=functions)
+        contents.append(container.read(folder / "long.appell"))
     appell.simulate(robot, [0.1, 0.2], [0, 0], 0.05).save(folder / "motion.npz")
     with np.load(folder / "motion.npz") as file:
         motion = dict(file)
