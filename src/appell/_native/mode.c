@@ -109,8 +109,8 @@ static double inverse_size(const double *A, const int *order, int m, double *x)
     return size;
 }
 
-/* The x nearest to x on entry with G x = b, G (m, m); A, step, last and order are work memory. */
-static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, double *last, int *order)
+/* The x nearest to x on entry with G x = b, G (m, m); A, step and order are work memory. */
+static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, int *order)
 {
     const size_t bytes = (size_t)m * m * sizeof *A;
     double most = 0.0, largest = 0.0;
@@ -129,13 +129,9 @@ static void solve_nearest(const double *G, const double *b, double *x, int m, do
         for (int round = 0; round < ROUNDS; round++) {
             double left = 0.0;
             for (int i = 0; i < m; i++) left = fmax(left, fabs(step[i] = b[i] - dot(G + (size_t)i * m, x, m)));
-            const int in_vain = !(left < 0.5 * former);
-            if (in_vain && level) /* rows that contradict each other: their forces would only grow */
-                for (int i = 0; i < m; i++) x[i] -= last[i];
-            if (in_vain || left <= ROUNDING * largest) break;
+            if (!(left < 0.5 * former) || left <= ROUNDING * largest) break;
             former = left;
             mode_lu_substitute(A, order, m, step);
-            memcpy(last, step, (size_t)m * sizeof *last);
             for (int i = 0; i < m; i++) x[i] += step[i];
         }
     }
@@ -143,7 +139,7 @@ static void solve_nearest(const double *G, const double *b, double *x, int m, do
 
 size_t mode_work(int rows, int nv)
 {
-    return (size_t)rows * ((size_t)nv + 3 * rows + 7);
+    return (size_t)rows * ((size_t)nv + 3 * rows + 6);
 }
 
 static void add_scaled(double *restrict y, const double *restrict x, double factor, int n)
@@ -157,8 +153,8 @@ FOR_CPUS void mode_rows(mode *m, const double *L, const double *z, int nv, int r
     const size_t n = (size_t)rows;
     *m = (mode){.nv = nv, .rows = rows, .blocks = blocks, .block = block, .T = work};
     m->G = m->T + n * nv, m->D = m->G + n * n, m->A = m->D + n * n, m->free = m->A + n * n;
-    m->x = m->free + n, m->step = m->x + n, m->wanted = m->step + n, m->last = m->wanted + n;
-    m->order = (int *)(m->last + n), m->place = m->order + n, m->owner = m->place + n;
+    m->x = m->free + n, m->step = m->x + n, m->wanted = m->step + n;
+    m->order = (int *)(m->wanted + n), m->place = m->order + n, m->owner = m->place + n;
     memcpy(m->free, bias, n * sizeof *bias);
     memset(m->G, 0, n * n * sizeof *m->G);
     for (int k = 0; k < nv; k++) {
@@ -205,7 +201,7 @@ FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
         m->wanted[i] = -m->free[m->place[i]];
         m->x[i] = f[m->place[i]];
     }
-    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->last, m->order);
+    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->order);
     memset(f, 0, (size_t)m->rows * sizeof *f);
     add_forces(m, d, m->x, f);
 }

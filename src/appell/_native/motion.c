@@ -29,7 +29,6 @@
 #define TURNED 0.866 /* cosine of the angle to its reference beyond which slow slip ends */
 #define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
 enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4, MOST_FOLLOWED = 60 };
-enum { RARELY = 16 }; /* after a search for angles that found none, one of so many is made: there may be no solution for long */
 
 static double dot(const double *a, const double *b, int n)
 {
@@ -250,33 +249,29 @@ static int follow_turn(motion *m, int count)
     return 0;
 }
 
-/* Angles far from those at the start of the step; whether there are some. */
-static int search_angles(motion *m, int count)
-{
-    static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0};
-    for (int i = 0; i < count; i++) m->stiff[i].angle = m->stiff[i].change = 0.0;
-    if (follow_turn(m, count)) return 1;
-    for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
-    int found = 1; /* from no time ahead to all of it */
-    for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k], MOST_STUCK);
-    for (int i = 0; !found && i < count && i < MOST_STARTS; i++) { /* a branch that has ended: from a wide angle of one contact */
-        m->stiff[i].angle = copysign(WIDE_ANGLE, m->stiff[i].angle);
-        found = find_angles(m, count, 1.0, MOST_STUCK);
-    }
-    if (found) return 1;
-    for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
-    return find_angles(m, count, 1.0, MOST_TURNS);
-}
-
 /* Turn the friction of contacts with stiff slip. */
 static void turn_friction(motion *m, const double *v)
 {
+    static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0};
     const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
     if (!count) return;
     int found = find_angles(m, count, 1.0, 2);
     if (!found) {
-        found = m->s->fruitless % RARELY == 0 && search_angles(m, count);
-        m->s->fruitless = found ? 0 : m->s->fruitless + 1;
+        for (int i = 0; i < count; i++) m->stiff[i].angle = m->stiff[i].change = 0.0;
+        found = follow_turn(m, count);
+    }
+    if (!found) { /* from no time ahead to all of it */
+        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+        found = 1;
+        for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k], MOST_STUCK);
+    }
+    for (int i = 0; !found && i < count && i < MOST_STARTS; i++) { /* a branch that has ended: from a wide angle of one contact */
+        m->stiff[i].angle = copysign(WIDE_ANGLE, m->stiff[i].angle);
+        found = find_angles(m, count, 1.0, MOST_STUCK);
+    }
+    if (!found) {
+        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+        found = find_angles(m, count, 1.0, MOST_TURNS);
     }
     if (found && !(pushes && least_normal(m) < -MOST_PULL)) return;
     for (int i = 0; i < count; i++) /* no solution, or Painleve's paradox: against the slip */

@@ -74,7 +74,6 @@ typedef struct stepper {
     double *rate_before, *velocity_before, energy_before; /* rates of gaps (contacts), velocities of points (points, 3) */
     double worst_residual, deepest;
     long steps, splits, impacts, failures;
-    long fruitless; /* searches for angles of friction since the last that found some (motion.c) */
 } stepper;
 
 enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM, LIFTED, INACCURATE };

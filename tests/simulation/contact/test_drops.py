@@ -66,26 +66,6 @@ def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-8
 
 
-@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_robot_wedged_by_strong_friction_comes_to_rest(seed):
-    """Two points of a leg, at a dead centre, could slip by next to nothing: it rests, and no short steps go on to the end."""
-    robot, points = floating("go2")
-    q = robot.random_configuration(seed)
-    q[:3] = 0.0
-    q[2] = 0.3 - heights(robot, points, q).min()
-    contact = appell.ContactOptions(points=points, restitution=0.0)
-    floor = appell.surfaces.Plane(friction=2.0)
-    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.9, surfaces=floor, contact=contact)
-    assert motion.status == "finished"
-    assert not motion.problems
-    assert len(motion.fallback_steps) < 10
-    assert np.abs(motion.balance).max() < 1e-6
-    assert np.abs(motion.qd[-1]).max() < 1e-6
-    weight = 9.81 * sum(body.mass for body in robot.bodies)
-    assert sum(force[-1] for force in motion.contact_forces.values()) == pytest.approx([0.0, 0.0, weight], abs=1e-3)
-
-
 def tumbling(mass: float, height: float):
     """A block with eight corners that turns about all axes: the robot, its contact points and its state."""
     inertia = mass / 12.0 * np.array([0.16, 0.25, 0.25])

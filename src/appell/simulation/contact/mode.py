@@ -31,8 +31,6 @@ TURNED = 0.866
 """Cosine of the angle beyond which such slow slip has turned."""
 ACCELERATION_TOL = 1e-10
 """Accelerations below this part of the largest (or of 1 m/s²) count as zero."""
-SLOW_ACCELERATION = 1e-4
-"""The same below which contacts that begin to slip may stick: contacts of one leg that can hardly move along each other."""
 FORCE_TOL = 1e-9
 """Forces may leave their bounds by this part of the largest (or of 1 N) before a mode ends."""
 SLIP_ACCELERATION = 1e4
@@ -83,10 +81,6 @@ class ContactMode:
             np.append(self.index, index), np.append(self.sticking, none), np.append(self.starts_at_rest, none),
             np.concatenate([self.slip_direction, np.zeros((len(index), 3))]), np.append(self.mu, np.zeros(len(index))),
         )  # fmt: skip
-
-    def with_sticking(self, which: np.ndarray) -> ContactMode:
-        """The same with further contacts (mask) that stick."""
-        return replace(self, sticking=self.sticking | which)
 
     def same_states(self, other: ContactMode) -> bool:
         """Whether the same contacts stick and slip."""
@@ -263,15 +257,13 @@ class ContactProblem(NamedTuple):
 class NextMode(NamedTuple):
     """The mode after an instant.
 
-    `forces` are those of its contacts in world axes, (m, 3); `slow` is a mask of those that begin to slip with next to no
-    acceleration, (m,); `joint_directions` are the slip directions of the joints at rest, 0
+    `forces` are those of its contacts in world axes, (m, 3); `joint_directions` are the slip directions of the joints at rest, 0
     for those that stick; `residual` is the error of the contact law, relative to the accelerations; `jams` a mask of slipping
     contacts that Coulomb's law stops at once.
     """
 
     mode: ContactMode
     forces: np.ndarray
-    slow: np.ndarray
     joint_directions: np.ndarray
     residual: float
     jams: np.ndarray
@@ -331,7 +323,7 @@ def next_mode(
         none, rough = np.zeros(m, dtype=bool), mu > 0.0
         zero = np.zeros((m, 3))
         mode = ContactMode(contacts.index, rough, speed <= SLIP_TOL, zero, mu)
-        return NextMode(mode, zero, none, np.zeros(len(joints)), 0.0, none)
+        return NextMode(mode, zero, np.zeros(len(joints)), 0.0, none)
     direction = contacts.slip_velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
     against = direction if opposed is None else np.where(slips[:, None], opposed, direction)
     along = SLIP_ACCELERATION * scale * np.einsum("cti,ci->ct", frames[:, :2], against)
@@ -354,10 +346,9 @@ def next_mode(
     size = np.linalg.norm(w[:, :2], axis=-1)
     at_rest = ~slips
     sticking = (mu > 0.0) & at_rest & (size <= tol)
-    slow = (mu > 0.0) & at_rest & ~sticking & (size <= SLOW_ACCELERATION * scale)
     starts = np.einsum("ct,cti->ci", w[:, :2] / np.where(size > 0.0, size, 1.0)[:, None], frames[:, :2])
     directions = np.where(speed[:, None] > SLIP_TOL, direction, starts)
     rest = speed <= SLIP_TOL
     forces = np.einsum("ct,cti->ci", force[: 3 * m].reshape(-1, 3), frames)[closed]
     mode = ContactMode(contacts.index[closed], sticking[closed], rest[closed], directions[closed], mu[closed])
-    return NextMode(mode, forces, slow[closed], _directions(force[3 * m :], friction), solution.residual / scale, jams)
+    return NextMode(mode, forces, _directions(force[3 * m :], friction), solution.residual / scale, jams)

@@ -16,8 +16,6 @@ MIN_SEPARATION = 1e-9
 """Separations lower than this cannot be distinguished from contact. [m]"""
 MAX_TURNS = 4
 """Number of trials at one instant to find the mode with friction that acts against the slip that it leads to."""
-INSIDE = 0.99
-"""Part of the coefficients of friction for forces that hold contacts which hardly begin to slip."""
 SAME_DIRECTION = 1e-9
 """Difference of unit vectors up to which friction has not turned."""
 SOLVED, STOPPED_SLIP = 1e-8, 1e-9
@@ -81,13 +79,6 @@ def next_phase(
         if not holds and len(found.forces):  # dependent contacts that need other forces than those of least norm
             phase = phase.with_loads(t, q, qd, found.forces, kept, free)
             holds = phase.holds_at_start(t, y)
-        if not holds and found.slow.any():
-            inside = next_mode(M, qdd, kept, INSIDE * mu[kept.index], at_rest, friction, opposed[kept.index])
-            if np.array_equal(inside.mode.index, found.mode.index):
-                stuck = ContactPhase(plant, joints, pairs, found.mode.with_sticking(found.slow))
-                stuck = stuck.with_loads(t, q, qd, inside.forces, kept, free)
-                holds = stuck.holds_at_start(t, y)
-                phase = stuck if holds else phase
         turned = None if holds or turns == MAX_TURNS else phase.opposed_slip(t, q, qd)
         if turned is not None:
             index, slips = phase.mode.index, ~phase.mode.sticking
