@@ -249,29 +249,70 @@ static int follow_turn(motion *m, int count)
     return 0;
 }
 
-/* Turn the friction of contacts with stiff slip. */
-static void turn_friction(motion *m, const double *v)
+/* Angles far from those at the start of the step; whether there are some. */
+static int search_angles(motion *m, int count)
 {
     static const double parts[] = {0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0};
-    const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
-    if (!count) return;
-    int found = find_angles(m, count, 1.0, 2);
-    if (!found) {
-        for (int i = 0; i < count; i++) m->stiff[i].angle = m->stiff[i].change = 0.0;
-        found = follow_turn(m, count);
-    }
-    if (!found) { /* from no time ahead to all of it */
-        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
-        found = 1;
-        for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k], MOST_STUCK);
-    }
+    for (int i = 0; i < count; i++) m->stiff[i].angle = m->stiff[i].change = 0.0;
+    if (follow_turn(m, count)) return 1;
+    for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+    int found = 1; /* from no time ahead to all of it */
+    for (size_t k = 0; found && k < sizeof parts / sizeof *parts; k++) found = find_angles(m, count, parts[k], MOST_STUCK);
     for (int i = 0; !found && i < count && i < MOST_STARTS; i++) { /* a branch that has ended: from a wide angle of one contact */
         m->stiff[i].angle = copysign(WIDE_ANGLE, m->stiff[i].angle);
         found = find_angles(m, count, 1.0, MOST_STUCK);
     }
+    if (found) return 1;
+    for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
+    return find_angles(m, count, 1.0, MOST_TURNS);
+}
+
+static uint64_t digest_more(uint64_t digest, const void *data, size_t count)
+{
+    uint64_t word;
+    for (size_t k = 0; k < count; k++) {
+        memcpy(&word, (const char *)data + k * sizeof word, sizeof word);
+        digest = (digest ^ word) * 0x100000001b3u;
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
+/* A number for all that a search for angles depends on. */
+static uint64_t problem_digest(const motion *m, int count)
+{
+    const size_t n = (size_t)m->s->rows;
+    uint64_t digest = digest_more(digest_more(digest_more(n, m->rows.G, n * n), m->rows.free, n), m->near, n);
+    for (int k = 0; k < m->s->blocks; k++) {
+        digest = digest * 31 + (uint64_t)m->loaded[k];
+        if (m->loaded[k] == MODE_SLIP) digest = digest_more(digest, m->d + 2 * k, 2);
+    }
+    for (int i = 0; i < count; i++) {
+        const stiff_slip *x = m->stiff + i;
+        const double numbers[] = {x->contact, x->along[0], x->along[1], x->speed, x->ahead, x->size};
+        digest = digest_more(digest, numbers, 6);
+    }
+    return digest;
+}
+
+/* Whether the same search, one of the last, has found nothing: a robot that rests is met again and again. */
+static int is_unsolved(const stepper *s, uint64_t problem)
+{
+    for (int k = 0; k < UNSOLVED; k++)
+        if (s->unsolved[k] == problem) return 1;
+    return 0;
+}
+
+/* Turn the friction of contacts with stiff slip. */
+static void turn_friction(motion *m, const double *v)
+{
+    const int count = list_stiff(m, v), pushes = least_normal(m) >= 0.0;
+    if (!count) return;
+    int found = find_angles(m, count, 1.0, 2);
     if (!found) {
-        for (int i = 0; i < count; i++) m->stiff[i].angle = 0.0;
-        found = find_angles(m, count, 1.0, MOST_TURNS);
+        const uint64_t problem = problem_digest(m, count);
+        found = !is_unsolved(m->s, problem) && search_angles(m, count);
+        if (!found) m->s->unsolved[m->s->next_unsolved++ % UNSOLVED] = problem;
     }
     if (found && !(pushes && least_normal(m) < -MOST_PULL)) return;
     for (int i = 0; i < count; i++) /* no solution, or Painleve's paradox: against the slip */

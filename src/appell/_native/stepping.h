@@ -1,6 +1,8 @@
 /* Time stepping of a robot with contacts: see stepping.c. */
 #ifndef APPELL_STEPPING_H
 #define APPELL_STEPPING_H
+#include <stdint.h>
+
 #include "contact.h"
 
 typedef int (*stepping_kernel)(const void *const *in, void *out, void *work);
@@ -10,6 +12,7 @@ typedef struct {
     void *work;
 } stepping_function;
 
+enum { UNSOLVED = 16 };                    /* searches that are remembered */
 enum { FLOATING, SPHERICAL, PLANAR };      /* joints with quasi-velocities */
 enum { PLANE, NORM, GENERAL };             /* surfaces: n . (p - c), |S (p - c)| - R, and those of a function */
 enum { LINK_NUMBERS = 24, UNIT_NUMBERS = 6 }; /* results of the motion kernel per link and per unit twist */
@@ -74,6 +77,8 @@ typedef struct stepper {
     double *rate_before, *velocity_before, energy_before; /* rates of gaps (contacts), velocities of points (points, 3) */
     double worst_residual, deepest;
     long steps, splits, impacts, failures;
+    uint64_t unsolved[UNSOLVED]; /* digests of the last searches for angles of friction that found none (motion.c) */
+    unsigned next_unsolved;
 } stepper;
 
 enum { STEPPED, IMPACT, NOT_FINITE_STATE, NO_ROOM, LIFTED, INACCURATE };

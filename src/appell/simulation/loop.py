@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +25,8 @@ CONSTRAINT_TOL = 1e-10
 STALLED = ((300, 3e-5), (60, 2e-6), (30, 1e-11))
 """Where so many events follow each other within such a time, a step of time stepping follows. [s]"""
 FIRST_FALLBACK, FALLBACK_GROWTH, LONGEST_FALLBACK = 1e-6, 4.0, 1e-3
-"""Length of the first such step, growth of those that follow it within ten times its length, and longest one. [s]"""
+"""Length of the first such step, growth of those that follow it within ten times its length, and longest one of a robot that
+moves. [s]"""
 ACCUMULATING = ((60, 5e-3), *STALLED)
 """The same for a run that goes on with time stepping. [s]"""
 ELASTIC_IMPACTS = (500, 1e-2)
@@ -113,11 +115,17 @@ class SimulationLoop:
 
     def _step_over(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray] | None:
         """Time and state after a step of time stepping; None where there is none."""
+        if not self.falls_back or not end > t:
+            return None
         h, (q, qd) = FIRST_FALLBACK, self.plant.split(y)
         if self.fallback_steps:
             start, last = self.fallback_steps[-1]
-            h = min(FALLBACK_GROWTH * last, LONGEST_FALLBACK) if t - start < 10.0 * last else h
-        found = self.environment.short_step(t, q, qd, min(h, end - t)) if self.falls_back and end > t else None
+            longest = LONGEST_FALLBACK if qd.any() else math.inf
+            h = min(FALLBACK_GROWTH * last, longest) if t - start < 10.0 * last else h
+        found = self.environment.short_step(t, q, qd, min(h, end - t))
+        if found is not None and h > LONGEST_FALLBACK and not np.array_equal(found[1], q):  # no longer at rest
+            h = LONGEST_FALLBACK
+            found = self.environment.short_step(t, q, qd, min(h, end - t))
         if found is None:
             return None
         work = self.plant.work(y)

@@ -66,6 +66,24 @@ def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-8
 
 
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+def test_a_robot_wedged_by_strong_friction_rests_in_long_steps():
+    """No mode holds where a leg is at a dead centre: steps of time stepping follow, which grow while nothing moves."""
+    robot, points = floating("go2")
+    q = robot.random_configuration(2)
+    q[:3] = 0.0
+    q[2] = 0.3 - heights(robot, points, q).min()
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    floor = appell.surfaces.Plane(friction=2.0)
+    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.95, surfaces=floor, contact=contact)
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert 0 < len(motion.fallback_steps) < 50
+    assert np.diff(motion.fallback_steps).max() > 5e-3
+    assert np.abs(motion.balance).max() < 1e-6
+    assert heights(robot, points, motion.q).min() > -1e-9
+
+
 def tumbling(mass: float, height: float):
     """A block with eight corners that turns about all axes: the robot, its contact points and its state."""
     inertia = mass / 12.0 * np.array([0.16, 0.25, 0.25])
