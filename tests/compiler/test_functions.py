@@ -129,3 +129,14 @@ def test_a_robot_becomes_native_when_it_is_used_and_says_the_same():
     assert_close(last, first)
     again = appell.robots.random_chain(4, seed=21)
     np.testing.assert_array_equal(again.inverse_dynamics(q[0], qd[0], qdd[0]), last)  # out of the cache at once
+
+
+@pytest.mark.parametrize(("states", "calls"), [((), 32), ((100,), 10), ((1024,), 1), ((1025,), 0), ((5, 300), 0)])
+def test_functions_are_interpreted_until_compiling_pays(states, calls, monkeypatch, tmp_path):
+    """For 1024 states, of which a call counts as 32 at least; a call with more of them is not interpreted at all."""
+    monkeypatch.setenv("APPELL_CACHE_DIR", str(tmp_path))
+    robot, q = appell.robots.random_chain(3, seed=13), np.zeros((*states, 3))
+    for k in range(calls + 1):
+        robot.gravity(q)
+        (active,) = robot.functions.ready.values()
+        assert isinstance(active.kernel, GraphKernel) is (k < calls)

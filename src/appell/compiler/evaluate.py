@@ -7,9 +7,11 @@ An `Evaluator` joins a provider (which functions, `appell.compiler.provider`) an
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +30,18 @@ if TYPE_CHECKING:
     from appell.algorithms.system import System
 
 COMPILE_AFTER_STATES = 1024
-"""States that are interpreted before a function is compiled where that was not asked for."""
+"""States that are interpreted, at most, before a function is compiled where that was not asked for."""
+MIN_STATES_PER_CALL = 32
+"""States that an interpreted call counts as at least."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class ActiveKernel:
-    """What computes a spec now, and the states that were interpreted so far (None for compiled code)."""
+    """What computes a spec now, and the states that are interpreted so far (None where it stays as it is)."""
 
     signature: Signature
     kernel: Kernel
     interpreted: int | None = None
-
-    @property
-    def worth_compiling(self) -> bool:
-        return self.interpreted is not None and self.interpreted >= COMPILE_AFTER_STATES
 
 
 class Evaluator(dict[tuple, "Function"]):
@@ -79,24 +79,35 @@ class Evaluator(dict[tuple, "Function"]):
         """What computes a spec: compiled code if it is in the cache or compiling pays, else the interpreter."""
         place = (self.target.place(values), spec)
         active = self.ready.get(place)
-        if active is None or active.worth_compiling:
+        if active is None or active.interpreted is not None:
             with self.locks.setdefault(place, Lock()):
-                active = self.ready.get(place)
-                if active is None:
-                    active = self.ready[place] = self._first_kernel(*place)
-                elif active.worth_compiling:
-                    kernel = self.target.build(self.provider, spec, active.signature, place[0]) or active.kernel
-                    active = self.ready[place] = ActiveKernel(active.signature, kernel)
+                active = self.ready[place] = self._kernel(self.ready.get(place), *place, self._states(values))
         return active
 
-    def _first_kernel(self, place: Hashable, spec: FunctionSpec) -> ActiveKernel:
-        signature = self.provider.signature(spec)
-        kernel = self.target.cached(self.provider, spec, signature, place)
-        if kernel is None and self.options.eager:
-            kernel = self.target.build(self.provider, spec, signature, place)
-        if kernel is None:
-            return ActiveKernel(signature, self.provider.interpreted(spec, self.options.dtype), 0)
-        return ActiveKernel(signature, kernel)
+    def _kernel(self, known: ActiveKernel | None, place: Hashable, spec: FunctionSpec, states: int) -> ActiveKernel:
+        """What computes so many more states, of which the first may be interpreted."""
+        if known is None:
+            signature = self.provider.signature(spec)
+            compiled = self.target.cached(self.provider, spec, signature, place)
+            if compiled is not None:
+                return ActiveKernel(signature, compiled)
+        elif known.interpreted is None:
+            return known
+        else:
+            signature, states = known.signature, known.interpreted + states
+        pays = self.options.eager or states > COMPILE_AFTER_STATES
+        compiled = self.target.build(self.provider, spec, signature, place) if pays else None
+        if compiled is not None:
+            return ActiveKernel(signature, compiled)
+        kernel = known.kernel if known else self.provider.interpreted(spec, self.options.dtype)
+        return ActiveKernel(signature, kernel, None if pays else states)
+
+    def _states(self, values: list[Any]) -> int:
+        """How many states a call is for, roughly; what is wrong with its arrays is found later."""
+        lead = slice(1, None) if self.options.layout == "columns" else slice(-1)
+        with suppress(ValueError):  # rows of different lengths
+            return max([MIN_STATES_PER_CALL, *(prod(np.shape(value)[lead]) for value in values)])
+        return MIN_STATES_PER_CALL
 
     @cached_property
     def parameters(self) -> np.ndarray:

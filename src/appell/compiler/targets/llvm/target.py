@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MIN_STATES_PER_CALL = 32
-"""States that an interpreted call counts as at least, of those after which a function is compiled."""
-
 
 class CpuTarget:
     """One SIMD lane is one state, batches are split over threads."""
@@ -139,8 +136,6 @@ class CpuTarget:
         else:
             inputs = tuple(arrays)
             flat = result.reshape(entries, count).T if self.columns else result.reshape(count, entries)
-        if active.interpreted is not None:
-            active.interpreted += max(count, MIN_STATES_PER_CALL)
         return active.kernel.run(inputs, flat)
 
 
