@@ -100,7 +100,7 @@ def test_a_run_stops_where_events_are_too_close_and_no_step_leads_on(spacing, co
     environment = Stalling(plant)
     environment.short_step = environment.fall
     loop = loop_of(plant, environment)
-    loop.falls_back = False
+    loop.hands_over = True
     assert loop.run(np.ones(1), ZERO, 1.0, 10) == "no progress"
 
 

@@ -27,8 +27,8 @@ STALLED = ((300, 3e-5), (60, 2e-6), (30, 1e-11))
 FIRST_FALLBACK, FALLBACK_GROWTH, LONGEST_FALLBACK = 1e-6, 4.0, 1e-3
 """Length of the first such step, growth of those that follow it within ten times its length, and longest one of a robot that
 moves. [s]"""
-ACCUMULATING = ((60, 5e-3), *STALLED)
-"""The same for a run that goes on with time stepping. [s]"""
+ACCUMULATING, SHORT_STEPS = ((60, 5e-3), *STALLED), ((100, 1e-2),)
+"""Where so many events follow each other, or so many steps are tried, within such a time, another method goes on. [s]"""
 ELASTIC_IMPACTS = (500, 1e-2)
 """So many impacts within such a time [s] end a run with impacts that lose no energy: nothing would bring these to an end."""
 FINISHED, TOO_MANY_IMPACTS, NO_PROGRESS, STOPPED = "finished", "too many impacts", "no progress", "stopped by "
@@ -55,7 +55,7 @@ class SimulationLoop:
     detector: EventDetector
     progress: Progress
     stalled: tuple[tuple[int, float], ...] = STALLED  # numbers of events and times
-    falls_back: bool = True  # whether steps of time stepping follow where events stall or steps collapse
+    hands_over: bool = False  # whether the run ends without progress where events accumulate or steps are short
     fallback_steps: list[tuple[float, float]] = field(default_factory=list)  # starts and lengths
     implicit: list[tuple[float, float]] = field(default_factory=list)  # time intervals of implicit steps
     pace: PaceMonitor = field(default_factory=PaceMonitor)
@@ -87,7 +87,7 @@ class SimulationLoop:
             if over is None and not self.pace.collapsed:
                 t, y, event = self._integrate_phase(phase, t, y, end, monitor)
                 event_times.append(t)
-                self.pace.count(t, EVENT_STEPS if self._may_step_implicitly(phase) else 0)
+                self.pace.count(t, EVENT_STEPS if self._watches_pace(phase) else 0)
                 if t < duration and not self.detector.stopped_by and has_stalled(event_times, self.stalled):
                     over = self._step_over(phase, t, y, end)
                     if over is None:
@@ -97,6 +97,9 @@ class SimulationLoop:
                 (t, y), event = over, True
                 event_times.clear()
             elif self.pace.collapsed and t < end and not self.detector.stopped_by:
+                if self.hands_over:
+                    status = NO_PROGRESS
+                    break
                 t, y, phase, event = *self._implicit_steps(phase, t, y, end), True
             if t >= duration or self.detector.stopped_by:
                 status = FINISHED
@@ -115,7 +118,7 @@ class SimulationLoop:
 
     def _step_over(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray] | None:
         """Time and state after a step of time stepping; None where there is none."""
-        if not self.falls_back or not end > t:
+        if self.hands_over or not end > t:
             return None
         h, (q, qd) = FIRST_FALLBACK, self.plant.split(y)
         if self.fallback_steps:
@@ -137,16 +140,12 @@ class SimulationLoop:
         self.fallback_steps.append((t, h))
         return until, step.state(until)
 
-    def _may_step_implicitly(self, phase: Phase) -> bool:
-        """Whether implicit steps may follow: contacts are closed, the integrator is adaptive, actuator forces are held."""
-        fixed, plant = method_named(self.integration.method).fixed, self.plant
-        return (
-            self.falls_back
-            and not fixed
-            and self.environment.steps_implicitly
-            and phase.has_rows
-            and plant.tracks_work
-            and plant.actuation.held
+    def _watches_pace(self, phase: Phase) -> bool:
+        """Whether short steps are counted: those of an adaptive integrator with closed contacts, where something follows them."""
+        if method_named(self.integration.method).fixed or not phase.has_rows:
+            return False
+        return self.hands_over or (
+            self.environment.steps_implicitly and self.plant.tracks_work and self.plant.actuation.held
         )
 
     def _implicit_steps(self, phase: Phase, t: float, y: np.ndarray, end: float) -> tuple[float, np.ndarray, Phase]:
@@ -178,7 +177,7 @@ class SimulationLoop:
             while True:
                 phase.begin_step(t, y)
                 message = _step(solver)
-                self.pace.count(t, getattr(solver, "attempts", 0) if self._may_step_implicitly(phase) else 0)
+                self.pace.count(t, getattr(solver, "attempts", 0) if self._watches_pace(phase) else 0)
                 failed = solver.status == "failed" or not np.isfinite(solver.y).all()
                 if failed and phase.has_rows and t > self._failed_at:  # forces may grow without end: another mode
                     self._failed_at = t

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,22 +30,26 @@ class PaceMonitor:
     """Detects steps of an adaptive integrator that collapse while contacts slip slowly.
 
     Attributes:
-        collapsed: whether the last steps are as short as `COLLAPSED`.
+        limits: numbers of steps and times.
+        collapsed: whether the last steps are as short as one of these.
     """
 
+    limits: tuple[tuple[int, float], ...] = COLLAPSED
     collapsed: bool = False
-    _times: deque[float] = field(default_factory=lambda: deque(maxlen=COLLAPSED[-1][0]))
     _span: float = IMPLICIT_SPANS[0]
     _mean: float = 0.0  # time by which a step advanced where steps collapsed
     _end: float = -math.inf  # of the last implicit steps
 
+    def __post_init__(self) -> None:
+        self._times = deque[float](maxlen=max(count for count, _ in self.limits))
+
     def count(self, t: float, steps: int) -> None:
         """So many steps from time t have been tried."""
         self._times.extend([t] * steps)
-        self.collapsed = has_stalled(self._times, COLLAPSED)
+        self.collapsed = has_stalled(self._times, self.limits)
         if self.collapsed:
             self._mean = min(
-                (t - self._times[-number]) / number for number, _ in COLLAPSED if number <= len(self._times)
+                (t - self._times[-number]) / number for number, _ in self.limits if number <= len(self._times)
             )
 
     def keeps_up(self, steps: int, time: float) -> bool:

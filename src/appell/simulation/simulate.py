@@ -26,8 +26,8 @@ from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.event_detector import EventDetector, EventFunction
 from appell.simulation.integrators import AUTO, DEFAULT_DT, MOREAU, Integration, method_named
-from appell.simulation.loop import ACCUMULATING, CONSTRAINT_TOL, NO_PROGRESS, SimulationLoop
-from appell.simulation.monitors import DIVERGENCE_VELOCITY
+from appell.simulation.loop import ACCUMULATING, CONSTRAINT_TOL, NO_PROGRESS, SHORT_STEPS, SimulationLoop
+from appell.simulation.monitors import DIVERGENCE_VELOCITY, PaceMonitor
 from appell.simulation.phase import Environment
 from appell.simulation.plant import Plant
 from appell.simulation.records import Recorder, Work
@@ -149,9 +149,10 @@ def simulate(
             fields: dict[str, Any] = {}
             if not stepping:
                 recorder = Recorder(plant, times)
-                loop = SimulationLoop(plant, environment, integration, recorder, detector, progress)
-                if automatic:
-                    loop.stalled, loop.falls_back = ACCUMULATING, False
+                options = (
+                    {"stalled": ACCUMULATING, "hands_over": True, "pace": PaceMonitor(SHORT_STEPS)} if automatic else {}
+                )
+                loop = SimulationLoop(plant, environment, integration, recorder, detector, progress, **options)
                 status = loop.run(q, qd, end, contact.max_impacts)
                 fields = recorder.fields()
                 fallback_steps, implicit = tuple(start for start, _ in loop.fallback_steps), tuple(loop.implicit)
