@@ -61,12 +61,13 @@ def solve_impact(
 
     p, residual = impulses(mu)
     p = _polished(M, qd, J, c, mu, p, c + G @ p, max(10.0 * residual, 1e-12) * scale)
-    if mu.any() and _energy_change(M, qd, columns @ p) > 0.0:
+    jump = columns @ p
+    if mu.any() and _energy_change(M, qd, jump) > 0.0:
         smooth, _ = impulses(np.zeros_like(mu))
-        part = _largest_dissipative_part(M, qd, columns @ smooth, columns @ p)
-        p = (1.0 - part) * smooth + part * p
+        part = _largest_dissipative_part(M, qd, columns @ smooth, jump)
+        p, jump = ((1.0 - part) * without + part * whole for without, whole in ((smooth, p), (columns @ smooth, jump)))
     parts = p.reshape(-1, 3)
-    return ImpactResult(qd + columns @ p, parts[:, 2], np.einsum("ct,cti->ci", parts[:, :2], frames[:, :2]), residual)
+    return ImpactResult(qd + jump, parts[:, 2], np.einsum("ct,cti->ci", parts[:, :2], frames[:, :2]), residual)
 
 
 def _polished(
