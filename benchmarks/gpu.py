@@ -50,7 +50,7 @@ def prepare(folder: Path, descriptions: Path) -> None:
             functions = None if plain else tuple(HUMANOID)
             compiled.save(folder / f"{name}-{dtype}.appell", functions, rollouts=["torque"])
         more = (*DERIVATIVES, *(SECOND if plain else ()))
-        for dtype in ("float32", "float64") if name != "g1" else ():
+        for dtype in ("float32", "float64"):
             appell.compile(robot, dtype=dtype).save(folder / f"{name} derivatives-{dtype}.appell", more)
         if name == "go2":
             continue
