@@ -63,6 +63,32 @@ def test_batches_compiled_with_options(layout: str) -> None:
         assert_close(turn(gradient), np.einsum("nij,ni->nj", block, weights), tolerance=1e-10)
 
 
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_results_in_given_arrays(layout: str) -> None:
+    """Vectors, matrices and numbers; gradients are views of the array."""
+    dyn = appell.compile(appell.load("puma560"), layout=layout)
+    turn = (lambda x: np.ascontiguousarray(x.T)) if layout == "columns" else np.asarray
+    q, qd, qdd = (turn(x) for x in random_states(dyn.robot, 5))
+    for function, inputs in (("inverse_dynamics", (q, qd, qdd)), ("mass_matrix", (q,)), ("potential_energy", (q,))):
+        along = appell.jvp(dyn, function, inputs, inputs)
+        out = np.full_like(along, np.nan)
+        assert appell.jvp(dyn, function, inputs, inputs, out=out) is out
+        assert_close(out, along, tolerance=0.0, scale=1.0)
+        gradients, out = (
+            appell.vjp(dyn, function, inputs, along),
+            np.full(turn(np.zeros((5, 6 * len(inputs)))).shape, np.nan),
+        )
+        views = appell.vjp(dyn, function, inputs, along, out=out)
+        assert all(view.base is out for view in views)
+        for view, gradient in zip(views, gradients, strict=True):
+            assert_close(view, gradient, tolerance=0.0, scale=1.0)
+    with pytest.raises(appell.ArgumentError, match="out has shape"):
+        appell.jvp(dyn, "mass_matrix", (q,), (q,), out=np.empty(3))
+    matrices = np.empty((6, 6, 5) if layout == "columns" else (5, 6, 6)).swapaxes(0, -1).copy().swapaxes(0, -1)
+    with pytest.raises(appell.ArgumentError, match="out is not contiguous"):
+        appell.jvp(dyn, "mass_matrix", (q,), (q,), out=matrices)
+
+
 @pytest.mark.parametrize("name", ["five_bar", "agile_wrist"])
 def test_closed_loops(name: str) -> None:
     robot = appell.load(name)
@@ -78,7 +104,7 @@ def test_errors(tmp_path) -> None:
     robot = appell.load("planar2r")
     with pytest.raises(appell.ArgumentError, match="tangents has 1 entries, expected 3: q, qd, qdd"):
         appell.jvp(robot, "inverse_dynamics", [[0, 0]] * 3, [[1, 0]])
-    with pytest.raises(appell.ArgumentError, match="cotangents have shape"):
+    with pytest.raises(appell.ArgumentError, match="cotangents has shape"):
         appell.vjp(robot, "inverse_dynamics", [[0, 0]] * 3, [1, 0, 0])
     with pytest.raises(appell.AppellError, match="function"):
         appell.vjp(robot, "inverse_dynamic", [[0, 0]] * 3, [1, 0])

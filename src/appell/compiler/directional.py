@@ -34,8 +34,9 @@ class DirectionalSystem(System):
 
     @property
     def sizes(self) -> Mapping[str, int]:
+        tangents = {tangent_of(name): self.tangent_size(name) for name in self.inputs}
         entries = self.base.signature(self.spec).entries
-        return {**self.base.sizes, "tangent": sum(map(self.tangent_size, self.inputs)), "cotangent": entries}
+        return {**self.base.sizes, **tangents, "tangent": sum(tangents.values()), "cotangent": entries}
 
     @property
     def sources(self) -> tuple[Path, ...]:  # type: ignore[override]
@@ -60,10 +61,11 @@ class DirectionalSystem(System):
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         quantity, used, _ = self.base.find(self.spec.function, self.spec.method)
-        weights, result = ("tangent", "cotangent") if function == "jvp" else ("cotangent", "tangent")
-        inputs = (*quantity.inputs, weights)
-        own = replace(quantity, name=function, inputs=inputs, shape=(result,), needs_frame=False)
-        return own, used, forward if function == "jvp" else reverse
+        own = replace(quantity, name=function, needs_frame=False)
+        if function == "jvp":
+            tangents = map(tangent_of, quantity.inputs)
+            return replace(own, inputs=(*quantity.inputs, *tangents), shape=("cotangent",)), used, forward
+        return replace(own, inputs=(*quantity.inputs, "cotangent"), shape=("tangent",)), used, reverse
 
     def with_inputs(self, spec: FunctionSpec, entries: Mapping[str, Sequence[Scalar]], lump: bool) -> DirectionalSystem:
         return replace(self, base=self.base.with_inputs(spec, entries, lump))
@@ -72,9 +74,15 @@ class DirectionalSystem(System):
         self.base.raise_nonfinite_cause(self.spec.function, inputs)
 
 
+def tangent_of(name: str) -> str:
+    """Name of the direction of an input."""
+    return f"tangent of {name}"
+
+
 def forward(system: DirectionalSystem, *given: Sequence[Scalar]) -> list[Scalar]:
-    """J δ at the inputs, with the directions δ of all inputs as the last argument."""
-    return _directional(system, given[:-1], given[-1], False)
+    """J δ at the inputs, which the parts of the direction δ follow."""
+    count = len(system.inputs)
+    return _directional(system, given[:count], [x for part in given[count:] for x in part], False)
 
 
 def reverse(system: DirectionalSystem, *given: Sequence[Scalar]) -> list[Scalar]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +33,7 @@ def jvp(
     gravity: Any = None,
     external_forces: Mapping[str, Any] | None = None,
     parameters: Any = None,
+    out: Any = None,
     check: bool = True,
 ) -> np.ndarray:
     """Derivative of a function along directions of its inputs, J δ: the result's shape. Forward differentiation.
@@ -52,23 +54,23 @@ def jvp(
     own = _directional(robot, function, gravity, external_forces)
     _require_count("inputs", inputs, own.inputs)
     _require_count("tangents", tangents, own.inputs)
-    columns, dtype = own.evaluator.options.layout == "columns", own.evaluator.options.dtype
+    columns, dtype = own.columns, own.evaluator.options.dtype
     xp, batch, _ = _array_module(own.evaluator, [*inputs, *tangents])
-    named = [(f"tangent of {name}", size) for name, size in own.inputs.items()]
-    given = [
-        np.zeros((size, 1) if columns else size) if one is None else one
-        for one, (_, size) in zip(tangents, named, strict=True)
+    directions = [
+        xp.zeros((size, 1) if columns else size, dtype) if one is None else one
+        for one, size in zip(tangents, own.inputs.values(), strict=True)
     ]
     if own.joints:
-        (q, dq, *rest), lead = batch([("q", own.nq), *named], [inputs[0], *given], check)
-        rates = coordinate_rates(own.joints, [*q.T], [*dq.T])
-        rows = [xp.stack(xp.broadcast_arrays(*rates), axis=1), *rest]
-    else:
-        rows, lead = batch(named, given, check)
-    directions = xp.concatenate([*rows, xp.zeros((len(rows[0]), own.parameters), dtype)], axis=1).reshape(*lead, -1)
-    directions = xp.moveaxis(directions, -1, 0) if columns else directions
-    result = own("jvp", inputs, directions, gravity, external_forces, parameters, check)
-    return result.reshape((*own.shape, *result.shape[1:]) if columns else (*result.shape[:-1], *own.shape))
+        (q, dq), lead = batch([("q", own.nq), ("tangent of q", own.inputs["q"])], [inputs[0], directions[0]], check)
+        rates = xp.stack(xp.broadcast_arrays(*coordinate_rates(own.joints, [*q.T], [*dq.T])), axis=0)
+        directions[0] = rates.reshape(-1, *lead) if columns else rates.T.reshape(*lead, -1)
+    if own.parameters:
+        directions.append(xp.zeros((own.parameters, 1) if columns else own.parameters, dtype))
+    flat = None if out is None else own.flat("out", out)
+    if out is not None and len(own.shape) != 1 and not out.flags.c_contiguous:
+        raise ArgumentError("out is not contiguous; pass an array such as np.empty makes.")
+    result = own("jvp", inputs, directions, gravity, external_forces, parameters, flat, check)
+    return own.shaped(result) if out is None else out
 
 
 def vjp(
@@ -80,6 +82,7 @@ def vjp(
     gravity: Any = None,
     external_forces: Mapping[str, Any] | None = None,
     parameters: Any = None,
+    out: Any = None,
     check: bool = True,
 ) -> tuple[np.ndarray, ...]:
     """Gradient of λ · f(inputs) in each input, J^T λ: one array per input. Reverse differentiation.
@@ -87,6 +90,7 @@ def vjp(
     Args:
         function, inputs: as in `jvp`.
         cotangents: λ, weights of the result, of its shape. The gradient in q has nv entries, for generalized velocities.
+        out: array for the gradients in all inputs side by side; those returned are views of it.
 
     Example:
         >>> import appell
@@ -97,15 +101,13 @@ def vjp(
     """
     own = _directional(robot, function, gravity, external_forces)
     _require_count("inputs", inputs, own.inputs)
-    shape, columns = own.shape, own.evaluator.options.layout == "columns"
     xp, _, enter = _array_module(own.evaluator, [*inputs, cotangents])
-    weights = enter("cotangents", cotangents)
-    place = slice(0, len(shape)) if columns else slice(weights.ndim - len(shape), weights.ndim)
-    if weights.ndim < len(shape) or weights.shape[place] != shape:
-        raise ArgumentError(f"cotangents have shape {weights.shape}, expected that of {function}: (..., {shape}).")
-    lead = weights.shape[len(shape) :] if columns else weights.shape[: weights.ndim - len(shape)]
-    weights = weights.reshape((-1, *lead) if columns else (*lead, -1))
-    result = own("vjp", inputs, weights, gravity, external_forces, parameters, check)
+    weights, columns = own.flat("cotangents", enter("cotangents", cotangents)), own.columns
+    if out is not None and own.joints:
+        raise ArgumentError(
+            "gradients of functions of files with free joints cannot be written into `out`. Leave it out."
+        )
+    result = own("vjp", inputs, [weights], gravity, external_forces, parameters, out, check)
     if own.joints:
         result = enter("the result", result)
         result, q = (xp.moveaxis(x, 0, -1) if columns else x for x in (result, enter("q", inputs[0])))
@@ -152,17 +154,36 @@ class DirectionalFunction:
         self,
         name: str,
         inputs: Sequence[Any],
-        weights: np.ndarray,
+        weights: Sequence[Any],
         gravity: Any,
         forces: Any,
         parameters: Any,
+        out: Any,
         check: bool,
     ) -> np.ndarray:
         """`jvp` or `vjp`."""
         if self.parameters:
             own = self.evaluator.parameters if parameters is None else parameters
             inputs, parameters = (*inputs, own), None
-        return self.evaluator[name, None]((*inputs, weights), gravity, forces, parameters, None, check)
+        return self.evaluator[name, None]((*inputs, *weights), gravity, forces, parameters, out, check)
+
+    @property
+    def columns(self) -> bool:
+        return self.evaluator.options.layout == "columns"
+
+    def flat(self, name: str, array: Any) -> Any:
+        """An array of results with the entries of each along one axis."""
+        first = 0 if self.columns else max(array.ndim - len(self.shape), 0)
+        last = first + len(self.shape)
+        if array.shape[first:last] != self.shape:
+            raise ArgumentError(
+                f"{name} has shape {array.shape}, expected that of the function's result: (..., {self.shape})."
+            )
+        return array.reshape(*array.shape[:first], math.prod(self.shape), *array.shape[last:])
+
+    def shaped(self, array: Any) -> Any:
+        """The entries of a result in its shape."""
+        return array.reshape((*self.shape, *array.shape[1:]) if self.columns else (*array.shape[:-1], *self.shape))
 
 
 def _directional(robot: Dynamics, function: str | FunctionSpec, *options: Any) -> DirectionalFunction:

@@ -79,14 +79,16 @@ class RolloutDerivatives:
             x[:, place] /= np.linalg.norm(x[:, place], axis=1, keepdims=True)
         return x
 
-    def along_step(self, x: np.ndarray, k: int, dx: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state after step k, and its change from changes of x and of the other inputs of the rate."""
+    def along_step(
+        self, x: np.ndarray, k: int, dx: np.ndarray, given: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The state after step k, and its change from changes of x and of each other input of the rate."""
         values, changes = self.values(k), []
         points, rates = self.stages(x, values)
         moved = dx
         for i, point in enumerate(points):
-            direction = np.concatenate([moved, given], axis=-1)
-            changes.append(self.functions["jvp", None]((point, *values, direction), None, None, None, None, False))
+            inputs = (point, *values, moved, *given)
+            changes.append(self.functions["jvp", None](inputs, None, None, None, None, False))
             if i < len(self.tableau.ahead):
                 moved = dx + self.plan.dt * self.tableau.ahead[i] * changes[-1][:, : self.state]
         end, change = self.sum(x, rates), self.sum(dx, changes)
@@ -170,14 +172,13 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
         return np.concatenate([derivatives.rows(as_rows, change) for change in shaped], axis=-1)
 
     constants = [name for name in given if name not in ("q0", "qd0", *plan.signals)]
-    signals, fixed = rows(signal_rows, *plan.signals), [rows(state_rows, name) for name in constants]
+    signals, fixed = rows(signal_rows, *plan.signals), [rows(state_rows, *constants)] if constants else []
     x, out = derivatives.start(), np.empty((derivatives.count, plan.saved, plan.nq + plan.nv), derivatives.dtype)
     N = tangent_map(plan.quasi_velocity_joints, x[:, : plan.nq], plan.nv)
     by_q0 = np.einsum("nij,nj->ni", N, rows(state_rows, "q0"))
     dx = np.concatenate([by_q0, rows(state_rows, "qd0"), np.zeros((len(x), plan.memory), x.dtype)], axis=-1)
     for k in range(plan.saved * plan.save_every):
-        moved = np.concatenate([signals[:, k // (plan.control_every or plan.steps)], *fixed], axis=-1)
-        x, dx = derivatives.along_step(x, k, dx, moved)
+        x, dx = derivatives.along_step(x, k, dx, [signals[:, k // (plan.control_every or plan.steps)], *fixed])
         if (k + 1) % plan.save_every == 0:
             out[:, k // plan.save_every] = dx[:, : plan.nq + plan.nv]
     out = out.reshape(*plan.batch_shape, *out.shape[1:])

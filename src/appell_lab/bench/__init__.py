@@ -17,7 +17,8 @@ from appell_lab.bench.timing import on_cores
 
 CASES = {
     "batch": "calls", "mass_matrix": "robots", "single": "calls", "scalar": "calls", "chains": "robots",
-    "floating": "robots", "rollout": "use", "threads": "calls", "first_use": "use", "memory": "use",
+    "floating": "robots", "derivatives": "derivatives", "rollout": "use", "threads": "calls", "first_use": "use",
+    "memory": "use",
 }  # fmt: skip
 """Cases in their order, with the modules of `appell_lab.bench.cases` that have them as functions `<case>_case`."""
 

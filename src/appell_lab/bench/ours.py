@@ -15,7 +15,8 @@ def batch(robot: Robot, function: str, states: Sequence[np.ndarray], threads: in
     """A call on all rows into a given array; the second value is the result."""
     call = getattr(appell.compile(robot, threads=threads), function)
     given = states[:1] if function == "mass_matrix" else states
-    out = call(*given)
+    result = call(*given)
+    out = np.concatenate(result, axis=-1) if isinstance(result, tuple) else result
     return Contender("appell, rows", lambda: call(*given, out=out), len(states[0])), out
 
 
@@ -34,4 +35,6 @@ def call(robot: Robot, function: str, states: Sequence[np.ndarray]) -> tuple[Con
     if function == "mass_matrix":
         return Contender("appell", lambda: method(first)), method(first)
     second, third = rest
-    return Contender("appell", lambda: method(first, second, third)), method(first, second, third)
+    result = method(first, second, third)
+    matrices = np.concatenate(result, axis=-1) if isinstance(result, tuple) else result
+    return Contender("appell", lambda: method(first, second, third)), matrices

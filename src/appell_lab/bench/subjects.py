@@ -24,8 +24,18 @@ def puma() -> Robot:
 @cache
 def ur5(folder: Path) -> Robot | None:
     """UR5 from `ur5.urdf` of a folder, if it is there."""
-    path = folder / "ur5.urdf"
-    return bare(appell.load(path)) if path.exists() else None
+    return fixed_arm("ur5", folder)
+
+
+@cache
+def iiwa14(folder: Path) -> Robot | None:
+    """KUKA iiwa 14 from `iiwa14.urdf` of a folder, if it is there."""
+    return fixed_arm("iiwa14", folder)
+
+
+def fixed_arm(name: str, folder: Path) -> Robot | None:
+    path = folder / f"{name}.urdf"
+    return replace(bare(appell.load(path)), name=name) if path.exists() else None
 
 
 @cache

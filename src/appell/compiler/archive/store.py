@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.algorithms.function_spec import FunctionSpec, Signature, describe
 from appell.compiler.differentiate import forward, reverse
+from appell.compiler.directional import tangent_of
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import LoweredFunction, StraightLine
@@ -133,7 +134,7 @@ class FunctionStore:
 def directional_store(
     key: str, inputs: Mapping[str, int], listed: OperationList, path: str | PathLike
 ) -> FunctionStore:
-    """A function, `value`, and its derivatives along directions of all its inputs: `jvp`, J δ, and `vjp`, J^T λ.
+    """A function, `value`, and its derivatives along directions: `jvp`, J δ, with a direction for each input, and `vjp`, J^T λ.
 
     Args:
         key: a digest of the operations.
@@ -143,7 +144,8 @@ def directional_store(
     sizes, entries = tuple(inputs.values()), len(listed.outputs)
     listed = replace(listed, sizes=sizes)
     kinds = {"value": (listed, {}, entries)}
-    kinds["jvp"] = forward(listed), {"tangent": listed.size_in}, entries
+    tangents = {tangent_of(name): size for name, size in inputs.items()}
+    kinds["jvp"] = replace(forward(listed), sizes=(*sizes, *sizes)), tangents, entries
     kinds["vjp"] = reverse(listed), {"cotangent": entries}, listed.size_in
     functions = [
         StoredFunction(

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from appell.robot.robot import Robot
 
 BATCH = {"inverse_dynamics": "pin.rneaInParallel", "forward_dynamics": "pin.abaInParallel"}
-CALL = {"inverse_dynamics": "pin.rnea", "forward_dynamics": "pin.aba", "mass_matrix": "pin.crba"}
+CALL = {
+    "inverse_dynamics": "pin.rnea", "forward_dynamics": "pin.aba", "mass_matrix": "pin.crba",
+    "inverse_dynamics_derivatives": "pin.computeRNEADerivatives",
+    "forward_dynamics_derivatives": "pin.computeABADerivatives",
+}  # fmt: skip
+MATRICES = {"mass_matrix": 1, "inverse_dynamics_derivatives": 3, "forward_dynamics_derivatives": 3}
+"""Square matrices side by side in a result."""
 
 
 def available() -> bool:
@@ -44,14 +50,17 @@ class Pinocchio:
         if function == "mass_matrix":
             M = self.pin.crba(self.model, self.data, state[0])
             return np.triu(M) + np.triu(M, 1).T
-        call = {"inverse_dynamics": self.pin.rnea, "forward_dynamics": self.pin.aba}[function]
-        return call(self.model, self.data, *state).copy()
+        result = getattr(self.pin, CALL[function].removeprefix("pin."))(self.model, self.data, *state)
+        return np.hstack(result) if isinstance(result, tuple) else result.copy()
 
     def many(self, function: str, states: Sequence[np.ndarray]) -> np.ndarray:
         """Results of all states, one by one, in our order."""
         result = np.array([self.one(function, state) for state in zip(*self.ordered(states), strict=True)])
-        back = np.argsort(self.order[1])
-        return result[:, back][..., back] if function == "mass_matrix" else result[:, back]
+        back, count = np.argsort(self.order[1]), MATRICES.get(function)
+        if count is None:
+            return result[:, back]
+        blocks = result.reshape(len(result), len(back), count, len(back))
+        return blocks[:, back][..., back].reshape(result.shape)
 
     def ordered(self, states: Sequence[np.ndarray]) -> list[np.ndarray]:
         """States (N, n) in the order of Pinocchio's joints."""
