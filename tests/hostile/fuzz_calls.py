@@ -1,8 +1,8 @@
 """Random calls of compiled robots with odd arguments: `python fuzz_calls.py SEED CALLS`.
 
 Arguments differ in shape, type, memory layout, alignment, aliasing and content. A call gives what the same numbers in plain
-arrays give, or raises an error of the library; inputs and the memory around `out` do not change. Run by the tests, with
-more calls by `.ci/nightly`, and under sanitizers by `.ci/sanitize`.
+arrays give, or raises an error of the library; inputs, the memory around `out` and results that are held do not change, whatever
+is done to those that are not. Run by the tests, with more calls by `.ci/nightly`, and under sanitizers by `.ci/sanitize`.
 """
 
 import sys
@@ -19,6 +19,7 @@ FUNCTIONS = {
     "gravity": ("q",),
     "kinetic_energy": ("q", "v"),
 }
+MATRICES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 GUARD = 16
 GUARD_VALUE = 12345.0
 
@@ -27,10 +28,12 @@ def main(seed: int, calls: int) -> None:
     rng = np.random.default_rng(seed)
     robots = compiled_robots()
     counts = {"results": 0, "errors": 0}
+    held: list[tuple[np.ndarray, np.ndarray]] = []
     for k in range(calls):
         dyn = robots[rng.integers(len(robots))]
         try:
             counts[one_call(rng, dyn)] += 1
+            results_of_one_state(rng, dyn, held)
         except BaseException:
             print(f"seed {seed}, call {k}: {dyn!r}", file=sys.stderr)
             raise
@@ -97,6 +100,45 @@ def one_call(rng, dyn) -> str:
             result, expected, rtol=tolerance, atol=tolerance * (1 + np.abs(expected).max(initial=0))
         )
     return "results"
+
+
+def results_of_one_state(rng, dyn, held: list) -> None:
+    """Some are held, as a whole or in part, and stay as they are; others are changed and let go."""
+    name = [*FUNCTIONS, *MATRICES][rng.integers(len(FUNCTIONS) + len(MATRICES))]
+    state = [random_input(rng, dyn, kind, ()) for kind in FUNCTIONS.get(name, ("q", "v", "v"))]
+    expected = plain_result(dyn, name, state)
+    if expected is None:
+        return
+    results = [getattr(dyn, name)(*state) for _ in range(rng.integers(1, 5))]
+    parts = [np.atleast_1d(x) for each in results for x in (each if isinstance(each, tuple) else (each,))]
+    if name in MATRICES:
+        np.testing.assert_array_equal(np.concatenate(results[-1], axis=-1), expected)
+    for part in parts:
+        ways = (part, part.base, part[..., :1], memoryview(part), part.T)
+        if part.base is not None or name not in MATRICES:
+            way = ways[rng.integers(len(ways))]
+            if way is not None:
+                held.append((np.asarray(way), np.array(way)))
+    results, parts = [], []
+    result = getattr(dyn, name)(*state)
+    ruin(rng, result[0] if isinstance(result, tuple) else result)
+    for array, copy in held:
+        np.testing.assert_array_equal(array, copy)
+    while len(held) > 12:
+        held.pop(rng.integers(len(held)))
+
+
+def ruin(rng, part: np.ndarray) -> None:
+    """Change how an array lies in its memory, or whether it can be written, in place."""
+    way = rng.integers(6)
+    if not isinstance(part, np.ndarray):
+        return
+    if way == 0:
+        part.flags.writeable = False
+    elif way == 1 and part.flags.c_contiguous:
+        part.shape = (-1, 1)
+    elif way == 2:
+        part.dtype = np.int64 if part.itemsize == 8 else np.int32
 
 
 def plain_result(dyn, name: str, inputs: list) -> np.ndarray | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -177,6 +178,58 @@ def test_blocks_that_go_straight_to_the_kernel(layout):
                 assert block.strides == other.strides
                 assert block.flags.writeable
         assert all(np.shares_memory(block, whole) for block in found)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix", "inverse_dynamics_derivatives"])
+def test_results_that_are_held_are_not_written_again(dyn, states, name):
+    """As a whole, in part, as a view, a buffer or the array behind views; the results of all states stay what they were."""
+    call, count = getattr(dyn, name), 1 if name == "mass_matrix" else 3
+    expected = call(*(each[:40] for each in states[:count]))
+    expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
+    ways = (lambda x: x, lambda x: x[..., 1:], memoryview, lambda x: x.base, lambda x: x.T)
+    held = []
+    for k in range(40):
+        result = call(*(each[k] for each in states[:count]))
+        parts = result if isinstance(result, tuple) else (result,)
+        held.append([result if k % 2 else ways[k % len(ways)](part) for part in parts])
+        assert_close(np.concatenate(parts, axis=-1), expected[k], tolerance=1e-10)
+    copies = [[np.array(x) for x in each if x is not None] for each in held]
+    for k in range(10):
+        call(*(each[-k] for each in states[:count]))
+    for each, copied in zip(held, copies, strict=True):
+        for x, y in zip((x for x in each if x is not None), copied, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.skipif(_native.Kernel is None, reason="the C extension was not built")
+@pytest.mark.parametrize("name", ["inverse_dynamics", "inverse_dynamics_derivatives"])
+def test_results_that_nobody_holds_are_written_again(dyn, states, name):
+    """Unless somebody changed the array, or watches it."""
+    call, state = getattr(dyn, name), [each[0] for each in states]
+    for _ in range(4):
+        result = call(*state)  # the last one is held while the next one is computed
+    expected = np.array(result)
+    places = {np.asarray(call(*state)[0]).ctypes.data for _ in range(20)}
+    assert len(places) == 1
+
+    def part():
+        result = call(*state)
+        return result[0] if isinstance(result, tuple) else result
+
+    changes = {
+        "read-only": lambda x: x.setflags(write=False),
+        "shape": lambda x: (
+            setattr(x, "shape", x.shape[::-1] if x.ndim == 1 else (*x.shape, 1)) if x.flags.c_contiguous else None
+        ),
+        "watched": lambda x: watchers.append(weakref.ref(x)),
+    }
+    watchers: list = []
+    for change in changes.values():
+        for _ in range(3):
+            change(part())
+            found = call(*state)
+            np.testing.assert_array_equal(np.array(found), expected)
+            assert all(block.flags.writeable for block in (found if isinstance(found, tuple) else (found,)))
 
 
 @pytest.mark.skipif(_native.Kernel is None, reason="the C extension was not built")

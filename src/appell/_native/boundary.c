@@ -7,7 +7,10 @@
              also raises the error when a number is not finite or a quaternion not of unit length.
 
    A batch holds references to all that it uses: while it runs without the interpreter's lock, another thread may bind the
-   Function again. Long batches are computed in portions, with a look at signals in between. */
+   Function again. Long batches are computed in portions, with a look at signals in between.
+
+   A Function keeps its last results of single states. One that nobody else holds any more is written again by a later call: to
+   make arrays takes as long as to compute them (docs/decisions/0020). */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -24,6 +27,7 @@
 #include "uniform.h"
 
 enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
+enum { KEPT = 2 }; /* the caller of a loop holds the last result while the next one is computed */
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
 enum { MOST_ENTRIES = 1 << 30 }; /* of a result of one state */
 enum { FIRST_GRAINS = 256 }; /* of a batch before the first look at signals: some milliseconds */
@@ -325,6 +329,8 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *general;
     Binding binding;
+    PyObject *kept[KEPT]; /* results of single states */
+    int oldest;
 } Function;
 
 typedef struct {
@@ -399,9 +405,65 @@ static PyObject *split(PyArrayObject *whole, const Binding *self, int axis)
     return result;
 }
 
-/* The result, or NULL where the general function must answer. */
-static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const Options *options)
+/* Whether an array is as it was made, and only this library holds it. */
+static int unheld(const PyArrayObject *array, Py_ssize_t holders, const PyArrayObject *whole)
 {
+    return Py_REFCNT(array) == holders && PyArray_CheckExact((PyObject *)array) && PyArray_TYPE(array) == PyArray_TYPE(whole) &&
+        PyArray_NDIM(array) == PyArray_NDIM(whole) && PyArray_ISBEHAVED(array) &&
+        PyArray_CompareLists(PyArray_STRIDES(array), PyArray_STRIDES(whole), PyArray_NDIM(whole)) &&
+        !((const PyArrayObject_fields *)array)->weakreflist;
+}
+
+/* The array behind a result that was kept, to be written again; NULL where somebody else holds a part of it, or changed it. */
+static PyArrayObject *unheld_array(PyObject *result, const Binding *self)
+{
+    const Kernel *kernel = self->kernel;
+    const int split_up = self->blocks != Py_None;
+    if (!result || Py_REFCNT(result) != 1) return NULL;
+    const Py_ssize_t count = split_up ? PyTuple_GET_SIZE(result) : 1;
+    PyArrayObject *whole = (PyArrayObject *)(
+        !split_up ? result : count ? PyArray_BASE((PyArrayObject *)PyTuple_GET_ITEM(result, 0)) : NULL);
+    if (!whole || !takes_result(kernel, (PyObject *)whole, kernel->dimensions, kernel->shape) ||
+        !PyArray_CHKFLAGS(whole, NPY_ARRAY_OWNDATA) || !unheld(whole, count, whole))
+        return NULL;
+    const npy_intp *width = (const npy_intp *)PyBytes_AS_STRING(self->widths);
+    const int axis = kernel->dimensions - 1;
+    const char *start = PyArray_BYTES(whole);
+    for (Py_ssize_t k = 0; split_up && k < count; k++) {
+        const PyArrayObject *view = (PyArrayObject *)PyTuple_GET_ITEM(result, k);
+        if (PyArray_BASE(view) != (PyObject *)whole || PyArray_BYTES(view) != start || !unheld(view, 1, whole) ||
+            !PyArray_CompareLists(PyArray_DIMS(view), kernel->shape, axis) || PyArray_DIM(view, axis) != width[k])
+            return NULL;
+        start += width[k] * PyArray_STRIDE(whole, axis);
+    }
+    return whole;
+}
+
+/* A result that was kept and that nobody else holds, and the array behind it; NULL where there is none. */
+static PyObject *kept_result(const Function *function, PyArrayObject **whole)
+{
+    for (int k = 0; k < KEPT; k++)
+        if ((*whole = unheld_array(function->kept[k], &function->binding))) return function->kept[k];
+    return NULL;
+}
+
+static void keep(Function *function, PyObject *result)
+{
+    PyObject *former = function->kept[function->oldest];
+    function->kept[function->oldest] = Py_NewRef(result);
+    function->oldest = (function->oldest + 1) % KEPT;
+    Py_XDECREF(former);
+}
+
+static void forget(Function *function)
+{
+    for (int k = 0; k < KEPT; k++) Py_CLEAR(function->kept[k]);
+}
+
+/* The result, or NULL where the general function must answer. */
+static PyObject *quick_call(Function *function, PyObject *const *inputs, const Options *options)
+{
+    const Binding binding = function->binding, *self = &binding;
     const Kernel *kernel = self->kernel;
     const int given_apart = self->parameters != Py_None, state = kernel->inputs - given_apart;
     const int check = options->check == Py_True;
@@ -435,7 +497,12 @@ static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const 
     const int result_dimensions = kernel->dimensions + batch;
     for (int k = 0; k < kernel->dimensions; k++) shape[k + entry] = kernel->shape[k];
     if (batch) shape[columns ? kernel->dimensions : 0] = n;
-    if (out == Py_None) {
+    PyArrayObject *whole = NULL;
+    const int keeps = !batch && kernel->dimensions && out == Py_None;
+    PyObject *again = keeps ? kept_result(function, &whole) : NULL;
+    if (again) {
+        out = Py_NewRef((PyObject *)whole);
+    } else if (out == Py_None) {
         out = PyArray_SimpleNew(result_dimensions, shape, kernel->type);
         if (!out) return NULL;
     } else if (takes_result(kernel, out, result_dimensions, shape) && (dimensions == 1 || apart(&job, out, n)))
@@ -447,21 +514,29 @@ static PyObject *quick_call(const Binding *self, PyObject *const *inputs, const 
     if (held) hold(self);
     const int status = batch ? run_batch(&job, n) : run_one(&job); /* one state under the interpreter's lock */
     PyObject *result = NULL;
-    if ((status & ~NOT_FINITE) || (status && check)) Py_DECREF(out);
-    else if (self->blocks != Py_None) result = split((PyArrayObject *)out, self, kernel->dimensions - 1 + entry);
-    else result = options->out == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+    if ((status & ~NOT_FINITE) || (status && check)) {
+        Py_DECREF(out);
+    } else if (again) {
+        result = Py_NewRef(again);
+        Py_DECREF(out);
+    } else if (self->blocks != Py_None) {
+        result = split((PyArrayObject *)out, self, kernel->dimensions - 1 + entry);
+    } else {
+        result = options->out == Py_None ? PyArray_Return((PyArrayObject *)out) : out;
+    }
+    if (result && keeps && !again && function->binding.kernel == kernel) keep(function, result);
     if (held) let_go(self);
     return result;
 }
 
 static PyObject *function_call(PyObject *object, PyObject *const *arguments, size_t count, PyObject *keywords)
 {
-    const Function *self = (const Function *)object;
-    const Binding binding = self->binding;
-    const Py_ssize_t state = binding.kernel ? binding.kernel->inputs - (binding.parameters != Py_None) : 0;
+    Function *self = (Function *)object;
+    const Kernel *kernel = self->binding.kernel;
+    const Py_ssize_t state = kernel ? kernel->inputs - (self->binding.parameters != Py_None) : 0;
     Options options = {Py_None, Py_None, Py_True};
     if (PyVectorcall_NARGS(count) == state && state && (!keywords || read_options(keywords, arguments + state, &options))) {
-        PyObject *result = quick_call(&binding, arguments, &options);
+        PyObject *result = quick_call(self, arguments, &options);
         if (result || PyErr_Occurred()) return result;
     }
     return PyObject_Vectorcall(self->general, arguments, count, keywords);
@@ -502,6 +577,7 @@ static void function_dealloc(Function *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->general);
     let_go(&self->binding);
+    forget(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -567,6 +643,7 @@ static PyObject *bind(PyObject *module, PyObject *arguments)
     }
     function->binding = binding;
     let_go(&former);
+    forget(function);
     Py_RETURN_NONE;
 }
 
