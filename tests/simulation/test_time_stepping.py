@@ -281,13 +281,13 @@ def test_auto_goes_over_to_time_stepping_where_events_accumulate_or_steps_are_sh
     assert free.stepped_from is None
 
 
-def hand(mass):
+def hand(mass, damping=0.0):
     """A palm with a finger of two light links, and the points of both."""
     builder = appell.RobotBuilder("hand").body("world").body("palm", 1.0, inertia=(2e-3, 2e-3, 2e-3))
     builder.floating("base", "world", "palm")
     for name, parent, xyz in (("f0", "palm", (0.03, 0.0, -0.05)), ("f1", "f0", (0.0, 0.0, -0.03))):
         builder.body(name, mass, com=(0.0, 0.0, -0.015), inertia=(7.5e-5 * mass, 7.5e-5 * mass, 1.25e-5 * mass))
-        builder.revolute(f"{name} joint", parent, name, axis="y", xyz=xyz)
+        builder.revolute(f"{name} joint", parent, name, axis="y", xyz=xyz, damping=damping)
     palm = [appell.Point("palm", (x, y, 0.0)) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
     tips = [appell.Point(name, (0.0, 0.0, -0.03)) for name in ("f0", "f1")]
     return builder.build(), [*tips, appell.Point("palm", (0.0, 0.0, -0.06)), *palm]
@@ -304,6 +304,23 @@ def test_light_fingers_that_turn_by_a_radian_within_a_step(mass, seed):
     assert motion.problems == ()
     assert np.abs(motion.qd).max() > 500.0
     assert np.abs(motion.balance).max() < 1e-12
+
+
+@pytest.mark.parametrize("damping", [0.1, 10.0, 1e4])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_light_fingers_that_damping_stops_at_once_are_not_flung(damping, restitution):
+    """Damping of 10⁵ to 10¹⁰ 1/s is part of the impact, in which a finger would leave at hundreds of rad/s without it."""
+    robot, points = hand(0.004, damping)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        q = [0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0, *rng.uniform(-1.0, 1.0, 2)]
+        qd = [*(rng.normal(size=6) * [0.5, 0.5, 1.0, 3.0, 3.0, 3.0]), 0.0, 0.0]
+        motion = step(robot, q, qd, 0.6, points, restitution=restitution)
+        assert motion.problems == ()
+        assert len(motion.impacts) > 0
+        assert np.abs(motion.qd).max() < 100.0
+        assert np.abs(motion.balance).max() < 1e-7  # a step may lose 1e-8 J
+        assert np.diff(motion.energy).max() < 1e-12
 
 
 @pytest.mark.filterwarnings("ignore:.*fastest eigenvalue:appell.SimulationWarning")

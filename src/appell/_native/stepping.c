@@ -12,9 +12,9 @@
    of the contacts at the end of the step; only closed contacts (g <= depth), joint limits and joint friction have rows. A step
    that would take an open contact behind its surface ends where it touches. There, at the same instant,
 
-   (5)  M (v+ - v-) = J^T p,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
+   (5)  M (v+ - v-) = J^T p - h D' v+,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
 
-   with all closed contacts. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
+   with all closed contacts, and the damping D' that stops joints within STOPPED_WITHIN. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
    whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for their depth: this always ends. The configuration space
    may have floating, spherical and planar joints; "+" is then along their twists. docs/theory/contact.md
 
@@ -43,6 +43,7 @@
 #define MOST_CORRECTION 1e-2 /* part of the kinetic energy up to which errors of either sign are corrected */
 #define MOST_LOSS 1e-8     /* part of the energy, or of 1 J, that a step may lose beyond these corrections: it is divided */
 #define LEAST 1e-4         /* part of a step that is not divided further to keep contacts from lifting the robot */
+#define STOPPED_WITHIN 1e-5  /* light joints that damping stops in less time are not flung by impacts [s] */
 #define ROUNDING 1e-13     /* of the energy, relative */
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
 enum { SHARING = 16 }; /* steps after which redundant contacts share their loads anew: solutions start from those before */
@@ -585,6 +586,31 @@ static double restitution_of(const stepper *s, int contact, double rate, double 
     return -rate * e > GRAVITY * h ? e : 0.0;
 }
 
+/* Factors of the left side of (5), h D' in `stopping`, and the velocity without impulses in v_free. */
+static int factor_impact(stepper *s, double h, double *stopping)
+{
+    const int nv = s->nv;
+    int stops = 0;
+    if (!factor_mass(s, s->q, 0.0)) return 0;
+    for (int k = 0; k < nv; k++) {
+        stopping[k] = 0.0;
+        if (s->dampings.call || s->damping[k] == 0.0) continue;
+        memset(s->rhs, 0, (size_t)nv * sizeof *s->rhs);
+        s->rhs[k] = 1.0;
+        forward(s->L, nv, s->rhs);
+        if (s->damping[k] * times(s->rhs, s->rhs, nv) * STOPPED_WITHIN > 1.0) stopping[k] = h * s->damping[k], stops = 1;
+    }
+    memcpy(s->v_free, s->v, (size_t)nv * sizeof *s->v);
+    if (!stops) return 1;
+    for (int k = 0; k < nv; k++) s->v_free[k] = times(s->M + (size_t)k * nv, s->v, nv);
+    memcpy(s->L, s->M, (size_t)nv * nv * sizeof *s->L);
+    for (int k = 0; k < nv; k++) s->L[(size_t)k * nv + k] += stopping[k];
+    if (!cholesky(s->L, nv)) return 0;
+    forward(s->L, nv, s->v_free);
+    backward(s->L, nv, s->v_free);
+    return 1;
+}
+
 /* (5) with all closed contacts of `gap`; v is written. */
 static int resolve_impact(stepper *s, double h)
 {
@@ -592,7 +618,8 @@ static int resolve_impact(stepper *s, double h)
     s->actives = 0;
     for (int c = 0; c < s->contacts; c++)
         if (s->gap[c].gap <= s->depth) s->active[s->actives++] = c;
-    if (!factor_mass(s, s->q, 0.0)) return NOT_FINITE_STATE;
+    double *stopping = s->v_guess;
+    if (!factor_impact(s, h, stopping)) return NOT_FINITE_STATE;
     if (!build_rows(s, s->gap, 0.0)) return NO_ROOM;
     delassus(s);
     memcpy(s->v_before, s->v, (size_t)nv * sizeof *s->v);
@@ -602,14 +629,14 @@ static int resolve_impact(stepper *s, double h)
     double before = 0.0, elastic = 1.0;
     for (int i = 0; i < nv; i++) before += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
     for (;;) {
-        for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_before, nv), s->p[i] = 0.0;
+        for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_free, nv), s->p[i] = 0.0;
         for (int k = 0; k < s->actives; k++) {
             const int contact = s->active[k], normal = s->row[contact] + rows_of(s, contact) - 1;
-            const double rate = s->c[normal];
+            const double rate = times(s->J + (size_t)normal * nv, s->v_before, nv);
             if (rate < 0.0) s->c[normal] += elastic * restitution_of(s, contact, rate, h) * rate;
         }
         solve(s);
-        memcpy(s->v, s->v_before, (size_t)nv * sizeof *s->v);
+        memcpy(s->v, s->v_free, (size_t)nv * sizeof *s->v);
         apply_impulses(s, s->v);
         double after = 0.0;
         for (int i = 0; i < nv; i++) after += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
@@ -623,6 +650,7 @@ static int resolve_impact(stepper *s, double h)
             s->work[is_limit(s, contact) ? 1 : 2] += 0.5 * s->p[i] * (times(J, s->v_before, nv) + times(J, s->v, nv));
         }
     }
+    for (int k = 0; k < nv; k++) s->work[1] -= 0.5 * stopping[k] * s->v[k] * (s->v_before[k] + s->v[k]);
     memset(s->impact, 0, 3 * (size_t)s->surfaces * s->points * sizeof *s->impact);
     add_forces(s, s->gap, 1.0, s->impact);
     memset(s->acceleration, 0, (size_t)nv * sizeof *s->acceleration);
