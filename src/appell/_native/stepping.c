@@ -872,11 +872,12 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
         }
         if (status == LIFTED) { /* again without the push, or in shorter steps */
             if (!s->pushed) longest = 0.25 * h;
-            s->calm = 1;
+            s->calm = 1, cuts--;
             continue;
         }
         if (status != STEPPED) return status;
-        s->calm = 0, longest = INFINITY;
+        longest = s->calm ? 4.0 * h : INFINITY;
+        s->calm = 0;
         *left -= h;
     }
     return STEPPED;

@@ -1,4 +1,4 @@
-"""Robots that fall on a floor in random postures, event-driven: they finish, with their energy accounted for."""
+"""Robots that fall on a floor in random postures: they finish, with their energy accounted for."""
 
 from functools import cache
 
@@ -26,6 +26,14 @@ def heights(robot, points, q):
     )
 
 
+def posture(robot, points, seed):
+    """A random configuration with the lowest point 0.3 m above the floor."""
+    q = robot.random_configuration(seed)
+    q[:3] = 0.0
+    q[2] = 0.3 - heights(robot, points, q).min()
+    return q
+
+
 @pytest.mark.filterwarnings("ignore::appell.ModelWarning")
 @pytest.mark.parametrize(
     ("name", "seed", "restitution", "duration"),
@@ -39,9 +47,7 @@ def heights(robot, points, q):
 )
 def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duration):
     robot, points = floating(name)
-    q = robot.random_configuration(seed)
-    q[:3] = 0.0
-    q[2] = 0.3 - heights(robot, points, q).min()
+    q = posture(robot, points, seed)
     contact = appell.ContactOptions(points=points, restitution=restitution)
     motion = appell.simulate(robot, q, np.zeros(robot.nv), duration, surfaces=FLOOR, contact=contact)
     assert motion.status == "finished"
@@ -49,6 +55,36 @@ def test_a_dropped_robot_lands_and_loses_energy(name, seed, restitution, duratio
     assert np.abs(motion.balance).max() < 1e-6
     assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-7
     assert heights(robot, points, motion.q).min() > -1e-9
+
+
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+@pytest.mark.parametrize("dt", [1e-3, 5e-4])
+def test_a_robot_that_comes_to_rest_by_time_stepping_is_not_pushed_out_of_the_floor(dt):
+    """Its last steps are divided because contacts would lift it; that alone makes no contact pass the floor."""
+    robot, points = floating("go2")
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    motion = appell.simulate(
+        robot, posture(robot, points, 2), np.zeros(robot.nv), 1.0, surfaces=FLOOR, contact=contact,
+        method=appell.Integration("moreau", dt=dt),
+    )  # fmt: skip
+    assert np.abs(motion.qd[-1]).max() < 1e-6
+    assert np.abs(motion.balance).max() < 1e-9
+    assert (motion.energy - np.minimum.accumulate(motion.energy)).max() < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::appell.ModelWarning")
+def test_a_humanoid_that_lies_on_many_points_is_left_to_time_stepping():
+    """Steps with closed contacts are short long before events accumulate."""
+    robot, points = floating("g1")
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    q = posture(robot, points, 1)
+    motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.7, surfaces=FLOOR, contact=contact, method="auto")
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert motion.stepped_from is not None
+    assert 0.3 < motion.stepped_from < 0.7
+    assert np.abs(motion.balance).max() < 1e-6
+    assert heights(robot, points, motion.q).min() > -1e-6
 
 
 @pytest.mark.filterwarnings("ignore::appell.ModelWarning")
@@ -70,9 +106,7 @@ def test_strong_friction_whose_forces_grow_without_end_is_an_impulse():
 def test_a_robot_wedged_by_strong_friction_rests_in_long_steps():
     """No mode holds where a leg is at a dead centre: steps of time stepping follow, which grow while nothing moves."""
     robot, points = floating("go2")
-    q = robot.random_configuration(2)
-    q[:3] = 0.0
-    q[2] = 0.3 - heights(robot, points, q).min()
+    q = posture(robot, points, 2)
     contact = appell.ContactOptions(points=points, restitution=0.0)
     floor = appell.surfaces.Plane(friction=2.0)
     motion = appell.simulate(robot, q, np.zeros(robot.nv), 0.95, surfaces=floor, contact=contact)
