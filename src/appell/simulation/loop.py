@@ -27,6 +27,8 @@ STALLED = ((300, 3e-5), (60, 2e-6), (30, 1e-11))
 FIRST_FALLBACK, FALLBACK_GROWTH, LONGEST_FALLBACK = 1e-6, 4.0, 1e-3
 """Length of the first such step, growth of those that follow it within ten times its length, and longest one of a robot that
 moves. [s]"""
+REST = 1e-12
+"""A robot whose coordinates change by no more in such a step is at rest. [rad, m]"""
 ACCUMULATING, SHORT_STEPS = ((60, 5e-3), *STALLED), ((100, 1e-2),)
 """Where so many events follow each other, or so many steps are tried, within such a time, another method goes on. [s]"""
 ELASTIC_IMPACTS = (500, 1e-2)
@@ -126,7 +128,7 @@ class SimulationLoop:
             longest = LONGEST_FALLBACK if qd.any() else math.inf
             h = min(FALLBACK_GROWTH * last, longest) if t - start < 10.0 * last else h
         found = self.environment.short_step(t, q, qd, min(h, end - t))
-        if found is not None and h > LONGEST_FALLBACK and not np.array_equal(found[1], q):  # no longer at rest
+        if found is not None and h > LONGEST_FALLBACK and np.abs(found[1] - q).max() > REST:
             h = LONGEST_FALLBACK
             found = self.environment.short_step(t, q, qd, min(h, end - t))
         if found is None:
