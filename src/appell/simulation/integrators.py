@@ -301,9 +301,9 @@ class Integration:
         method: adaptive (SciPy's): `"DOP853"`, `"RK45"`, `"RK23"`, `"Radau"`, `"BDF"` or `"LSODA"`; fixed step:
             `"semi_implicit_euler"`, `"rk4"` or `"midpoint"` (symplectic, second order). `"moreau"` is time stepping after
             Moreau and Jean for many contacts and long runs: fixed steps, second order between impacts. `"auto"` is DOP853 with
-            events, which goes over to time stepping where events accumulate (`Trajectory.stepped_from`). Explicit adaptive
-            methods give way to implicit steps where damping is stiff, and where contacts creep
-            (`Trajectory.implicit_intervals`).
+            events, which goes over to time stepping where events accumulate or steps are short with closed contacts
+            (`Trajectory.stepped_from`). Explicit adaptive methods give way to implicit steps where damping is stiff, and where
+            contacts creep (`Trajectory.implicit_intervals`).
         rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
         dt: step of fixed-step integrators, 1e-3 by default. [s]
