@@ -15,7 +15,7 @@ import appell
 from appell.cli import main
 from appell.table import Table
 from appell_lab.bench import CASES, bench, run_case
-from appell_lab.bench.cases import calls
+from appell_lab.bench.cases import calls, derivatives
 from appell_lab.bench.contest import Entry, Settings, contest, contest_table
 from appell_lab.bench.peers.pinocchio import pinocchio
 from appell_lab.bench.report import BenchReport, markdown_table
@@ -64,6 +64,15 @@ def test_a_case_in_numbers():
     assert all(row[2] > 0 for row in table.rows)
     assert all(row[-1] < 1e-12 for row in table.rows if row[1] == "appell" and row[-1] is not None)
     assert calls.SINGLE_GOAL == 5.0
+
+
+def test_derivatives_are_those_of_pinocchio():
+    table = derivatives.single(NOWHERE)
+    ours = [row for row in table.rows if row[1] == "appell"]
+    assert [row[0] for row in ours] == [f"puma560, {name}_derivatives" for name in derivatives.FUNCTIONS]
+    assert all(row[-1] is None or row[-1] < 1e-12 for row in ours)
+    rows = [row for row in derivatives.products(NOWHERE).rows if row[1].startswith("appell.")]
+    assert [row[1] for row in rows] == ["appell.jvp", "appell.vjp"] * 2
 
 
 def test_a_report_as_text_json_and_page():
