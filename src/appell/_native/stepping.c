@@ -14,9 +14,10 @@
 
    (5)  M (v+ - v-) = J^T p - h D' v+,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
 
-   with all closed contacts, and the damping D' that stops joints within STOPPED_WITHIN. After MOST_CUTS such cuts of one step, the contacts that would be passed get rows in (3) with the
-   whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for their depth: this always ends. The configuration space
-   may have floating, spherical and planar joints; "+" is then along their twists. docs/theory/contact.md
+   with all closed contacts, and the damping D' that stops joints within STOPPED_WITHIN. After MOST_CUTS such cuts of one step, the
+   contacts that would be passed get rows in (3) with the whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for
+   their depth: this always ends. The configuration space may have floating, spherical and planar joints; "+" is then along their
+   twists. docs/theory/contact.md
 
    Of a robot with closed loops, v are independent velocities. Further kernels give the velocities G(q) v of all joints, the step
    of the dependent joints that closes the loops to first order, the matrix J_a with tau = J_a^T (forces of the actuators), and, if
