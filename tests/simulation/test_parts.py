@@ -133,21 +133,23 @@ def test_the_first_time_a_test_holds(threshold):
 def test_the_bound_below_a_gap_that_falls_and_rises():
     """The tangents of (t - 1)² + 0.5 at 0 and 2 meet at t = 1 and -0.5; half of the ends' height is subtracted."""
     gap, rate = np.array([[1.5], [1.5]]), np.array([[-2.0], [2.0]])
-    assert_close(roots._lower_bound(gap, rate, 0, 2.0), np.array([1.5 - 2.0 - 0.75]))
+    times = np.array([0.0, 2.0])
+    assert_close(roots._lower_bounds(gap, rate, times), np.array([[1.5 - 2.0 - 0.75]]))
     lopsided = np.array([[1.0], [0.25]]), np.array([[-1.0], [0.5]])
     meet = (0.25 - 1.0 - 0.5 * 2.0) / (-1.5)
-    assert_close(roots._lower_bound(*lopsided, 0, 2.0), np.array([1.0 - meet - 0.5]))
+    assert_close(roots._lower_bounds(*lopsided, times), np.array([[1.0 - meet - 0.5]]))
     later = [np.concatenate([[[9.0]], values]) for values in lopsided]
-    assert_close(roots._lower_bound(*later, 1, 2.0), np.array([1.0 - meet - 0.5]))
+    found = roots._lower_bounds(*later, np.array([-3.0, 0.0, 2.0]))
+    assert_close(found[1], np.array([1.0 - meet - 0.5]))
     for gap, rate, expected in (  # tangents that meet early, after the end, and before the start
         ([1.0, 0.5], [-4.0, 1.0], 1.0 - 4.0 * 0.3 - 0.5),
         ([1.0, 0.2], [-0.1, 0.5], 1.0 - 0.1 - 0.5),
         ([1.0, 3.0], [-1.0, 1.5], 1.0 - 1.5),
     ):
-        found = roots._lower_bound(np.array(gap)[:, None], np.array(rate)[:, None], 0, 1.0)
-        assert_close(found, np.array([expected]), tolerance=1e-14, scale=1.0)
+        found = roots._lower_bounds(np.array(gap)[:, None], np.array(rate)[:, None], np.array([0.0, 1.0]))
+        assert_close(found, np.array([[expected]]), tolerance=1e-14, scale=1.0)
     flat = np.array([[0.4], [0.4]]), np.array([[0.0], [0.0]])
-    assert_close(roots._lower_bound(*flat, 0, 2.0), np.array([0.2]))
+    assert_close(roots._lower_bounds(*flat, times), np.array([[0.2]]))
 
 
 def gaps_of(*functions):

@@ -29,12 +29,15 @@ def first_crossing(gaps: Gaps, start: float, end: float, candidates: np.ndarray)
     times = np.linspace(start, end, SUBDIVISIONS + 1)
     gap, rate = gaps(times)
     floor = np.minimum(gap[0], 0.0) - GRAZING_DEPTH
-    for i in range(SUBDIVISIONS):
-        below = gap[i + 1] < floor
-        dips = (rate[i] < 0.0) & (rate[i + 1] > 0.0) & (_lower_bound(gap, rate, i, times[i + 1] - times[i]) < 0.0)
+    below = gap[1:] < floor
+    dips = (rate[:-1] < 0.0) & (rate[1:] > 0.0)
+    if dips.any():
+        dips &= _lower_bounds(gap, rate, times) < 0.0
+    hits = (below | dips) & candidates
+    for i in np.flatnonzero(hits.any(axis=1)).tolist():
         closing = [
-            _closing_time(gaps, c, float(floor[c]), times[i], times[i + 1], bool(below[c]))
-            for c in np.flatnonzero((below | dips) & candidates).tolist()
+            _closing_time(gaps, c, float(floor[c]), float(times[i]), float(times[i + 1]), bool(below[i, c]))
+            for c in np.flatnonzero(hits[i]).tolist()
         ]
         crossings = [time for time in closing if time is not None]
         if crossings:
@@ -42,14 +45,14 @@ def first_crossing(gaps: Gaps, start: float, end: float, candidates: np.ndarray)
     return None
 
 
-def _lower_bound(gap: np.ndarray, rate: np.ndarray, i: int, h: float) -> np.ndarray:
-    """Intersection of the tangents at both ends of an interval: below every convex gap that falls and then rises.
+def _lower_bounds(gap: np.ndarray, rate: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Intersections of the tangents at both ends of all intervals: below every convex gap that falls and then rises.
 
     Half of the height of the ends is subtracted, for gaps that are not quite convex.
     """
-    rate_change = rate[i] - rate[i + 1]
-    intersection = (gap[i + 1] - gap[i] - rate[i + 1] * h) / np.where(rate_change == 0.0, 1.0, rate_change)
-    return gap[i] + rate[i] * np.clip(intersection, 0.0, h) - 0.5 * np.maximum(gap[i], gap[i + 1])
+    h, rate_change = np.diff(times)[:, None], rate[:-1] - rate[1:]
+    intersection = (gap[1:] - gap[:-1] - rate[1:] * h) / np.where(rate_change == 0.0, 1.0, rate_change)
+    return gap[:-1] + rate[:-1] * np.clip(intersection, 0.0, h) - 0.5 * np.maximum(gap[:-1], gap[1:])
 
 
 def _closing_time(gaps: Gaps, c: int, floor: float, a: float, b: float, below: bool) -> float | None:
