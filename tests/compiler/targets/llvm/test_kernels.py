@@ -217,6 +217,14 @@ def test_rows_of_every_size_are_transposed(size, isa):
             np.testing.assert_array_equal(result, given[0])
 
 
+@pytest.mark.parametrize(("size", "lines"), [(16, 0), (17, 2), (24, 3), (33, 4)])
+def test_lines_of_long_rows_are_prefetched_once(size, lines):
+    same = StraightLine(listed(*inputs(size), sizes=(size,), outputs=tuple(range(size))))
+    real = instruction_set(None).real("float64")
+    assert kernel_text(same, real, "batch").count("@llvm.prefetch.p0(ptr %") == lines * real.lanes
+    assert "prefetch" not in kernel_text(same, real, "one")
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
 def test_a_state_does_not_depend_on_where_it_stands(name, dtype):
