@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from appell.compiler.emit import plan_emission
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
 from appell.compiler.rolled.text import TILE, elimination_sizes
+from appell.compiler.schedule import depth_first, without_stalls
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
 
@@ -241,18 +243,25 @@ class RolledWriter:
         carried: list[str],
         result: Callable[[FunctionWriter, str, int, str], None],
     ) -> None:
-        """Loads, operations and stores of one step for the link i."""
-        values = self.values(write, i, step, carried)
-        for k in plan_emission(step.listed, WHOLE).pieces[0]:
-            values.compute(k)
-        outputs = [values[k] for k in step.listed.outputs]
-        for (kind, k), value in zip(step.targets, outputs, strict=True):
-            if kind == "carried":
-                write.store(self.real.type, value, carried[k])
-            elif kind == "kept":
-                write.store(self.real.type, value, "%w", self.kept(write, i, k))
-            else:
-                result(write, i, k, value)
+        """Loads, operations and stores of one step for the link i, each value as late, and each store as early, as possible."""
+        listed = without_stalls(depth_first(step.listed))
+        values = self.values(write, i, replace(step, listed=listed), carried)
+        order = dict.fromkeys((*plan_emission(listed, WHOLE).pieces[0], *listed.outputs))
+        targets: dict[int, list[tuple[str, int]]] = {k: [] for k in order}
+        for k, target in zip(listed.outputs, step.targets, strict=True):
+            targets[k].append(target)
+        handed_on = []
+        for k in order:
+            value = values[k]
+            for kind, place in targets[k]:
+                if kind == "carried":
+                    handed_on.append((value, carried[place]))
+                elif kind == "kept":
+                    write.store(self.real.type, value, "%w", self.kept(write, i, place))
+                else:
+                    result(write, i, place, value)
+        for value, variable in handed_on:  # now that all of what was carried here is read
+            write.store(self.real.type, value, variable)
 
     def add_result(self, write: FunctionWriter, i: str, k: int, value: str) -> None:
         """Entry k of a link's part of the result; several links may add to one entry."""
