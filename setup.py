@@ -18,7 +18,7 @@ SOURCES = [
     "stepping_call",
     "uniform",
 ]
-HEADERS = [*SOURCES[1:], "for_cpus"]
+HEADERS = [*SOURCES[1:], "dot", "for_cpus"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dot.h"
 #include "for_cpus.h"
 
 static const double regularization[] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
@@ -22,8 +23,7 @@ int mode_factor(double *M, int n)
         double *row = M + (size_t)i * n;
         for (int j = 0; j <= i; j++) {
             const double *other = M + (size_t)j * n;
-            double sum = row[j];
-            for (int k = 0; k < j; k++) sum -= row[k] * other[k];
+            const double sum = row[j] - dot(row, other, j);
             if (j < i) row[j] = sum / other[j];
             else {
                 if (!(sum > 0.0)) return 0;
@@ -38,9 +38,7 @@ void mode_forward(const double *L, int n, double *x)
 {
     for (int i = 0; i < n; i++) {
         const double *row = L + (size_t)i * n;
-        double sum = x[i];
-        for (int k = 0; k < i; k++) sum -= row[k] * x[k];
-        x[i] = sum / row[i];
+        x[i] = (x[i] - dot(row, x, i)) / row[i];
     }
 }
 
@@ -54,14 +52,7 @@ void mode_backward(const double *L, int n, double *x)
     }
 }
 
-static double dot(const double *a, const double *b, int n)
-{
-    double sum = 0.0;
-    for (int k = 0; k < n; k++) sum += a[k] * b[k];
-    return sum;
-}
-
-double mode_lu(double *A, int *order, int m)
+FOR_CPUS double mode_lu(double *A, int *order, int m)
 {
     double least = INFINITY, most = 0.0;
     for (int k = 0; k < m; k++) {
@@ -79,7 +70,7 @@ double mode_lu(double *A, int *order, int m)
                 row[j] = *other, *other = held;
             }
         for (int i = k + 1; i < m; i++) {
-            double *target = A + (size_t)i * m;
+            double *restrict target = A + (size_t)i * m;
             const double part = target[k] /= row[k];
             for (int j = k + 1; j < m; j++) target[j] -= part * row[j];
         }
@@ -87,7 +78,7 @@ double mode_lu(double *A, int *order, int m)
     return least / most;
 }
 
-void mode_lu_substitute(const double *A, const int *order, int m, double *x)
+FOR_CPUS void mode_lu_substitute(const double *A, const int *order, int m, double *x)
 {
     for (int k = 0; k < m; k++) {
         const double held = x[order[k]];
@@ -206,7 +197,7 @@ FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
     add_forces(m, d, m->x, f);
 }
 
-void mode_react(const mode *m, const double *d, double *f)
+FOR_CPUS void mode_react(const mode *m, const double *d, double *f)
 {
     if (!m->equations) return;
     for (int i = 0; i < m->equations; i++) m->step[i] = -dot(m->G + (size_t)m->place[i] * m->rows, f, m->rows);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dot.h"
 #include "mode.h"
 
 #define ANGLE_TOL 1e-8 /* the last change of angles: what Newton's method leaves is its square */
@@ -24,18 +25,9 @@
 #define WIDE_ANGLE 1.3
 #define FIRST_SHIFT 1.0 /* of slopes, as part of their size */
 #define CLOSE_ERROR 1e-6 /* error of angles from which on Newton's method converges */
-#define LEAST_GAP -4e-10 /* [m] of closed contacts */
-#define LARGEST_GAP 0.9e-9
 #define TURNED 0.866 /* cosine of the angle to its reference beyond which slow slip ends */
 #define LEFT_REST 5.0 /* multiple of its slack beyond which slip has left its rest */
 enum { MOST_TURNS = 24, MOST_CUTS = 5, MOST_STUCK = 8, MOST_STARTS = 4, MOST_FOLLOWED = 60 };
-
-static double dot(const double *a, const double *b, int n)
-{
-    double sum = 0.0;
-    for (int k = 0; k < n; k++) sum += a[k] * b[k];
-    return sum;
-}
 
 static int make_room(motion *m)
 {
@@ -398,15 +390,15 @@ int motion_evaluate(motion *m, const double *q, const double *v, const double *t
     return 1;
 }
 
-int motion_project(motion *m, const double *q, double *v, double *gap)
+int motion_project(motion *m, const double *q, double *v, double gaps[2])
 {
     stepper *s = m->s;
     const int nv = s->nv, status = prepare(m, q, v, 0);
     if (status < 1) return status;
-    *gap = 0.0;
+    gaps[0] = gaps[1] = 0.0;
     for (int k = 0; k < m->contacts; k++) {
-        const double found = s->gap_next[m->index[k]].gap;
-        *gap = fmax(*gap, fmax(LEAST_GAP - found, found - LARGEST_GAP));
+        const double gap = s->gap_next[m->index[k]].gap;
+        gaps[0] = fmin(gaps[0], gap), gaps[1] = fmax(gaps[1], gap);
         if (!m->carries[k] && s->block[k].size == 3) m->states[k] = MODE_SLIP; /* without load there is no friction */
     }
     memset(m->bias, 0, (size_t)s->rows * sizeof *m->bias), memset(m->near, 0, (size_t)s->rows * sizeof *m->near);

@@ -40,8 +40,8 @@ typedef struct {
 /* Accelerations and forces at a state (q, v) under actuator forces tau; 0 where something is not finite, -1 without memory. */
 int motion_evaluate(motion *m, const double *q, const double *v, const double *tau);
 
-/* v without the velocities that the rows of the mode do not allow, and the largest error of its gaps: below LEAST_GAP or above LARGEST_GAP. */
-int motion_project(motion *m, const double *q, double *v, double *gap);
+/* v without the velocities that the rows of the mode do not allow, and the range of its gaps and 0. */
+int motion_project(motion *m, const double *q, double *v, double gaps[2]);
 
 /* Rates of (q, v, work of actuators, passive forces and contact) at y; the works where `works` is set. */
 int motion_rate(motion *m, const double *y, const double *tau, int works, double *rate);

@@ -217,17 +217,18 @@ static PyObject *motion_forces(Motion *self, PyObject *arguments)
     return status_of(status);
 }
 
-/* project(q, v) -> largest error of gaps, NaN where it is not finite; v is written */
+/* project(q, v) -> range of the gaps and 0, NaN where it is not finite; v is written */
 static PyObject *motion_project_call(Motion *self, PyObject *arguments)
 {
     Py_buffer view[2];
     const Py_ssize_t sizes[2] = {self->m.s->nq, self->m.s->nv};
     if (!takes(arguments, 2) || !appell_view_arrays(&PyTuple_GET_ITEM(arguments, 0), "dd", sizes, 1, view)) return NULL;
-    double gap = NAN;
-    const int status = motion_project(&self->m, view[0].buf, view[1].buf, &gap);
+    double gaps[2];
+    const int status = motion_project(&self->m, view[0].buf, view[1].buf, gaps);
     appell_release_views(view, 2);
     if (PyErr_Occurred()) return NULL;
-    return status < 0 ? PyErr_NoMemory() : PyFloat_FromDouble(status ? gap : NAN);
+    if (status < 0) return PyErr_NoMemory();
+    return status ? Py_BuildValue("dd", gaps[0], gaps[1]) : Py_BuildValue("dd", NAN, NAN);
 }
 
 /* gaps(stepper, q, qd, out): gaps and their rates (N, contacts, 2) at states (N, nq), (N, nv) -> whether they are finite */
@@ -316,7 +317,7 @@ static PyMethodDef methods[] = {
         "margins(y, tau, tolerance) -> (forces, slip): how far forces and slip are from ending the mode."},
     {"refer", METHOD(motion_refer_call), METH_VARARGS, "refer(y, tau): take the directions of slip as those that it may not turn against."},
     {"forces", METHOD(motion_forces), METH_VARARGS, "forces(y, tau, qdd, f, d): accelerations, contact forces and directions of slip that friction acts against, in world axes."},
-    {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> largest error of gaps: remove what the mode does not allow from v."},
+    {"project", METHOD(motion_project_call), METH_VARARGS, "project(q, v) -> smallest and largest of the gaps and 0: remove what the mode does not allow from v."},
     {"gaps", METHOD(motion_gaps), METH_VARARGS | METH_STATIC, "gaps(stepper, q, qd, out): gaps and their rates."},
     {"contacts", METHOD(motion_contacts), METH_VARARGS | METH_STATIC,
         "contacts(stepper, q, qd, gap, normal, velocity, J, bias, curvature): all contacts at one state."},

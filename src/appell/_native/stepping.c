@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dot.h"
 #include "for_cpus.h"
 
 #define DEPTH 1e-6         /* of `depth` where it is not set [m, rad] */
@@ -457,17 +458,8 @@ FOR_CPUS static void backward(const double *L, int n, double *restrict x)
 {
     for (int k = n - 1; k >= 0; k--) {
         const double *restrict left = L + (size_t)k * n;
-        double sum = x[k];
-        for (int i = k + 1; i < n; i++) sum -= left[i] * x[i];
-        x[k] = sum * left[k];
+        x[k] = (x[k] - dot(left + k + 1, x + k + 1, n - k - 1)) * left[k];
     }
-}
-
-static double times(const double *a, const double *b, int n)
-{
-    double sum = 0.0;
-    for (int k = 0; k < n; k++) sum += a[k] * b[k];
-    return sum;
 }
 
 /* Y = J L^-T by rows, and G = Y Y^T. */
@@ -599,11 +591,11 @@ static int factor_impact(stepper *s, double h, double *stopping)
         memset(s->rhs, 0, (size_t)nv * sizeof *s->rhs);
         s->rhs[k] = 1.0;
         forward(s->L, nv, s->rhs);
-        if (s->damping[k] * times(s->rhs, s->rhs, nv) * STOPPED_WITHIN > 1.0) stopping[k] = h * s->damping[k], stops = 1;
+        if (s->damping[k] * dot(s->rhs, s->rhs, nv) * STOPPED_WITHIN > 1.0) stopping[k] = h * s->damping[k], stops = 1;
     }
     memcpy(s->v_free, s->v, (size_t)nv * sizeof *s->v);
     if (!stops) return 1;
-    for (int k = 0; k < nv; k++) s->v_free[k] = times(s->M + (size_t)k * nv, s->v, nv);
+    for (int k = 0; k < nv; k++) s->v_free[k] = dot(s->M + (size_t)k * nv, s->v, nv);
     memcpy(s->L, s->M, (size_t)nv * nv * sizeof *s->L);
     for (int k = 0; k < nv; k++) s->L[(size_t)k * nv + k] += stopping[k];
     if (!cholesky(s->L, nv)) return 0;
@@ -628,19 +620,19 @@ static int resolve_impact(stepper *s, double h)
     for (int c = 0; c < s->contacts; c++) s->rate_before[c] = s->gap[c].rate;
     s->energy_before = s->energy;
     double before = 0.0, elastic = 1.0;
-    for (int i = 0; i < nv; i++) before += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
+    for (int i = 0; i < nv; i++) before += s->v[i] * dot(s->M + (size_t)i * nv, s->v, nv);
     for (;;) {
-        for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_free, nv), s->p[i] = 0.0;
+        for (int i = 0; i < s->rows; i++) s->c[i] = dot(s->J + (size_t)i * nv, s->v_free, nv), s->p[i] = 0.0;
         for (int k = 0; k < s->actives; k++) {
             const int contact = s->active[k], normal = s->row[contact] + rows_of(s, contact) - 1;
-            const double rate = times(s->J + (size_t)normal * nv, s->v_before, nv);
+            const double rate = dot(s->J + (size_t)normal * nv, s->v_before, nv);
             if (rate < 0.0) s->c[normal] += elastic * restitution_of(s, contact, rate, h) * rate;
         }
         solve(s);
         memcpy(s->v, s->v_free, (size_t)nv * sizeof *s->v);
         apply_impulses(s, s->v);
         double after = 0.0;
-        for (int i = 0; i < nv; i++) after += s->v[i] * times(s->M + (size_t)i * nv, s->v, nv);
+        for (int i = 0; i < nv; i++) after += s->v[i] * dot(s->M + (size_t)i * nv, s->v, nv);
         if (after <= before * (1.0 + 1e-12) || elastic == 0.0) break;
         elastic = elastic > 0.1 ? 0.5 * elastic : 0.0; /* Newton's law with friction would add energy */
     }
@@ -648,7 +640,7 @@ static int resolve_impact(stepper *s, double h)
         const int contact = s->active[k], first = s->row[contact];
         for (int i = first; i < first + rows_of(s, contact); i++) {
             const double *J = s->J + (size_t)i * nv;
-            s->work[is_limit(s, contact) ? 1 : 2] += 0.5 * s->p[i] * (times(J, s->v_before, nv) + times(J, s->v, nv));
+            s->work[is_limit(s, contact) ? 1 : 2] += 0.5 * s->p[i] * (dot(J, s->v_before, nv) + dot(J, s->v, nv));
         }
     }
     for (int k = 0; k < nv; k++) s->work[1] -= 0.5 * stopping[k] * s->v[k] * (s->v_before[k] + s->v[k]);
@@ -701,7 +693,7 @@ static int try_step(stepper *s, const double *tau, double h, int whole)
         memcpy(s->v_next, s->v_free, (size_t)nv * sizeof *s->v);
         if (s->rows) {
             const double *bias = bias_of(s);
-            for (int i = 0; i < s->rows; i++) s->c[i] = times(s->J + (size_t)i * nv, s->v_free, nv) + 0.5 * h * bias[i];
+            for (int i = 0; i < s->rows; i++) s->c[i] = dot(s->J + (size_t)i * nv, s->v_free, nv) + 0.5 * h * bias[i];
             for (int k = 0; k < s->actives; k++) {
                 const int contact = s->active[k];
                 const double gap = s->gap[contact].gap, sunk = SUNK * s->depth;
@@ -798,7 +790,7 @@ static int accept(stepper *s, double h, double duration)
         const int size = rows_of(s, contact);
         double work = 0.0;
         for (int i = 0; i < size; i++) {
-            work += s->p[first + i] * times(s->J + (size_t)(first + i) * nv, s->v_mean, nv);
+            work += s->p[first + i] * dot(s->J + (size_t)(first + i) * nv, s->v_mean, nv);
             s->impulse[3 * contact + i] = s->p[first + i] / h;
         }
         s->work[is_limit(s, contact) ? 1 : 2] += fmin(work, 0.0);

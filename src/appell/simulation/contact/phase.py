@@ -32,7 +32,7 @@ MAX_PROJECTION_STEPS = 8
 CLOSED_GAP_TOL = 1e-9
 """Contacts with gaps up to this, of either sign, are closed. [m]"""
 LEFT_GAPS = (-4e-10, 0.9e-9)
-"""Gaps of closed contacts that are left (also in `motion.c`): closing them would move points near each other, and with them the
+"""Gaps of closed contacts that are left: closing them would move points near each other, and with them the
 robot, by many times as much. [m]"""
 PROJECTION_TOL = 1e-10
 """Errors up to this are left, too. [m]"""
@@ -248,12 +248,13 @@ class ContactPhase(Phase):
             return q, qd
         if self.motion is not None:
             projected = np.array(qd)
-            if self.motion.project(np.ascontiguousarray(q), projected) <= PROJECTION_TOL:
+            smallest, largest = self.motion.project(np.ascontiguousarray(q), projected)
+            if max(LEFT_GAPS[0] - smallest, largest - LEFT_GAPS[1]) <= PROJECTION_TOL:
                 return q, projected
         q = project_to_surfaces(self.plant, self.pairs, q, self.mode.index)
         if self.motion is not None:
             projected = np.array(qd)
-            if np.isfinite(self.motion.project(np.ascontiguousarray(q), projected)):
+            if np.isfinite(self.motion.project(np.ascontiguousarray(q), projected)).all():
                 return q, projected
         rows, M = self.rows(q, qd).without_friction(), self.plant.model.mass_matrix(q)
         qd = rows.accelerations(M, M @ qd, np.zeros_like(rows.bias))[0]
