@@ -11,6 +11,8 @@ from helpers.closeness import assert_close
 import appell
 from appell.cli import main
 from appell.cli.common import parse_vector
+from appell.cli.simulate import METHODS as METHOD_NAMES
+from appell.simulation.integrators import AUTO, METHODS
 
 ARM = """<robot name="mine">
   <link name="base"/>
@@ -61,6 +63,21 @@ def test_robots_with_a_start_of_their_own_use_it(run):
     assert data["status"] == "finished"
     impacts = next(table for table in data["tables"] if table["title"] == "Impacts: 2")
     assert [row[:2] for row in impacts["rows"]] == [["0.385192", "O1 O5"], ["0.569731", "O2 O4"]]
+
+
+def test_joint_limits_are_reported_or_stops(run):
+    start = ("mine.urdf", "--q0", "elbow=2.4", "--qd0", "elbow=3", "--duration", "0.1", "--json")
+    for limits in ("report", "stop"):
+        code, out, _ = run(*start, "--joint-limits", limits)
+        assert code == 0
+        violations = [table["title"] for table in json.loads(out)["tables"] if "Limit violations: " in table["title"]]
+        assert len(violations) == (limits == "report")
+        assert (json.loads(out)["q"][1] > 2.5 + 1e-9) == (limits == "report")
+
+
+def test_the_help_names_every_method():
+    for name in (*METHODS, AUTO):
+        assert name in METHOD_NAMES
 
 
 def test_a_controller_leads_the_robot_to_its_target(run):

@@ -33,6 +33,8 @@ GAINS = {"kp": 100.0, "kd": 20.0, "ki": 100.0}
 """Gains where none are given. [1/s², 1/s, 1/s³, or N m/rad, N m s/rad of pd and pd_gravity]"""
 SAMPLES = 500
 """Number of samples where no period is given."""
+METHODS = "integrator: DOP853, RK45, RK23, Radau, BDF, LSODA, rk4, semi_implicit_euler or midpoint; moreau, time stepping "
+METHODS += "for many contacts; or auto, which goes over to it where contacts close to stay"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,8 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     points += "BODY:X,Y,Z,R,AX,AY,AZ for a circle about an axis "
     points += "(default: the collision shapes, or joints and tips)"
     contact.add_argument("--contact-points", nargs="+", metavar="POINT", help=points)
+    limits = "list joint limits that the motion exceeds, or make them stops without rebound (default: %(default)s)"
+    contact.add_argument("--joint-limits", choices=("report", "stop"), default="report", help=limits)
     integration = parser.add_argument_group("integration")
-    integration.add_argument("--method", default="DOP853", help="integrator (default: %(default)s)")
+    integration.add_argument("--method", default="DOP853", help=f"{METHODS} (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
     step = "step of semi_implicit_euler, rk4, midpoint and moreau [s] (default: 0.001)"
     integration.add_argument("--dt", type=float, metavar="S", help=step)
@@ -108,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     begin = time.perf_counter()
     motion = appell.simulate(
         robot, q0, qd0, arguments.duration, tau=tau, controller=controller(robot, q0, arguments),
-        effort_limits=parse_effort_limit(arguments.effort_limit), surfaces=surfaces_of(arguments),
+        effort_limits=parse_effort_limit(arguments.effort_limit), limits=arguments.joint_limits,
+        surfaces=surfaces_of(arguments),
         contact=appell.ContactOptions(contact_points(robot, arguments), arguments.restitution),
         method=appell.Integration(arguments.method, rtol=arguments.rtol, dt=arguments.dt),
         t_eval=arguments.sample_period or arguments.duration / SAMPLES,
