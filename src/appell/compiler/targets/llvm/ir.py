@@ -24,6 +24,11 @@ attributes #0 = { noinline nounwind "prefer-vector-width"="512" "min-legal-vecto
 """
 """Bodies are called from several places: one copy of each keeps compilation short. Vectors that do not fit into registers lie
 on the stack, which has to be aligned for them: up to a third faster (docs/decisions/0018)."""
+SCALAR_ATTRIBUTES = """\
+attributes #0 = { noinline nounwind "frame-pointer"="all" }
+"""
+"""Of functions over one state: addresses relative to the frame pointer are a byte shorter than those relative to the stack's,
+and the length of its code is what a long body takes its time for (docs/decisions/0020)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class FunctionWriter:
         self.head, self.lines, self.slots, self.names = head, [], [], count()
 
     def text(self) -> str:
-        return "\n".join((f"define {self.head} {{", "entry:", *self.slots, *self.lines, "}\n"))
+        return "\n".join((f"define {self.head} align 64 {{", "entry:", *self.slots, *self.lines, "}\n"))
 
     def line(self, text: str) -> None:
         self.lines.append(text)

@@ -20,25 +20,24 @@ from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.schedule import cut_into_parts, depth_first, eager, without_stalls
 from appell.compiler.targets.llvm.batch import call_text, shape_text
-from appell.compiler.targets.llvm.ir import ATTRIBUTES, FunctionWriter, Real
+from appell.compiler.targets.llvm.ir import ATTRIBUTES, SCALAR_ATTRIBUTES, FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
 
 
 class Form:
-    """A lowered function as IR: its angles and its body.
+    """A lowered function as IR: its angles and its body, in which operations overtake divisions or not.
 
     Attributes:
         sizes, size_out, angle_count, shared: as those of `appell.compiler.lowering.StraightLine`.
     """
 
-    def __init__(self, lowered: LoweredFunction, columns: int = 1) -> None:
+    def __init__(self, lowered: LoweredFunction, columns: int = 1, overtakes: bool = True) -> None:
         self.lowered, self.sizes, self.size_out, self.cost = lowered, lowered.sizes, lowered.size_out, lowered.cost
         if isinstance(lowered, StraightLine):
-            self.planned = plan_emission(
-                eager(without_stalls(depth_first(lowered.listed, columns))), cut=cut_into_parts
-            )
+            listed = depth_first(lowered.listed, columns)
+            self.planned = plan_emission(eager(without_stalls(listed) if overtakes else listed), cut=cut_into_parts)
             self.angle_count, self.shared = len(self.planned.angles), len(self.planned.shared)
         else:
             self.angle_count, self.shared = lowered.angle_count, lowered.shared
@@ -72,11 +71,11 @@ rows or columns as a rule; both take either."""
 
 def kernel_text(lowered: LoweredFunction, many: Real, half: str, columns: int = 1) -> str:
     """The module of one half of a kernel, over vectors of a type; the result is a matrix of so many columns."""
-    form, one = Form(lowered, columns), Real(many.dtype)
+    form, one = Form(lowered, columns, overtakes=half != "one"), Real(many.dtype)
     places = sum(form.sizes) + form.size_out + 3 * form.angle_count + form.shared
     if half == "one":
         functions = form.functions(one, "scalar"), one_text(form, one, many.lanes)
-        return module_text(form, many, places + 3 * many.lanes, *functions)
+        return module_text(form, many, places + 3 * many.lanes, *functions, attributes=SCALAR_ATTRIBUTES)
     if half == "batch" and form.takes_rows:
         return module_text(form, many, (places + len(form.sizes)) * many.lanes, *rows_functions(form, many))
     shape = shape_text(form.sizes, form.size_out, form.angle_count)
@@ -100,12 +99,12 @@ def rows_functions(form: Form, real: Real) -> tuple[str, ...]:
     return shape_text(form.sizes, form.size_out, form.angle_count, place), body, call_text("appell_rows", "null")
 
 
-def module_text(form: Form, real: Real, numbers: int, *functions: str) -> str:
+def module_text(form: Form, real: Real, numbers: int, *functions: str, attributes: str = ATTRIBUTES) -> str:
     """A module with these functions, which need so many numbers of scratch memory."""
     return "\n".join((
         f"@appell_cost = constant i64 {form.cost}",
         f"@appell_work = constant i64 {numbers * real.item}",
-        *(DECLARATIONS, form.data(Real(real.dtype)), *functions, ATTRIBUTES),
+        *(DECLARATIONS, form.data(Real(real.dtype)), *functions, attributes),
     ))  # fmt: skip
 
 
