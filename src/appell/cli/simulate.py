@@ -33,7 +33,9 @@ GAINS = {"kp": 100.0, "kd": 20.0, "ki": 100.0}
 """Gains where none are given. [1/s², 1/s, 1/s³, or N m/rad, N m s/rad of pd and pd_gravity]"""
 SAMPLES = 500
 """Number of samples where no period is given."""
-METHODS = "integrator: DOP853, RK45, RK23, Radau, BDF, LSODA, rk4, semi_implicit_euler or midpoint; moreau, time stepping "
+METHODS = (
+    "integrator: DOP853, RK45, RK23, Radau, BDF, LSODA, rk4, semi_implicit_euler or midpoint; moreau, time stepping "
+)
 METHODS += "for many contacts; or auto, which goes over to it where contacts close to stay"
 
 

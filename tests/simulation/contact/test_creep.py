@@ -1,5 +1,8 @@
 """Implicit steps where those of the integrator collapse: slow slip of contacts that nearly stick."""
 
+import functools
+import sys
+
 import numpy as np
 import pytest
 from helpers.shared_data import shared
@@ -10,6 +13,7 @@ from appell.simulation.contact import creep
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
 from appell.simulation.joint_friction import moving_joints
 from appell.simulation.linear_step import StateAtTime
+from appell.simulation.loop import SimulationLoop
 from appell.simulation.monitors import COLLAPSED, PaceMonitor
 from appell.simulation.phase import Phase
 from appell.simulation.plant import Plant
@@ -20,6 +24,13 @@ FLOOR = appell.surfaces.Plane(friction=0.6)
 def heights(robot, points, q):
     poses = {point.body: robot.pose(q, point.body) for point in points}
     return np.stack([poses[p.body][..., 2, :3] @ p.offset + poses[p.body][..., 2, 3] for p in points], axis=-1)
+
+
+def force_error(robot, motion, k):
+    """Relative difference of the forces at all points and the force on the base that the accelerations need."""
+    q, wrench = motion.q[k], robot.inverse_dynamics(motion.q[k], motion.qd[k], motion.qdd[k])
+    force = robot.pose(q, "iiwa_link_0")[:3, :3] @ wrench[:3]
+    return np.abs(sum(f[k] for f in motion.contact_forces.values()) - force).max() / np.abs(force).max()
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +55,24 @@ def test_a_robot_that_creeps_needs_few_steps(creeping):
     assert heights(robot, points, motion.q).min() > -1e-9
 
 
-def test_the_times_of_implicit_steps_and_their_forces_are_recorded(creeping):
-    robot, _, motion = creeping
+def test_the_times_of_implicit_steps_and_their_forces_are_recorded(creeping, monkeypatch):
+    """Every ten steps with closed contacts count as collapsed: which steps really collapse is a matter of rounding."""
+    robot, points, motion = creeping
+    often = functools.partial(SimulationLoop, pace=PaceMonitor(((10, 0.1),)))
+    monkeypatch.setattr(sys.modules["appell.simulation.simulate"], "SimulationLoop", often)
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    motion = appell.simulate(robot, motion.q[0], motion.qd[0], 0.8, surfaces=FLOOR, contact=contact)
     intervals = np.array(motion.implicit_intervals)
-    assert len(intervals)
+    assert len(intervals) > 5
     assert (intervals[:, 0] < intervals[:, 1]).all()
-    within = np.flatnonzero((motion.t >= intervals[0, 0]) & (motion.t < intervals[0, 1]))[1:]
-    assert len(within) > 2
-    for k in within:  # forces on the base are those of all points
-        q, wrench = motion.q[k], robot.inverse_dynamics(motion.q[k], motion.qd[k], motion.qdd[k])
-        force = robot.pose(q, "iiwa_link_0")[:3, :3] @ wrench[:3]
-        assert np.abs(sum(f[k] for f in motion.contact_forces.values()) - force).max() < 1e-2 * np.abs(force).max()
+    impacts = np.array([impact.time for impact in motion.impacts])
+    errors = []
+    for start, end in intervals:
+        if not ((impacts >= start) & (impacts <= end)).any():
+            errors += [force_error(robot, motion, k) for k in np.flatnonzero((motion.t > start) & (motion.t < end))]
+    assert len(errors) > 50
+    assert np.median(errors) < 2e-2  # those of a step are its mean forces
+    assert max(errors) < 0.3
 
 
 @pytest.mark.parametrize(("count", "span"), COLLAPSED)
