@@ -35,8 +35,8 @@ SAMPLES = 500
 """Number of samples where no period is given."""
 METHODS = (
     "integrator: DOP853, RK45, RK23, Radau, BDF, LSODA, rk4, semi_implicit_euler or midpoint; moreau, time stepping "
+    "for many contacts; or auto, which goes over to it where contacts close to stay"
 )
-METHODS += "for many contacts; or auto, which goes over to it where contacts close to stay"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
