@@ -10,6 +10,7 @@ import numpy as np
 from appell.algorithms.function_spec import Signature
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import Operation, OperationList
+from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.targets.llvm.build import builder_for
 from appell.compiler.targets.llvm.isa import instruction_set
 from appell.compiler.targets.llvm.jit import compile_text
@@ -29,7 +30,7 @@ def opened(text: str, half: str, dtype: str = "float64", isa: str | None = None)
 
 
 def native_library(
-    lowered: LoweredFunction, dtype: str = "float64", isa: str | None = None, batch: str = "batch"
+    lowered: LoweredFunction | LinkParallel, dtype: str = "float64", isa: str | None = None, batch: str = "batch"
 ) -> Library:
     """A native kernel for one state and for batches, of rows as a rule or of columns."""
     real = instruction_set(isa).real(dtype)
@@ -89,12 +90,13 @@ def run_guarded(
     """Results (N, entries) and the status of a kernel whose inputs, results and scratch memory lie between guards.
 
     Inputs are (N, size), or (1, size) for a value of all states. Results are NaN before the call. Arrays begin `offset` numbers
-    after a multiple of 64 bytes.
+    after a multiple of 64 bytes, and scratch memory holds NaN.
     """
     item, count = np.dtype(dtype).itemsize, max(len(array) for array in arrays)
     given = [Guarded(array.size * item, offset * item) for array in arrays]
     out, work = Guarded(count * entries * item, offset * item), Guarded(library.work)
     out.array(dtype)[:] = np.nan
+    work.array("uint8")[:] = 0xFF  # not a number
     for place, array in zip(given, arrays, strict=True):
         place.array(dtype)[:] = (array.T if columns else array).ravel()
     before = [place.block.copy() for place in given]

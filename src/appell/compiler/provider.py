@@ -11,6 +11,8 @@ from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import GraphKernel
 from appell.compiler.lowering import LoweredFunction, lower_function
+from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.rolled.programs import link_parallel
 from appell.compiler.state_rate import state_rate
 from appell.compiler.trace import trace
 
@@ -60,6 +62,10 @@ class Provider(Protocol):
         """The operations of a function in the form that suits a target."""
         ...
 
+    def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
+        """Its form with links side by side, if it has one."""
+        ...
+
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         """A kernel that needs no compiler."""
         ...
@@ -104,6 +110,9 @@ class TracedProvider:
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         return lower_function(self.system, spec, target, dtype, self._lowered)
+
+    def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
+        return None if self.system.recursion is None else link_parallel(self.system.recursion, spec)
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         return GraphKernel(trace(self.system, spec), self.system.angles, dtype)

@@ -30,6 +30,8 @@ from appell.compiler.archive.store import FunctionStore, StoredFunction
 from appell.compiler.fingerprint import digest
 from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
+from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.errors import CompileError
 from appell.model.joint_friction import JointFriction, Spring
 from appell.model.joints import KINDS
@@ -207,13 +209,23 @@ def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
     form, other = read_lowered(field(data, "form")), field(data, "gpu")
     require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
     gpu = {dtype: read_lowered(given) for dtype, given in other.items()}
+    links = read_links(data["links"]) if "links" in data else None
     sizes = tuple(size for _, size in expected.inputs)
-    for each in (form, *gpu.values()):
+    for each in (form, *gpu.values(), *([] if links is None else [links])):
         require(each.sizes == sizes, f"{spec.function} takes inputs of {each.sizes} entries, not {sizes}")
         fits = each.size_out == expected.entries
         require(fits, f"{spec.function} gives {each.size_out} numbers, not {expected.entries}")
     method = text(field(data, "method"), "method")
-    return StoredFunction(spec, method, expected, form, gpu, digest(json.dumps([data["form"], other])))
+    key = digest(json.dumps([data["form"], other, data.get("links")]))
+    return StoredFunction(spec, method, expected, form, gpu, key, links)
+
+
+def read_links(data: Any) -> LinkParallel:
+    """Loops over links that can be distributed."""
+    rolled = read_lowered(data)
+    links = LinkParallel.of(rolled) if isinstance(rolled, Rolled) else None
+    require(links is not None, "links that are computed side by side wait for each other")
+    return links  # type: ignore[return-value]
 
 
 def read_spec(data: Any, robot: RobotMetadata) -> tuple[FunctionSpec, Signature]:

@@ -190,7 +190,7 @@ class CompiledRobot(Dynamics):
         wanted += [FunctionSpec(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
         if self.options.parameters == "runtime":
             wanted = [spec if spec.frame else replace(spec, parameter_input=True) for spec in wanted]
-        data = robot_data(robot)
+        described = robot_data(robot)
         if rollouts and robot.system.recursion is None:
             raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
         stored = []
@@ -201,9 +201,11 @@ class CompiledRobot(Dynamics):
             lowered = provider.lowered(spec, "cpu", "float64")
             others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
             gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
-            stored.append({"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu})
+            data = {"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu}
+            links = provider.link_parallel(spec)
+            stored.append(data if links is None else {**data, "links": lowered_data(links.rolled)})
         options = {name: getattr(self.options, name) for name in ("dtype", "parameters", "layout")}
-        content = {"written_by": f"appell {__version__}", "robot": data, "options": options}
+        content = {"written_by": f"appell {__version__}", "robot": described, "options": options}
         container.write(path, {**content, "functions": stored, "rollouts": [rate_data(self, law) for law in rollouts]})
 
     def __repr__(self) -> str:

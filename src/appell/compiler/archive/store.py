@@ -13,6 +13,7 @@ from appell.compiler.directional import tangent_of
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import LoweredFunction, StraightLine
+from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class StoredFunction:
         signature: inputs and shape.
         form: its operations.
         gpu: other forms of them for a GPU, by precision, where straight-line code may be longer or shorter.
+        links: their form with links side by side, if there is one.
         key: a digest of the operations.
     """
 
@@ -43,6 +45,7 @@ class StoredFunction:
     form: LoweredFunction
     gpu: Mapping[str, LoweredFunction]
     key: str
+    links: LinkParallel | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,9 @@ class FunctionStore:
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         stored = self[spec]
         return stored.gpu.get(dtype, stored.form) if target == "cuda" else stored.form
+
+    def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
+        return self[spec].links
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         return InterpretedKernel(self[spec].form, dtype)

@@ -64,8 +64,9 @@ class Rolled:
     sums: bool = False
 
     @classmethod
-    def of(cls, tree: Tree, program: Program) -> Rolled:
-        found = groups(tree, program)
+    def of(cls, tree: Tree, program: Program, by_zeros: bool = True) -> Rolled:
+        """The form of a program; links whose trivial rotations differ are in groups of their own or not."""
+        found = groups(tree, program, by_zeros)
         tracer = Tracer(tree, program, found)
         sweeps = tuple(tracer.sweep(sweep) for sweep in program.sweeps)
         climb = tuple(tracer.climb(program.climb)) if program.climb else ()

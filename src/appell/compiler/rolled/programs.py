@@ -49,6 +49,7 @@ from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, p
 from appell.algorithms.regressor import in_link, motion_of_body, unit_wrenches
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.sweep import AncestorPass, Elements, LinkPass, Program, StepInput, StepOutput
 from appell.model.parameters import PER_LINK, lumped
 from appell.model.tree import Placement, Tree
@@ -328,19 +329,29 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
 
     `stretch` multiplies the limits, for targets that bear longer straight-line code.
     """
-    quantity, method, _ = find_for(tree, spec.function, spec.method)
-    choice = PROGRAMS.get((quantity.name, method))
-    if (
-        choice is None
-        or len(tree.links) < stretch * choice.shortest
-        or spec.gravity_input
-        or spec.force_frames
-        or spec.parameter_input
-    ):
+    found = _program(tree, spec)
+    if found is None or len(tree.links) < stretch * found[0].shortest:
         return None
-    coupled = not all(link.is_independent for link in tree.links)
-    if coupled and spec.function not in ACROSS_COUPLINGS:
-        return None
-    tree = lumped(tree) if method in quantity.lumpable else tree
+    choice, tree = found
     form = Rolled.of(tree, choice.make(tree))
     return form if form.cost > stretch * choice.limit else None
+
+
+def link_parallel(tree: Tree, spec: FunctionSpec) -> LinkParallel | None:
+    """The form of a spec with links side by side, or None where there is none."""
+    found = _program(tree, spec)
+    if found is None:
+        return None
+    choice, tree = found
+    return LinkParallel.of(Rolled.of(tree, choice.make(tree), by_zeros=False))
+
+
+def _program(tree: Tree, spec: FunctionSpec) -> tuple[RolledCandidate, Tree] | None:
+    """What loops over the links are made from, if a spec can be written so."""
+    quantity, method, _ = find_for(tree, spec.function, spec.method)
+    choice = PROGRAMS.get((quantity.name, method))
+    if choice is None or spec.gravity_input or spec.force_frames or spec.parameter_input:
+        return None
+    if spec.function not in ACROSS_COUPLINGS and not all(link.is_independent for link in tree.links):
+        return None
+    return choice, lumped(tree) if method in quantity.lumpable else tree

@@ -46,11 +46,11 @@ class Group:
         return link, unpack(self.more, own)
 
 
-def groups(tree: Tree, program: Program) -> list[Group]:
-    """All links in few groups: by joint kind, by which of its rotations are trivial, by rotor, by mimicry, one link alone."""
+def groups(tree: Tree, program: Program, by_zeros: bool = True) -> list[Group]:
+    """All links in few groups: by joint kind, by mimicry, one link alone, and by rotor and trivial rotations."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for i, link in enumerate(tree.links):
-        zeros = (x == 0 for x in (link.azimuth.sin, link.tilt.sin, link.tilt.cos, link.armature))
+        zeros = (by_zeros and x == 0 for x in (link.azimuth.sin, link.tilt.sin, link.tilt.cos, link.armature))
         shape = (link.kind, *zeros, link.is_independent, i == program.alone)
         found.setdefault(shape, []).append(i)
     groups = []

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.joint_trees import mixed_tree
+from helpers.joint_trees import furnished, mixed_tree
 from helpers.native_kernels import inputs, listed, native_library, opened, run_guarded
 from helpers.random_trees import general_tree
 from helpers.states import random_states
@@ -22,7 +22,8 @@ from appell.compiler.lowering import LoweredFunction, StraightLine, lower_functi
 from appell.compiler.operations import Operation
 from appell.compiler.options import Options
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.programs import rolled
+from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.rolled.programs import link_parallel, rolled
 from appell.compiler.targets.llvm import rollout
 from appell.compiler.targets.llvm.isa import instruction_set, supported
 from appell.compiler.targets.llvm.jit import binding
@@ -53,6 +54,17 @@ def looped(robot, function: str, method: str | None = None) -> Rolled:
     return form
 
 
+def side_by_side(robot, function: str) -> LinkParallel:
+    form = link_parallel(robot.system.recursion, FunctionSpec(function))
+    assert form is not None
+    return form
+
+
+HAND = furnished(appell.robots.random_tree(13, seed=3, kinds=("revolute", "prismatic"), branching=0.4), 5)
+TRUNK = furnished(appell.robots.random_tree(37, seed=6, kinds=("revolute",), branching=0.2), 7)
+SHORT = furnished(appell.robots.random_tree(4, seed=2, kinds=("revolute",), branching=0.5), 8)
+LONG_CHAIN = appell.robots.random_chain(17, seed=9)
+
 FORMS = {
     "straight inverse dynamics": (lambda: straight("inverse_dynamics"), TREE),
     "straight mass matrix": (lambda: straight("mass_matrix"), TREE),
@@ -64,13 +76,18 @@ FORMS = {
     "rolled regressor": (lambda: looped(CHAIN, "regressor"), CHAIN),
     "rolled forward derivatives": (lambda: looped(CHAIN, "forward_dynamics_derivatives", "analytic"), CHAIN),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
+    "links side by side, derivatives": (lambda: side_by_side(CHAIN, "inverse_dynamics_derivatives"), CHAIN),
+    "links side by side, short": (lambda: side_by_side(SHORT, "inverse_dynamics_derivatives"), SHORT),
+    "links side by side, two kinds": (lambda: side_by_side(HAND, "inverse_dynamics_derivatives"), HAND),
+    "links side by side, branches": (lambda: side_by_side(TRUNK, "inverse_dynamics_derivatives"), TRUNK),
+    "links side by side, Coriolis matrix": (lambda: side_by_side(LONG_CHAIN, "coriolis_matrix"), LONG_CHAIN),
 }
 
 find("inverse_dynamics")
 
 
 @cache
-def lowered(name: str) -> LoweredFunction:
+def lowered(name: str) -> LoweredFunction | LinkParallel:
     return FORMS[name][0]()
 
 
@@ -85,15 +102,16 @@ def states(name: str, count: int, dtype: str, seed: int = 0) -> list[np.ndarray]
     return [given[k].astype(dtype) for k in range(len(lowered(name).sizes))]
 
 
-def interpreted(form: LoweredFunction, given: list[np.ndarray], dtype: str = "float64") -> np.ndarray:
+def interpreted(form: LoweredFunction | LinkParallel, given: list[np.ndarray], dtype: str = "float64") -> np.ndarray:
     """Rows of results, from the numbers that the kernel got."""
+    form = form.rolled if isinstance(form, LinkParallel) else form
     out = np.full((max(len(each) for each in given), form.size_out), np.nan, dtype)
     rows = tuple(np.broadcast_to(each, (len(out), each.shape[1])).astype(dtype) for each in given)
     InterpretedKernel(form, dtype).run(rows, out)
     return out
 
 
-def tolerance(form: LoweredFunction, dtype: str) -> float:
+def tolerance(form: LoweredFunction | LinkParallel, dtype: str) -> float:
     loss = 50 if isinstance(form, Rolled) and "tau" in form.inputs else 1  # a system of equations is solved
     return 16 * loss * len(form.sizes) * max(form.sizes) * float(np.finfo(dtype).eps)
 
@@ -226,7 +244,9 @@ def test_lines_of_long_rows_are_prefetched_once(size, lines):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
+@pytest.mark.parametrize(
+    "name", ["straight inverse dynamics", "rolled inverse dynamics", "links side by side, two kinds"]
+)
 def test_a_state_does_not_depend_on_where_it_stands(name, dtype):
     given = states(name, 21, dtype)
     code, entries = library(name, dtype), lowered(name).size_out
@@ -239,7 +259,7 @@ def test_a_state_does_not_depend_on_where_it_stands(name, dtype):
 
 @pytest.mark.parametrize("one", [False, True], ids=["batch", "one"])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics"])
+@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled inverse dynamics", "links side by side, short"])
 def test_far_angles_go_through_libm(name, dtype, one):
     given = states(name, 1 if one else 9, dtype)
     given[0][-1] *= 1e7 if dtype == "float64" else 1e4
@@ -251,7 +271,11 @@ def test_far_angles_go_through_libm(name, dtype, one):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["straight inverse dynamics", "rolled mass matrix", "branched gravity"])
+@pytest.mark.parametrize(
+    "name",
+    ["straight inverse dynamics", "rolled mass matrix", "branched gravity", "links side by side, branches",
+     "links side by side, short"],
+)  # fmt: skip
 def test_what_is_not_finite_is_reported_wherever_it_stands(name, dtype, value):
     code, entries = library(name, dtype), lowered(name).size_out
     for row in (0, 7, 12):

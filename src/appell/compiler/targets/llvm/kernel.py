@@ -14,13 +14,16 @@ from __future__ import annotations
 from bisect import bisect
 from dataclasses import replace
 from itertools import accumulate
+from math import inf
 
 from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.schedule import cut_into_parts, depth_first, eager, without_stalls
 from appell.compiler.targets.llvm.batch import call_text, shape_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, SCALAR_ATTRIBUTES, FunctionWriter, Real
+from appell.compiler.targets.llvm.link_parallel import link_parallel_functions
 from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
@@ -69,19 +72,35 @@ HALVES = ("one", "batch", "columns")
 rows or columns as a rule; both take either."""
 
 
-def kernel_text(lowered: LoweredFunction, many: Real, half: str, columns: int = 1) -> str:
+BY_LINKS = {"one": 2500, "batch": 140_000}
+"""Operations of a state beyond which links side by side are faster than states side by side, or numbers (docs/decisions/0020)."""
+FEWEST_LANES = 4
+"""Lanes of vectors that are worth filling with links."""
+
+
+def takes_links(lowered: LoweredFunction, many: Real, half: str) -> bool:
+    """Whether a half should have links side by side if it can."""
+    return many.lanes >= FEWEST_LANES and lowered.cost > BY_LINKS.get(half, inf)
+
+
+def kernel_text(lowered: LoweredFunction | LinkParallel, many: Real, half: str, columns: int = 1) -> str:
     """The module of one half of a kernel, over vectors of a type; the result is a matrix of so many columns."""
+    if isinstance(lowered, LinkParallel):
+        functions, numbers = link_parallel_functions(lowered, many, half)
+        return module_text(lowered.cost, numbers * many.item, "", *functions)
     form, one = Form(lowered, columns, overtakes=half != "one"), Real(many.dtype)
     places = sum(form.sizes) + form.size_out + 3 * form.angle_count + form.shared
     if half == "one":
         functions = form.functions(one, "scalar"), one_text(form, one, many.lanes)
-        return module_text(form, many, places + 3 * many.lanes, *functions, attributes=SCALAR_ATTRIBUTES)
+        work = (places + 3 * many.lanes) * many.item
+        return module_text(form.cost, work, form.data(one), *functions, attributes=SCALAR_ATTRIBUTES)
     if half == "batch" and form.takes_rows:
-        return module_text(form, many, (places + len(form.sizes)) * many.lanes, *rows_functions(form, many))
+        work = (places + len(form.sizes)) * many.lanes * many.item
+        return module_text(form.cost, work, form.data(one), *rows_functions(form, many))
     shape = shape_text(form.sizes, form.size_out, form.angle_count)
     call = call_text("appell_vectors", cleared=(many, form.cleared) if form.cleared else None)
     functions = shape, form.functions(many, "vector", clears=not form.cleared), call
-    return module_text(form, many, places * many.lanes, *functions)
+    return module_text(form.cost, places * many.lanes * many.item, form.data(one), *functions)
 
 
 def rows_functions(form: Form, real: Real) -> tuple[str, ...]:
@@ -99,12 +118,12 @@ def rows_functions(form: Form, real: Real) -> tuple[str, ...]:
     return shape_text(form.sizes, form.size_out, form.angle_count, place), body, call_text("appell_rows", "null")
 
 
-def module_text(form: Form, real: Real, numbers: int, *functions: str, attributes: str = ATTRIBUTES) -> str:
-    """A module with these functions, which need so many numbers of scratch memory."""
+def module_text(cost: int, work: int, data: str, *functions: str, attributes: str = ATTRIBUTES) -> str:
+    """A module with these functions over these constants, which need so many bytes of scratch memory."""
     return "\n".join((
-        f"@appell_cost = constant i64 {form.cost}",
-        f"@appell_work = constant i64 {numbers * real.item}",
-        *(DECLARATIONS, form.data(Real(real.dtype)), *functions, attributes),
+        f"@appell_cost = constant i64 {cost}",
+        f"@appell_work = constant i64 {work}",
+        *(DECLARATIONS, data, *functions, attributes),
     ))  # fmt: skip
 
 

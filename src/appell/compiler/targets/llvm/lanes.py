@@ -88,7 +88,7 @@ def store_text(real: Real) -> str:
 
     def block(rows: list[str], first: str, width: int) -> None:
         columns = [check.noted(write.load(T, "%x", write.integer("add", first, j))) for j in range(width)]
-        vectors = _exchange(write, real, columns)
+        vectors = exchanged(write, real, columns)
         for lane, row in enumerate(rows):
             begin = lane // width * width
             part = _part(write, real, vectors[lane % width], begin, width)
@@ -181,7 +181,7 @@ def _place(write: FunctionWriter, state: str, entry: str) -> str:
 def transposed(write: FunctionWriter, real: Real, rows: list[str], width: int) -> list[str]:
     """The first entries of rows, one in each lane, as vectors of these entries."""
     parts = [write.load(real.of(real.scalar, width), row, 0, real.item) for row in rows]
-    return _exchange(write, real, [_join(write, real, parts[k::width], width) for k in range(width)])
+    return exchanged(write, real, [_join(write, real, parts[k::width], width) for k in range(width)])
 
 
 def _join(write: FunctionWriter, real: Real, parts: list[str], width: int) -> str:
@@ -204,7 +204,7 @@ def _part(write: FunctionWriter, real: Real, vector: str, begin: int, width: int
     return write.shuffle(real, vector, "poison", real.lanes, range(begin, begin + width))
 
 
-def _exchange(write: FunctionWriter, real: Real, vectors: list[str]) -> list[str]:
+def exchanged(write: FunctionWriter, real: Real, vectors: list[str]) -> list[str]:
     """Transpose the square blocks of vectors that lie side by side: lane l of vector k goes to lane k of vector l."""
     vectors, lanes, half = list(vectors), range(real.lanes), len(vectors) // 2
     while half:

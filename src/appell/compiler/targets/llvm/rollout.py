@@ -45,7 +45,8 @@ def rollout_text(
     form = Form(lowered)
     places = 4 * sizes.state + sizes.nq + sizes.signals + sizes.constants + 3 * form.angle_count + form.shared
     body, step = form.functions(real, "vector"), step_text(real, tableau, sizes, quaternions)
-    return module_text(form, real, places * real.lanes, body, states_text(form, real), step, batch_text(real, sizes))
+    functions = body, states_text(form, real), step, batch_text(real, sizes)
+    return module_text(form.cost, places * real.lanes * real.item, form.data(Real(real.dtype)), *functions)
 
 
 def states_text(form: Form, real: Real) -> str:
