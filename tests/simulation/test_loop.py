@@ -122,6 +122,50 @@ def test_steps_of_time_stepping_lead_on_where_events_stall(obeys, tracks_work):
     assert fields["work"][-1, 2] == pytest.approx(-2.0 * sum(lengths), rel=1e-9)
 
 
+class Pole(Phase):
+    """Closed contacts whose forces have no value after 0.1 s, until a step of time stepping led on."""
+
+    has_rows, environment = True, SimpleNamespace(steps=())
+
+    def derivative(self, t, q, qd):
+        found = super().derivative(t, q, qd)
+        return found._replace(qdd=np.full(1, np.nan)) if t > 0.1 and not self.environment.steps else found
+
+
+class Poles(Stalling):
+    """Phases with such contacts."""
+
+    def resolve_instant(self, t, q, qd):
+        self.resolved = (*self.resolved, t)
+        phase = Pole(self.plant, frictionless(1))
+        object.__setattr__(phase, "environment", self)
+        return InstantResult(q, qd, phase, ())
+
+
+def test_a_step_of_time_stepping_leads_on_where_an_integrator_fails_in_every_mode():
+    plant = plant_of(tracks_work=True)
+    environment = Poles(plant)
+    environment.short_step = environment.fall
+    loop = loop_of(plant, environment)
+    assert loop.run(np.ones(1), ZERO, 1.0, 10) == "finished"
+    ((start, length),) = loop.fallback_steps
+    assert start == pytest.approx(0.1, abs=1e-9)
+    assert length == 1e-6
+    assert environment.resolved == (0.0, start, start + length)  # another mode was tried before
+    assert_close(loop.recorder.fields()["q"][-1], np.array([1.0 - 5.0]), tolerance=1e-9)
+
+
+def test_an_integrator_that_fails_in_every_mode_ends_a_run_where_no_step_leads_on():
+    plant = plant_of()
+    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = 0.1"):
+        loop_of(plant, Poles(plant)).run(np.ones(1), ZERO, 1.0, 10)
+    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = 0.1"):
+        loop_of(plant, Poles(plant), appell.Integration("rk4", dt=0.01)).run(np.ones(1), ZERO, 1.0, 10)
+    loop = loop_of(plant, Poles(plant))
+    loop.hands_over = True
+    assert loop.run(np.ones(1), ZERO, 1.0, 10) == "no progress"
+
+
 def test_steps_of_time_stepping_are_short_again_after_a_while():
     plant = plant_of()
     loop = loop_of(plant, Stalling(plant))

@@ -3,7 +3,8 @@
    The equations are linear: with the columns C of the forces (J of sticking rows; J_n + limit d J_t of slipping contacts) and
    the rows R that have no acceleration, R M^-1 C^T f = -(R M^-1 F + bias). All of them are entries of G = J M^-1 J^T. Where rows are dependent, iterated Tikhonov
    regularization converges to the solution nearest to given forces. A strong one leaves little noise in the forces that have no effect,
-   a weak one then removes what the strong one left of the accelerations. */
+   a weak one then removes what the strong one left of the accelerations. A = G + alpha I is inverted twice, A^-1 G A^-1: accelerations
+   that contradict each other by rounding, in directions that no force can change, would give large forces with A^-1 alone. */
 #include "mode.h"
 
 #include <math.h>
@@ -100,8 +101,8 @@ static double inverse_size(const double *A, const int *order, int m, double *x)
     return size;
 }
 
-/* The x nearest to x on entry with G x = b, G (m, m); A, step and order are work memory. */
-static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, int *order)
+/* The x nearest to x on entry with G x = b, G (m, m); A, step, filtered and order are work memory. */
+static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, double *filtered, int *order)
 {
     const size_t bytes = (size_t)m * m * sizeof *A;
     double most = 0.0, largest = 0.0;
@@ -123,14 +124,16 @@ static void solve_nearest(const double *G, const double *b, double *x, int m, do
             if (!(left < 0.5 * former) || left <= ROUNDING * largest) break;
             former = left;
             mode_lu_substitute(A, order, m, step);
-            for (int i = 0; i < m; i++) x[i] += step[i];
+            for (int i = 0; i < m; i++) filtered[i] = dot(G + (size_t)i * m, step, m);
+            mode_lu_substitute(A, order, m, filtered);
+            for (int i = 0; i < m; i++) x[i] += filtered[i];
         }
     }
 }
 
 size_t mode_work(int rows, int nv)
 {
-    return (size_t)rows * ((size_t)nv + 3 * rows + 6);
+    return (size_t)rows * ((size_t)nv + 3 * rows + 7);
 }
 
 static void add_scaled(double *restrict y, const double *restrict x, double factor, int n)
@@ -144,7 +147,7 @@ FOR_CPUS void mode_rows(mode *m, const double *L, const double *z, int nv, int r
     const size_t n = (size_t)rows;
     *m = (mode){.nv = nv, .rows = rows, .blocks = blocks, .block = block, .T = work};
     m->G = m->T + n * nv, m->D = m->G + n * n, m->A = m->D + n * n, m->free = m->A + n * n;
-    m->x = m->free + n, m->step = m->x + n, m->wanted = m->step + n;
+    m->x = m->free + n, m->step = m->x + n, m->filtered = m->step + n, m->wanted = m->filtered + n;
     m->order = (int *)(m->wanted + n), m->place = m->order + n, m->owner = m->place + n;
     memcpy(m->free, bias, n * sizeof *bias);
     memset(m->G, 0, n * n * sizeof *m->G);
@@ -192,7 +195,7 @@ FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
         m->wanted[i] = -m->free[m->place[i]];
         m->x[i] = f[m->place[i]];
     }
-    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->order);
+    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->filtered, m->order);
     memset(f, 0, (size_t)m->rows * sizeof *f);
     add_forces(m, d, m->x, f);
 }

@@ -12,7 +12,7 @@ typedef struct {
     int nv, rows, blocks, equations; /* equations: of the last forces */
     const contact_block *block;
     double *T, *G, *free;            /* L^-1 J^T (nv, rows), J M^-1 J^T (rows, rows), accelerations without forces (rows) */
-    double *D, *A, *x, *step, *wanted; /* work memory: equations of the forces and their LU factors */
+    double *D, *A, *x, *step, *filtered, *wanted; /* work memory: equations of the forces and their LU factors */
     int *order, *place, *owner;      /* of equations: pivots, rows, and blocks that slip (or -1) */
 } mode;
 

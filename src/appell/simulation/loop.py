@@ -62,6 +62,7 @@ class SimulationLoop:
     implicit: list[tuple[float, float]] = field(default_factory=list)  # time intervals of implicit steps
     pace: PaceMonitor = field(default_factory=PaceMonitor)
     _failed_at: float = -1.0  # time from which a step has failed
+    _failure: tuple[float, np.ndarray, str] | None = None  # of a step in every mode: time, state and reason
     _step_size: float | None = None  # of the last step that was not cut off by the end of a phase
 
     def run(self, q: np.ndarray, qd: np.ndarray, duration: float, max_impacts: int) -> str:
@@ -90,11 +91,15 @@ class SimulationLoop:
                 t, y, event = self._integrate_phase(phase, t, y, end, monitor)
                 event_times.append(t)
                 self.pace.count(t, EVENT_STEPS if self._watches_pace(phase) else 0)
-                if t < duration and not self.detector.stopped_by and has_stalled(event_times, self.stalled):
+                stalled = self._failure is not None or has_stalled(event_times, self.stalled)
+                if t < duration and not self.detector.stopped_by and stalled:
                     over = self._step_over(phase, t, y, end)
+                    if over is None and self._failure is not None and not self.hands_over:
+                        self._raise_diverged(*self._failure)
                     if over is None:
                         status = NO_PROGRESS
                         break
+                    self._failure = None
             if over is not None:
                 (t, y), event = over, True
                 event_times.clear()
@@ -185,7 +190,10 @@ class SimulationLoop:
                     self._failed_at = t
                     return t, self.plant.project(y, phase), True
                 if failed:
-                    self._raise_diverged(float(solver.t), solver.y, message or "the state is no longer finite")
+                    self._failure = float(solver.t), solver.y, message or "the state is no longer finite"
+                    if method.fixed or not phase.has_rows:
+                        self._raise_diverged(*self._failure)
+                    return t, self.plant.project(y, phase), True
                 step = IntegratorStep(solver, y)
                 cut_off = self._step_size if step.end == end else None
                 self._step_size = max(getattr(solver, "h", step.end - step.start), cut_off or 0.0)

@@ -71,6 +71,18 @@ def test_dependent_rows_share_their_force(twin, monkeypatch):
     assert np.isnan(bad).all()
 
 
+@pytest.mark.parametrize("twin", [False, True])
+def test_rows_that_contradict_each_other_get_no_forces_for_that(twin, monkeypatch):
+    """No force changes the difference of equal rows; a regularization of 1e-9 would answer 1e-5 m/s² by 1e4 N."""
+    if twin:
+        monkeypatch.setattr(_native, "mode_accelerations", None)
+    J = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    rows = ModeRows.of_scalars(J, np.array([1e-5, -1e-5, 0.0]))
+    qdd, f = rows.accelerations(np.diag([1.0, 4.0]), np.array([-3.0, 2.0]))
+    assert_close(qdd, np.zeros(2), scale=1.0, tolerance=1e-12)
+    assert_close(f, np.array([1.5, 1.5, -2.0]), tolerance=1e-9)
+
+
 def test_frames_are_orthonormal():
     rng = np.random.default_rng(0)
     normal = np.concatenate([np.eye(3), -np.eye(3), rng.normal(size=(5, 3))])
