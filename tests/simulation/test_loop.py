@@ -157,9 +157,9 @@ def test_a_step_of_time_stepping_leads_on_where_an_integrator_fails_in_every_mod
 
 def test_an_integrator_that_fails_in_every_mode_ends_a_run_where_no_step_leads_on():
     plant = plant_of()
-    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = 0.1"):
+    with pytest.raises(appell.SimulationError, match=r"cannot be continued beyond t = 0\.1"):
         loop_of(plant, Poles(plant)).run(np.ones(1), ZERO, 1.0, 10)
-    with pytest.raises(appell.SimulationError, match="cannot be continued beyond t = 0.1"):
+    with pytest.raises(appell.SimulationError, match=r"cannot be continued beyond t = 0\.1"):
         loop_of(plant, Poles(plant), appell.Integration("rk4", dt=0.01)).run(np.ones(1), ZERO, 1.0, 10)
     loop = loop_of(plant, Poles(plant))
     loop.hands_over = True
