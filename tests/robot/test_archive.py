@@ -26,7 +26,9 @@ from appell.compiler.archive.decode import read_lowered
 from appell.compiler.archive.encode import lowered_data
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import LoweredFunction, lower_function
-from appell.compiler.rolled.programs import rolled
+from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.rolled.programs import link_parallel, rolled
+from appell.loading.compiled import read_links
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -36,6 +38,8 @@ PUMA = appell.load("puma560")
 LONG = appell.robots.random_tree(30, seed=4, kinds=("revolute", "prismatic"))
 FREE = mixed_tree(4, 29)
 LOOPS = ("inverse_dynamics", "mass_matrix")
+SOLVED_FUNCTION = "forward_dynamics_derivatives"
+"""A function whose links side by side have accelerations from M."""
 
 
 @pytest.fixture(scope="module")
@@ -363,6 +367,59 @@ def test_columns_that_make_no_sense_are_refused(harm):
     harm(content)
     with pytest.raises(appell.CompileError, match="not written by appell"):
         read_lowered(content)
+
+
+SOLVED = {
+    "accelerations that are given": lambda form: form["inputs"].__setitem__(2, "qdd"),
+    "accelerations that are read too early": lambda form: form.__setitem__("solved_after", 3),
+    "accelerations after the last sweep": lambda form: form.__setitem__("solved_after", 5),
+    "masses without matrices to solve for": lambda form: form.__setitem__("climb", []),
+    "masses that are solved for twice": lambda form: form.__setitem__("solves", True),
+    "masses that nothing kept": lambda form: form["sweeps"][1]["steps"][0]["targets"].pop(),
+    "masses beyond the last row": lambda form: form["masses"][0]["meet"]["targets"].__setitem__(0, ["result", 999]),
+    "a missing walk": lambda form: form["masses"].pop(),
+    "masses in words": lambda form: form.__setitem__("masses", "heavy"),
+}
+
+
+@cache
+def solved_links() -> LinkParallel:
+    form = link_parallel(appell.robots.random_chain(9, seed=2).system.recursion, FunctionSpec(SOLVED_FUNCTION))
+    assert form is not None
+    return form
+
+
+def test_links_that_are_solved_for_are_kept():
+    assert read_links(json.loads(json.dumps(lowered_data(solved_links().rolled)))) == solved_links()
+
+
+@pytest.mark.parametrize("harm", SOLVED.values(), ids=SOLVED)
+def test_solved_links_that_make_no_sense_are_refused(harm):
+    content = json.loads(json.dumps(lowered_data(solved_links().rolled)))
+    harm(content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        read_links(content)
+
+
+def test_links_that_are_solved_for_are_no_loop(tmp_path):
+    """Other kernels have no accelerations from M within their loops."""
+    robot = appell.compile(appell.robots.random_chain(9, seed=2))
+    robot.save(tmp_path / "robot", functions=[SOLVED_FUNCTION])
+    content = container.read(tmp_path / "robot")
+    content["functions"][0]["form"] = content["functions"][0]["links"]
+    container.write(tmp_path / "robot", content)
+    with pytest.raises(appell.CompileError, match="links that are not side by side"):
+        appell.load_compiled(tmp_path / "robot")
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics_derivatives", SOLVED_FUNCTION])
+def test_links_side_by_side_give_the_same_bits_out_of_a_file(function, tmp_path):
+    robot = appell.compile(appell.robots.random_chain(9, seed=2))
+    robot.save(tmp_path / "robot", functions=[function])
+    assert "links" in container.read(tmp_path / "robot")["functions"][0]
+    again, given = appell.load_compiled(tmp_path / "robot"), np.random.default_rng(0).uniform(-1, 1, (3, 9))
+    for one, other in zip(getattr(robot, function)(*given), getattr(again, function)(*given), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
 
 
 WHOLE = {

@@ -210,6 +210,8 @@ def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
     require(isinstance(other, dict) and set(other) <= set(CHOICES["dtype"]), "forms for a GPU are of an unknown type")
     gpu = {dtype: read_lowered(given) for dtype, given in other.items()}
     links = read_links(data["links"]) if "links" in data else None
+    for each in (form, *gpu.values()):
+        require(not (isinstance(each, Rolled) and each.masses), "links that are not side by side cannot be solved for")
     sizes = tuple(size for _, size in expected.inputs)
     for each in (form, *gpu.values(), *([] if links is None else [links])):
         require(each.sizes == sizes, f"{spec.function} takes inputs of {each.sizes} entries, not {sizes}")

@@ -21,6 +21,7 @@ from appell.compiler.evaluate import Evaluator
 from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.provider import TracedProvider
+from appell.compiler.targets.llvm.kernel import BY_LINKS
 from appell.errors import ArgumentError, CompileError
 from appell.model.joint_friction import JointFriction
 from appell.robot.functions import Dynamics
@@ -202,7 +203,7 @@ class CompiledRobot(Dynamics):
             others = {dtype: provider.lowered(spec, "cuda", dtype) for dtype in CHOICES["dtype"]}
             gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
             data = {"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu}
-            links = provider.link_parallel(spec)
+            links = provider.link_parallel(spec) if lowered.cost > BY_LINKS["one"] else None
             stored.append(data if links is None else {**data, "links": lowered_data(links.rolled)})
         options = {name: getattr(self.options, name) for name in ("dtype", "parameters", "layout")}
         content = {"written_by": f"appell {__version__}", "robot": described, "options": options}

@@ -131,7 +131,12 @@ def read_rolled(data: Any) -> Rolled:
     require(climb or not (solves or by_link), "there is no matrix to be solved with, or to have columns")
     require(not (solves and by_link), "there is no square matrix to be solved with")
     require(not (sums and climb), "a matrix is no sum")
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums)
+    masses = items(data.get("masses", []), read_climb, "masses", most=1000)
+    solved_after = whole(data.get("solved_after", 0), 0, len(sweeps), "solved_after")
+    fits = climb and "qdd" not in inputs and not (solves or by_link)
+    require(not masses or fits, "there are no accelerations to be solved for")
+    solution = masses, solved_after
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums, *solution)
     check_steps(rolled)
     return rolled
 
@@ -182,29 +187,39 @@ def read_step(data: Any) -> TracedStep:
 
 def check_steps(rolled: Rolled) -> None:
     """Every step reads what was written before and stays within its arrays, for every link that takes it."""
-    groups = len(rolled.sweeps[0].steps)
+    groups, inputs = len(rolled.sweeps[0].steps), rolled.inputs
     kept: list[set[int]] = [set() for _ in range(groups)]
-    for sweep in rolled.sweeps:
+    for number, sweep in enumerate(rolled.sweeps):
         require(len(sweep.steps) == groups, "a sweep lacks a step for a group of links")
+        if rolled.masses and number == rolled.solved_after:
+            check_climbs(rolled, rolled.masses, 1, inputs, kept)
+            inputs = (*inputs, "qdd")
         for group, step in enumerate(sweep.steps):
-            check_step(rolled, group, step, len(sweep.alive), kept[group])
+            check_step(rolled, group, step, inputs, len(sweep.alive), kept[group])
             require(carried(step) == list(range(len(sweep.alive))), "a step does not carry on what it should")
             kept[group] |= {index for kind, index in step.targets if kind == "kept"}
     require(rolled.row <= max((1 + index for each in kept for index in each), default=1), "links keep too many values")
-    require(len(rolled.climb) in (0, groups), "a climb lacks a step for a group of links")
-    for group, climb in enumerate(rolled.climb):
+    check_climbs(rolled, rolled.climb, rolled.matrices, inputs, kept)
+
+
+def check_climbs(
+    rolled: Rolled, climbs: tuple[TracedClimb, ...], matrices: int, inputs: tuple[str, ...], kept: list[set[int]]
+) -> None:
+    """The same for walks to the base that give so many matrices."""
+    require(len(climbs) in (0, len(kept)), "a climb lacks a step for a group of links")
+    for group, climb in enumerate(climbs):
         walks = {1 if rolled.by_link else link.degrees for link in rolled.links if link.group == group}
         require(walks <= {len(climb.begin)}, "a climb begins for other degrees than a link has")
         results = [
             k for step in (*climb.begin, climb.carry, climb.meet) for kind, k in step.targets if kind == "result"
         ]
-        across = any(PairPlace.of(k, rolled.matrices).across for k in results)
+        across = any(PairPlace.of(k, matrices).across for k in results)
         require(not (rolled.by_link and across), "a climb writes across a matrix that is not square")
-        width = len(carried(rolled.climb[0].carry))
+        width = len(carried(climbs[0].carry))
         for step in climb.begin:
-            check_step(rolled, group, step, 0, kept[group], 2 * rolled.matrices)
+            check_step(rolled, group, step, inputs, 0, kept[group], 2 * matrices)
         for step in (climb.carry, climb.meet):
-            check_step(rolled, group, step, width, kept[group], 2 * rolled.matrices)
+            check_step(rolled, group, step, inputs, width, kept[group], 2 * matrices)
         for step in (*climb.begin, climb.carry):
             require(carried(step) == list(range(width)), "a climb does not carry on what it should")
 
@@ -214,13 +229,21 @@ def carried(step: TracedStep) -> list[int]:
     return sorted(index for kind, index in step.targets if kind == "carried")
 
 
-def check_step(rolled: Rolled, group: int, step: TracedStep, width: int, kept: set[int], per_degree: int = 1) -> None:
+def check_step(
+    rolled: Rolled,
+    group: int,
+    step: TracedStep,
+    inputs: tuple[str, ...],
+    width: int,
+    kept: set[int],
+    per_degree: int = 1,
+) -> None:
     """The places of one step: `width` carried values, those that its links have kept, and results per degree of freedom."""
     links = [link for link in rolled.links if link.group == group]
     q = max((link.q for link in links), default=0)
     v = max((link.v for link in links), default=0)
     room = {"table": len(rolled.links[0].numbers), "carried": width, "kept": rolled.row}
-    room |= {name: rolled.nq - q if name == "q" else rolled.nv - v for name in rolled.inputs}
+    room |= {name: rolled.nq - q if name == "q" else rolled.nv - v for name in inputs}
     for source in step.sources:
         exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
         require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")

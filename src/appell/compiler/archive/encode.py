@@ -8,7 +8,7 @@ from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OperationList
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import TracedStep
+from appell.compiler.rolled.steps import TracedClimb, TracedStep
 
 
 def spec_data(spec: FunctionSpec) -> dict[str, Any]:
@@ -51,14 +51,14 @@ def rolled_data(rolled: Rolled) -> dict[str, Any]:
             }
             for sweep in rolled.sweeps
         ],
-        "climb": [
-            {
-                "begin": [step_data(step) for step in climb.begin],
-                "carry": step_data(climb.carry), "meet": step_data(climb.meet),
-            }
-            for climb in rolled.climb
-        ],
+        "climb": [climb_data(climb) for climb in rolled.climb],
+        "masses": [climb_data(climb) for climb in rolled.masses], "solved_after": rolled.solved_after,
     }  # fmt: skip
+
+
+def climb_data(climb: TracedClimb) -> dict[str, Any]:
+    begin = [step_data(step) for step in climb.begin]
+    return {"begin": begin, "carry": step_data(climb.carry), "meet": step_data(climb.meet)}
 
 
 def step_data(step: TracedStep) -> dict[str, Any]:

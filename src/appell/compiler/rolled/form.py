@@ -44,7 +44,7 @@ class Rolled:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
         matrices, by_link: as in `AncestorPass`.
-        solves, sums: as in `Program`.
+        solves, sums, masses, solved_after: as in `Program`; with `masses`, links have to be side by side (`LinkParallel`).
         sizes: entries of each input.
         size_out: entries of the result.
         angle_count: sines and cosines needed, one place a link.
@@ -62,13 +62,19 @@ class Rolled:
     solves: bool = False
     by_link: bool = False
     sums: bool = False
+    masses: tuple[TracedClimb, ...] = ()
+    solved_after: int = 0
 
     @classmethod
     def of(cls, tree: Tree, program: Program, by_zeros: bool = True) -> Rolled:
         """The form of a program; links whose trivial rotations differ are in groups of their own or not."""
         found = groups(tree, program, by_zeros)
         tracer = Tracer(tree, program, found)
-        sweeps = tuple(tracer.sweep(sweep) for sweep in program.sweeps)
+        sweeps, masses = [], ()
+        for number, sweep in enumerate(program.sweeps):
+            if program.masses and number == program.solved_after:
+                masses = tuple(tracer.masses(program.masses))
+            sweeps.append(tracer.sweep(sweep))
         climb = tuple(tracer.climb(program.climb)) if program.climb else ()
         group = {i: g for g, each in enumerate(found) for i in each.members}
         links = tuple(
@@ -80,7 +86,9 @@ class Rolled:
         )
         matrices, by_link = (program.climb.matrices, program.climb.by_link) if program.climb else (1, False)
         kinds = program.solves, by_link, program.sums
-        return cls(program.inputs, tree.nq, tree.nv, links, sweeps, climb, max(tracer.size), matrices, *kinds)
+        solution = masses, program.solved_after
+        row = max(tracer.size)
+        return cls(program.inputs, tree.nq, tree.nv, links, tuple(sweeps), climb, row, matrices, *kinds, *solution)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -95,7 +103,8 @@ class Rolled:
     @cached_property
     def width(self) -> int:
         """Columns of a result that a climb writes."""
-        return self.matrices * (len(self.links) if self.by_link else self.nv) + len(self.last_columns)
+        solution = self.nv if self.masses else 0
+        return self.matrices * (len(self.links) if self.by_link else self.nv) + len(self.last_columns) + solution
 
     @property
     def stride(self) -> int:

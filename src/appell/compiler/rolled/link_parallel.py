@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 from appell.compiler.emit import hoisted_angles
@@ -77,7 +77,8 @@ class LinkParallel:
         single = all(link.degrees == 1 and link.leads and link.q == link.v for link in rolled.links)
         if not single or sorted(link.v for link in rolled.links) != places or rolled.by_link or rolled.solves:
             return None
-        if not rolled.climb or not all(_fits(climb, rolled.matrices) for climb in rolled.climb):
+        climbs = [*((climb, rolled.matrices) for climb in rolled.climb), *((climb, 1) for climb in rolled.masses)]
+        if not rolled.climb or not all(_fits(climb, matrices) for climb, matrices in climbs):
             return None
         sweeps = tuple(distributed(sweep) for sweep in rolled.sweeps)
         return None if None in sweeps else cls(rolled, sweeps)  # type: ignore[arg-type]
@@ -94,13 +95,18 @@ class LinkParallel:
     def cost(self) -> int:
         return self.rolled.cost
 
-    @property
+    @cached_property
     def ancestors(self) -> list[set[int]]:
-        """For every link, its ancestors."""
+        """For every link, those between it and the base."""
         found: list[set[int]] = []
         for link in self.rolled.links:
             found.append(found[link.parent] | {link.parent} if link.parent >= 0 else set())
         return found
+
+    @property
+    def has_strangers(self) -> bool:
+        """Whether there are two links of which neither is beyond the other."""
+        return any(len(ancestors) < i for i, ancestors in enumerate(self.ancestors))
 
 
 def _fits(climb: TracedClimb, matrices: int) -> bool:

@@ -12,6 +12,8 @@ from appell.algorithms.common_frame import (
     BASE_STATE,
     GroupMomentum,
     LinkState,
+    combined,
+    crossed,
     first_link,
     next_state,
     own_body,
@@ -292,16 +294,70 @@ def forward_dynamics_derivatives(tree: Tree) -> Program:
     )
 
 
+def forward_dynamics_derivatives_by_links(tree: Tree) -> Program:
+    """(11), with M from the momenta of subtrees; accelerations add δ to the spatial accelerations of links without them."""
+    derivatives = inverse_dynamics_derivatives(tree)
+    states, pairs = derivatives.sweeps[0], derivatives.climb
+    assert pairs is not None
+
+    def outward(visit: StepInput, parent: tuple[LinkState, Twist]) -> StepOutput:
+        return states.step(visit._replace(own={**visit.own, "qdd": [0.0]}), parent)
+
+    def inward(visit: StepInput, carried: tuple[GroupMomentum, Wrench]) -> StepOutput:
+        group, force = visit.kept["group"].plus(carried[0]), visit.kept["force"].plus(carried[1])
+        (unit,) = visit.kept["joint"]
+        left = visit.own["tau"][0] - power(unit.S, force)
+        kept = {"subtree": group, "force": force, "momentum": group.inertia.momentum(unit.S), "left": left}
+        return StepOutput((group, force), kept)
+
+    masses = AncestorPass(
+        begin=lambda visit: ((visit.kept["momentum"], visit.kept["left"]),),
+        own=lambda visit, _: [[power(visit.kept["joint"][0].S, visit.kept["momentum"]) + visit.link.armature]],
+        carry=lambda visit, column: column,
+        meet=lambda visit, column: [Elements(*[[power(unit.S, column[0])]] * 2) for unit in visit.kept["joint"]],
+    )
+
+    def accelerations(visit: StepInput, parent: Twist) -> StepOutput:
+        (unit,) = visit.kept["joint"]
+        own = combined(parent, unit.S, visit.own["qdd"][0])
+        joint = unit._replace(chi=combined(unit.chi, crossed(parent, unit.S), 1.0))
+        return StepOutput(own, {"moving": (joint,), "more": visit.kept["group"].inertia.momentum(own)})
+
+    def forces(visit: StepInput, carried: Wrench) -> StepOutput:
+        more = visit.kept["more"].plus(carried)
+        moved = moved_by(visit.kept["moving"][0], visit.kept["subtree"], visit.kept["force"].plus(more))
+        return StepOutput(more, {"moved": (moved,)})
+
+    def seen(visit: StepInput) -> StepInput:
+        return visit._replace(kept={**visit.kept, "joint": visit.kept["moving"]})
+
+    climb = AncestorPass(
+        begin=lambda visit: visit.kept["moved"],
+        own=lambda visit, degree: [row[:2] for row in pairs.own(seen(visit), degree)],
+        carry=lambda visit, column: column,
+        meet=lambda visit, column: [Elements(row[:2], across[:2]) for row, across in pairs.meet(seen(visit), column)],
+        matrices=2,
+    )
+    sweeps = (
+        LinkPass(False, states.start, outward),
+        LinkPass(True, (NO_GROUP, NO_WRENCH), inward),
+        LinkPass(False, AT_REST, accelerations),
+        LinkPass(True, NO_WRENCH, forces),
+    )
+    return Program(("q", "qd", "tau"), sweeps, climb, alone=derivatives.alone, masses=masses, solved_after=2)
+
+
 class RolledCandidate(NamedTuple):
     """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
 
     Measured on general chains and on floating humanoids, docs/decisions/0005 and 0018. Robots of fewer links than `shortest`
-    do not reach it.
+    do not reach it. `by_links` is the program for links side by side, where it is another one.
     """
 
     make: Callable[[Tree], Program]
     limit: int
     shortest: int
+    by_links: Callable[[Tree], Program] | None = None
 
 
 PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
@@ -315,7 +371,9 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("coriolis_matrix", "gibbs"): RolledCandidate(coriolis_matrix, 20000, 20),
     ("regressor", "mata2002"): RolledCandidate(regressor, 8000, 9),
     ("inverse_dynamics_derivatives", "analytic"): RolledCandidate(inverse_dynamics_derivatives, 44000, 20),
-    ("forward_dynamics_derivatives", "analytic"): RolledCandidate(forward_dynamics_derivatives, 95000, 20),
+    ("forward_dynamics_derivatives", "analytic"): RolledCandidate(
+        forward_dynamics_derivatives, 95000, 20, forward_dynamics_derivatives_by_links
+    ),
 }
 """Function and method of every rolled form."""
 
@@ -343,7 +401,10 @@ def link_parallel(tree: Tree, spec: FunctionSpec) -> LinkParallel | None:
     if found is None:
         return None
     choice, tree = found
-    return LinkParallel.of(Rolled.of(tree, choice.make(tree), by_zeros=False))
+    if any(link.kind.nv != 1 for link in tree.links):
+        return None
+    program = (choice.by_links or choice.make)(tree)
+    return LinkParallel.of(Rolled.of(tree, program, by_zeros=False))
 
 
 def _program(tree: Tree, spec: FunctionSpec) -> tuple[RolledCandidate, Tree] | None:

@@ -123,10 +123,10 @@ class PairPlace(NamedTuple):
 
 
 class Tracer:
-    """Traces the sweeps of a program one after the other, remembering what each group keeps."""
+    """Traces the sweeps of a program one after the other, remembering what each group keeps, and which inputs are known."""
 
     def __init__(self, tree: Tree, program: Program, groups: list[Group]) -> None:
-        self.tree, self.program, self.groups = tree, program, groups
+        self.tree, self.program, self.groups, self.inputs = tree, program, groups, program.inputs
         self.kept: list[dict[str, Value]] = [{} for _ in groups]  # forms of the kept values, with live slots as True
         self.places: list[dict[str, int]] = [{} for _ in groups]  # where each kept value starts
         self.size = [0] * len(groups)
@@ -149,6 +149,12 @@ class Tracer:
             outputs += [("result", k, entry) for k, entry in enumerate(left.result or [])]
             steps.append(inputs.trace(outputs))
         return TracedSweep(sweep.inward, tuple(start[k] for k in slots), slots, tuple(steps))
+
+    def masses(self, masses: AncestorPass) -> list[TracedClimb]:
+        """The walk that gives M, after which accelerations are known."""
+        traced = self.climb(masses)
+        self.inputs = (*self.inputs, "qdd")
+        return traced
 
     def climb(self, climb: AncestorPass) -> list[TracedClimb]:
         """The walk to the base for every group."""
@@ -189,8 +195,7 @@ class Tracer:
         own = {}
         for name in ("q", "qd", "qdd", "tau"):
             size = group.like.kind.nq if name == "q" else group.like.kind.nv
-            given = name in self.program.inputs
-            own[name] = [inputs.symbol(name, k) if given else 0.0 for k in range(size)]
+            own[name] = [inputs.symbol(name, k) if name in self.inputs else 0.0 for k in range(size)]
         kept = {}
         for name, form in self.kept[g].items():
             first = self.places[g][name]

@@ -102,6 +102,9 @@ class Program:
         sums: whether the result is one number, the sum over all links.
         more: numbers of every link that are not in `Link`.
         alone: a link with steps of its own, such as the one whose frame all others are seen from.
+        masses, solved_after: a pass over pairs whose matrix is M, and whose walks carry the forces that are left for
+            accelerations as their last number. After so many sweeps it gives accelerations, an input `qdd` of those that follow;
+            then the matrices A, B, ... of the climb become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹.
     """
 
     inputs: tuple[str, ...]
@@ -111,6 +114,8 @@ class Program:
     sums: bool = False
     more: tuple[Value, ...] = ()
     alone: int | None = None
+    masses: AncestorPass | None = None
+    solved_after: int = 0
 
     def more_of(self, i: int) -> Value:
         """The further numbers of one link."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -80,8 +80,17 @@ FORMS = {
     "links side by side, short": (lambda: side_by_side(SHORT, "inverse_dynamics_derivatives"), SHORT),
     "links side by side, two kinds": (lambda: side_by_side(HAND, "inverse_dynamics_derivatives"), HAND),
     "links side by side, branches": (lambda: side_by_side(TRUNK, "inverse_dynamics_derivatives"), TRUNK),
+    "links side by side, solved short": (lambda: side_by_side(SHORT, "forward_dynamics_derivatives"), SHORT),
+    "links side by side, solved branches": (lambda: side_by_side(HAND, "forward_dynamics_derivatives"), HAND),
+    "links side by side, solved long": (lambda: side_by_side(LONG_CHAIN, "forward_dynamics_derivatives"), LONG_CHAIN),
     "links side by side, Coriolis matrix": (lambda: side_by_side(LONG_CHAIN, "coriolis_matrix"), LONG_CHAIN),
 }
+
+SOLVED = {
+    len(robot.joints): partial(looped, robot, "forward_dynamics_derivatives", "analytic")
+    for robot in (SHORT, HAND, LONG_CHAIN)
+}
+"""Functions with systems of equations, by the number of links: another recursion."""
 
 find("inverse_dynamics")
 
@@ -104,7 +113,8 @@ def states(name: str, count: int, dtype: str, seed: int = 0) -> list[np.ndarray]
 
 def interpreted(form: LoweredFunction | LinkParallel, given: list[np.ndarray], dtype: str = "float64") -> np.ndarray:
     """Rows of results, from the numbers that the kernel got."""
-    form = form.rolled if isinstance(form, LinkParallel) else form
+    if isinstance(form, LinkParallel):
+        form = SOLVED[len(form.rolled.links)]() if form.rolled.masses else form.rolled
     out = np.full((max(len(each) for each in given), form.size_out), np.nan, dtype)
     rows = tuple(np.broadcast_to(each, (len(out), each.shape[1])).astype(dtype) for each in given)
     InterpretedKernel(form, dtype).run(rows, out)
@@ -112,6 +122,7 @@ def interpreted(form: LoweredFunction | LinkParallel, given: list[np.ndarray], d
 
 
 def tolerance(form: LoweredFunction | LinkParallel, dtype: str) -> float:
+    form = form.rolled if isinstance(form, LinkParallel) else form
     loss = 50 if isinstance(form, Rolled) and "tau" in form.inputs else 1  # a system of equations is solved
     return 16 * loss * len(form.sizes) * max(form.sizes) * float(np.finfo(dtype).eps)
 
@@ -274,7 +285,7 @@ def test_far_angles_go_through_libm(name, dtype, one):
 @pytest.mark.parametrize(
     "name",
     ["straight inverse dynamics", "rolled mass matrix", "branched gravity", "links side by side, branches",
-     "links side by side, short"],
+     "links side by side, short", "links side by side, solved branches"],
 )  # fmt: skip
 def test_what_is_not_finite_is_reported_wherever_it_stands(name, dtype, value):
     code, entries = library(name, dtype), lowered(name).size_out

@@ -12,6 +12,7 @@ The tail of a batch runs through the same code as full vectors, with its last st
 from __future__ import annotations
 
 from bisect import bisect
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
@@ -23,7 +24,7 @@ from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.schedule import cut_into_parts, depth_first, eager, without_stalls
 from appell.compiler.targets.llvm.batch import call_text, shape_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, SCALAR_ATTRIBUTES, FunctionWriter, Real
-from appell.compiler.targets.llvm.link_parallel import link_parallel_functions
+from appell.compiler.targets.llvm.link_parallel.kernel import link_parallel_functions
 from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
@@ -72,15 +73,23 @@ HALVES = ("one", "batch", "columns")
 rows or columns as a rule; both take either."""
 
 
-BY_LINKS = {"one": 2500, "batch": 140_000}
-"""Operations of a state beyond which links side by side are faster than states side by side, or numbers (docs/decisions/0020)."""
+BY_LINKS, SOLVED_BY_LINKS = {"one": 2500, "batch": 140_000}, {"one": 4000}
+"""Operations of a state beyond which links side by side are faster than states side by side, or numbers, of functions without and
+with a system of equations (docs/decisions/0020)."""
 FEWEST_LANES = 4
 """Lanes of vectors that are worth filling with links."""
 
 
-def takes_links(lowered: LoweredFunction, many: Real, half: str) -> bool:
-    """Whether a half should have links side by side if it can."""
-    return many.lanes >= FEWEST_LANES and lowered.cost > BY_LINKS.get(half, inf)
+def form_of_half(
+    lowered: LoweredFunction, find_links: Callable[[], LinkParallel | None], many: Real, half: str
+) -> LoweredFunction | LinkParallel:
+    """The faster form of a half; links side by side are looked for only where they may be faster."""
+    if many.lanes < FEWEST_LANES or lowered.cost <= BY_LINKS.get(half, inf):
+        return lowered
+    links = find_links()
+    if links is None or (links.rolled.masses and lowered.cost <= SOLVED_BY_LINKS.get(half, inf)):
+        return lowered
+    return links
 
 
 def kernel_text(lowered: LoweredFunction | LinkParallel, many: Real, half: str, columns: int = 1) -> str:

@@ -22,7 +22,7 @@ from appell.checks import require_finite
 from appell.compiler.sincos import LARGEST_ANGLE
 from appell.compiler.targets.llvm.build import Builder, builder_for
 from appell.compiler.targets.llvm.jit import machine
-from appell.compiler.targets.llvm.kernel import kernel_text, takes_links
+from appell.compiler.targets.llvm.kernel import form_of_half, kernel_text
 from appell.compiler.targets.llvm.library import Library
 from appell.errors import CompileError
 
@@ -61,9 +61,9 @@ class CpuTarget:
 
         def compiled() -> Library:
             lowered = provider.lowered(spec, "cpu", self.options.dtype)
-            links = provider.link_parallel(spec) if takes_links(lowered, builder.real, half) else None
+            form = form_of_half(lowered, lambda: provider.link_parallel(spec), builder.real, half)
             columns = signature.shape[-1] if len(signature.shape) > 1 else 1
-            text = kernel_text(links or lowered, builder.real, half, columns)
+            text = kernel_text(form, builder.real, half, columns)
             return builder.compiled(builder.name(provider.key(spec), half), half, text)
 
         library = self._or_warn(compiled, self.options.eager)

@@ -1,0 +1,1 @@
+"""Functions with links side by side as LLVM IR: one state at a time, a link in each lane."""
