@@ -20,7 +20,7 @@ from typing import NamedTuple
 from appell.compiler.emit import hoisted_angles
 from appell.compiler.operations import Operation, OperationList
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import PairPlace, StepSource, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import PairPlace, TracedClimb, TracedStep, TracedSweep
 from appell.compiler.schedule import depth_first
 
 
@@ -111,15 +111,11 @@ class LinkParallel:
 
 def _fits(climb: TracedClimb, matrices: int) -> bool:
     """Whether a walk carries the same values to all ancestors, and gives one element of each matrix to both."""
-    for (_, place), k in zip(climb.carry.targets, climb.carry.listed.outputs, strict=True):
-        name, _, number = climb.carry.listed.operations[k]
-        if name != "input" or climb.carry.sources[int(number)] != StepSource("carried", place):
-            return False
     found = [{place for kind, place in step.targets if kind == "result"} for step in (*climb.begin, climb.meet)]
     own, both = (
         {PairPlace(0, side, m).number(matrices) for side in range(sides) for m in range(matrices)} for sides in (1, 2)
     )
-    return found == [own, both]
+    return climb.carries_unchanged and found == [own, both]
 
 
 MOST_SLOTS = 64
@@ -169,8 +165,8 @@ def distributed(sweep: TracedSweep) -> DistributedSweep | None:
 def _reach(step: TracedStep) -> list[frozenset[int]]:
     """For every operation the carried values that it depends on."""
     found: list[frozenset[int]] = []
-    for name, arguments, number in step.listed.operations:
-        source = step.sources[int(number)] if name == "input" else None
+    for k, (_, arguments, _) in enumerate(step.listed.operations):
+        source = step.source_of(k)
         own = frozenset((source.index,)) if source and source.origin == "carried" else frozenset()
         found.append(own.union(*(found[a] for a in arguments)))
     return found

@@ -88,6 +88,11 @@ class TracedStep:
     listed: OperationList
     targets: tuple[tuple[str, int], ...]
 
+    def source_of(self, k: int) -> StepSource | None:
+        """Where operation k reads an input, if it does."""
+        name, _, number = self.listed.operations[k]
+        return self.sources[int(number)] if name == "input" else None
+
 
 @dataclass(frozen=True)
 class TracedSweep:
@@ -105,6 +110,12 @@ class TracedClimb(NamedTuple):
     begin: tuple[TracedStep, ...]
     carry: TracedStep
     meet: TracedStep
+
+    @property
+    def carries_unchanged(self) -> bool:
+        """Whether a walk carries the same values to all ancestors, as in a common frame."""
+        found = zip(self.carry.targets, self.carry.listed.outputs, strict=True)
+        return all(self.carry.source_of(k) == StepSource("carried", place) for (_, place), k in found)
 
 
 class PairPlace(NamedTuple):

@@ -294,12 +294,12 @@ class RolledWriter:
         T, operations = self.real.type, step.listed.operations
 
         def load(k: int) -> str | None:
-            name, _, number = operations[k]
+            name, source = operations[k].name, step.source_of(k)
             if name in ("sin", "cos"):  # every link has one angle, at the place of its own number
                 return write.load(T, "%s" if name == "sin" else "%c", i)
-            if name != "input":
+            if source is None:
                 return None
-            origin, index = step.sources[int(number)].origin, step.sources[int(number)].index
+            origin, index = source.origin, source.index
             if origin == "table":
                 row = write.at(f"[{len(self.rolled.links[0].numbers)} x {self.real.scalar}]", "@table", i)
                 return write.splat(self.real, write.load(self.real.scalar, row, index))

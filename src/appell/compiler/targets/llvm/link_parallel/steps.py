@@ -33,8 +33,7 @@ class LinkSteps:
 
     def read_key(self, g: int, step: TracedStep, k: int, carried: Carried) -> Key | None:
         """The row of an operation that only reads one."""
-        name, _, number = step.listed.operations[k]
-        source = step.sources[int(number)] if name == "input" else None
+        source = step.source_of(k)
         return None if source is None or source.origin == "table" else self.key_of(g, source, carried)
 
     def values(
@@ -43,11 +42,11 @@ class LinkSteps:
         """Values of a step: `given` are its inputs, sine and cosine among them, `known` what was computed before."""
 
         def load(k: int) -> str | None:
-            name, _, number = step.listed.operations[k]
+            name, source = step.listed.operations[k].name, step.source_of(k)
             if name in ("sin", "cos"):
                 return given(StepSource(name, 0))
-            if name == "input":
-                return given(step.sources[int(number)])
+            if source is not None:
+                return given(source)
             return known[k]() if k in known else None
 
         return Values(self.memory.write, real, step.listed, load)
@@ -98,8 +97,7 @@ class LinkSteps:
         """Inputs behind some operations that are numbers of link r: what is carried, or everything else."""
         memory, found = self.memory, {}
         for k in behind(step.listed, wanted, frozenset().__contains__):
-            name, _, number = step.listed.operations[k]
-            source = step.sources[int(number)] if name == "input" else None
+            source = step.source_of(k)
             if source is None or (source.origin == "carried") != is_carried:
                 continue
             if source.origin == "table":
