@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from helpers.liveness import most_alive
 from helpers.states import random_states
 
 import appell
@@ -13,7 +14,7 @@ from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler import schedule
 from appell.compiler.interpret import run_operations
 from appell.compiler.operations import Operation, OperationList, list_operations
-from appell.compiler.schedule import most_alive, ordered
+from appell.compiler.schedule import ordered
 from appell.compiler.simplify import simplify
 from appell.compiler.trace import trace
 

@@ -56,7 +56,7 @@ def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarr
 def library(source: str, folder: Path) -> ctypes.CDLL:
     """CUDA text as a loaded library."""
     path, product = folder / "kernel.cpp", folder / "kernel.so"
-    path.write_text(SHIM + source)
+    path.write_text(SHIM + source.replace("extern __shared__ real waiting[]", "static real waiting[1 << 16]"))
     command = [compiler() or "g++", "-O1", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-w"]
     subprocess.run([*command, "-o", str(product), str(path)], check=True, capture_output=True)
     return ctypes.CDLL(str(product))

@@ -34,7 +34,7 @@ class Dialect:
         type: of one value.
         literal: text of a number used as an operand.
         functions: names of the functions for operations that are not operators.
-        operators: text of further operations, as in `OPERATIONS`.
+        operators: text of further operations, as in `OPERATIONS`; `{number}` is that of the operation.
         load: text of an input, from its index.
         angle: statement that hands over an argument of sine and cosine, from its index and its text.
         sine, cosine: text of a sine and of a cosine; `{}` is the index of the angle.
@@ -180,11 +180,11 @@ def _needed(listed: OperationList, wanted: Iterable[int], free: Collection[int])
 
 
 def _assignment(listed: OperationList, dialect: Dialect, texts: Mapping[int, str], k: int) -> str:
-    name, arguments, _ = listed.operations[k]
-    template = OPERATIONS[name].text or dialect.operators.get(name)
+    name, arguments, number = listed.operations[k]
+    template = dialect.operators.get(name) or OPERATIONS[name].text
     operands = [texts.get(argument, f"v{argument}") for argument in arguments]
     if template:
-        expression = template.format(*operands, one=dialect.literal(1.0))
+        expression = template.format(*operands, one=dialect.literal(1.0), number=number)
     elif name not in dialect.functions:
         raise CompileError(
             f"operation {name!r} has no translation for this target. Known: {', '.join(dialect.functions)}."

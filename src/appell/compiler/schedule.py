@@ -70,10 +70,10 @@ def _depth_first(outputs: Sequence[int], operands: list[list[int]], given: Itera
 
 
 def _matrix_orders(outputs: Sequence[int], columns: int) -> Iterator[Sequence[int]]:
-    """The entries of a matrix by rows, by columns and, of square matrices side by side, each row followed by its column.
+    """The entries of a matrix by rows, by columns and, of square matrices side by side, by joints.
 
     Entry i, j of a matrix of the dynamics belongs to two joints, of which the one nearer to the tips has the links that matter:
-    row and column j up to the diagonal share them.
+    row and column j up to the diagonal share them. Columns j of all matrices share the motion of joint j.
     """
     yield outputs
     rows = len(outputs) // columns
@@ -83,6 +83,8 @@ def _matrix_orders(outputs: Sequence[int], columns: int) -> Iterator[Sequence[in
             entries = [(e // columns, e % rows, e % columns // rows) for e in range(len(outputs))]
             keys = [(max(i, j), i <= j, min(i, j), block) for i, j, block in entries]
             yield [outputs[e] for e in sorted(range(len(outputs)), key=keys.__getitem__)]
+        if columns > rows and columns % rows == 0:
+            yield [k for j in range(rows) for first in range(j, columns, rows) for k in outputs[first::columns]]
 
 
 WINDOW = 400
@@ -173,12 +175,6 @@ def cut_into_parts(listed: OperationList, body: Sequence[int]) -> Sequence[Seque
     size = len(body) // count
     cuts = [min(range(k * size - size // 3, k * size + size // 3), key=alive.__getitem__) for k in range(1, count)]
     return [body[a:b] for a, b in pairwise((0, *cuts, len(body)))]
-
-
-def most_alive(listed: OperationList) -> int:
-    """The most values that are alive at a time, in the order of the list, beside inputs, constants, sines and cosines."""
-    given = _given(listed)
-    return max(_alive(listed, [k for k in range(len(listed.operations)) if k not in given]))
 
 
 def _alive(listed: OperationList, body: Sequence[int]) -> list[int]:

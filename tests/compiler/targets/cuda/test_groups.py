@@ -10,10 +10,10 @@ from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import StraightLine, lower_function
 from appell.compiler.targets.cuda import groups
-from appell.compiler.targets.cuda.groups import LIMITS, column_groups
+from appell.compiler.targets.cuda.groups import LONGEST, column_groups
 
 
-@pytest.mark.parametrize("dtype", LIMITS)
+@pytest.mark.parametrize("dtype", LONGEST)
 @pytest.mark.parametrize("function", ["inverse_dynamics_derivatives", "regressor"])
 def test_groups_cover_the_matrix(function, dtype):
     robot = appell.robots.random_tree(16, seed=6)
@@ -42,10 +42,10 @@ def test_short_code_stays_whole():
     assert [group.listed for group in column_groups(listed, 6, "float32")] == [listed]
 
 
-@pytest.mark.parametrize(("limit", "count"), [({}, 1), ({"alive": 50}, 2), ({"length": 1000}, 2)])
-def test_code_beyond_a_limit_is_split(monkeypatch, limit, count):
+@pytest.mark.parametrize(("longest", "count"), [(7500, 1), (1000, 2)])
+def test_code_that_is_too_long_is_split(monkeypatch, longest, count):
     robot = appell.load("puma560")
     listed = lower_function(robot.system, FunctionSpec("inverse_dynamics_derivatives")).listed
     monkeypatch.setattr(groups, "SHORTEST", 1900)
-    monkeypatch.setitem(LIMITS, "float32", LIMITS["float32"]._replace(**limit))
+    monkeypatch.setitem(LONGEST, "float32", longest)
     assert len(column_groups(listed, 18, "float32")) == count

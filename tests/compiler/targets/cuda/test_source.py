@@ -19,6 +19,7 @@ from appell.algorithms.coordinate_rates import tangent_map
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS
 from appell.compiler.lowering import lower_function
+from appell.compiler.targets.cuda import groups, spill
 from appell.compiler.targets.cuda.kernel import CudaKernel
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
@@ -82,6 +83,7 @@ CASES = [
     ("puma560", "inverse_dynamics", "float32"),
     ("puma560", "forward_dynamics_derivatives", "float32"),
     ("tree", "inverse_dynamics_derivatives", "float64"),
+    ("tree", "inverse_dynamics_derivatives", "float32"),
     ("tree", "inverse_dynamics", "float64"),
     ("tree", "mass_matrix", "float32"),
     ("long chain", "inverse_dynamics", "float64"),
@@ -95,23 +97,27 @@ IN_GROUPS = {
     ("puma560", "forward_dynamics_derivatives", "float64"),
     ("tree", "inverse_dynamics_derivatives", "float64"),
 }
-"""Code that is long enough, or has enough values alive, to be split."""
+"""Code that is split, where 2000 instructions are too many."""
+SPILLED = {*IN_GROUPS, ("puma560", "forward_dynamics_derivatives", "float32")}
+"""Code with values beyond the registers."""
 
 
 IN_LOOPS = {("long chain", function) for function in ("mass_matrix", "coriolis_matrix", "regressor")}
 """Matrices in rolled form."""
 
 
-RESIDENT = {("puma560", "forward_dynamics_derivatives", "float32")}
-"""Code whose threads compute one state after the other."""
+RESIDENT = {("tree", "inverse_dynamics_derivatives", "float32")}
+"""Code whose threads compute one state after the other, where shared memory does not hold the values of more blocks."""
 
 
 @needs_cpp
 @pytest.mark.parametrize(("name", "function", "dtype"), CASES)
-def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, dtype):
+def test_a_thread_computes_what_the_library_computes(tmp_path, monkeypatch, name, function, dtype):
     robot, spec = ROBOTS[name], FunctionSpec(function)
     rng = np.random.default_rng(3)
-    resident = (name, function, dtype) in RESIDENT
+    resident, split = ((name, function, dtype) in chosen for chosen in (RESIDENT, IN_GROUPS))
+    monkeypatch.setattr(spill, "PROCESSOR_BYTES", 0 if resident else spill.PROCESSOR_BYTES)
+    monkeypatch.setitem(groups.LONGEST, dtype, 2000 if split else groups.LONGEST[dtype])
     inputs = [rng.normal(size=(150 if resident else 11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
     shape = robot.system.signature(spec).shape
     source = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
@@ -120,8 +126,9 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, name, function, d
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
     result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
     assert ("thread_climb" in source) == ((name, function) in IN_LOOPS)
-    assert ("group1_state" in source) == ((name, function, dtype) in IN_GROUPS)
+    assert ("group1_state" in source) == split
     assert ("appell_resident = 1" in source) == resident
+    assert ("fetch(0)" in source) == ((name, function, dtype) in SPILLED)
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
 
@@ -217,8 +224,8 @@ def test_arguments_of_a_launch() -> None:
     """Arrays with their strides, in the order of the kernel's parameters."""
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups, kernel.most_blocks = 0, None
-    kernel.batch = kernel.rows = lambda grid, block, arguments: launched.append(arguments)
+    kernel.groups, kernel.most_blocks, kernel.shared = 0, None, 0
+    kernel.batch = kernel.rows = lambda grid, block, arguments, **_: launched.append(arguments)
     q, qd, out = np.zeros((5, 3)), np.zeros((1, 2)), np.zeros((5, 4))
     kernel.run([q, np.broadcast_to(qd, (5, 2))], out)
     kernel.run([q, np.broadcast_to(qd, (5, 2))], np.zeros((5, 8))[:, ::2])
@@ -231,10 +238,10 @@ def test_arguments_of_a_launch() -> None:
 def test_no_more_blocks_than_are_resident(states, blocks) -> None:
     launched: list[tuple] = []
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups, kernel.most_blocks = 1, 2
-    kernel.batch = lambda grid, block, arguments: launched.append(grid)
+    kernel.groups, kernel.most_blocks, kernel.shared = 1, 2, 512
+    kernel.batch = lambda grid, block, arguments, shared_mem: launched.append((grid, shared_mem))
     kernel.run([np.zeros((3, states)).T], np.zeros((4, states)).T)
-    assert launched == [(blocks, 1)]
+    assert launched == [((blocks, 1), 512)]
 
 
 @pytest.mark.parametrize("other", [np.ascontiguousarray, lambda out: np.zeros((150, 10))[:, ::2]])
@@ -243,9 +250,9 @@ def test_results_of_groups_are_turned_columns(monkeypatch, other) -> None:
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.cupy", lambda: np)
     monkeypatch.setattr("appell.compiler.targets.cuda.kernel.COLUMNS_BYTES", 1)
     kernel = CudaKernel.__new__(CudaKernel)
-    kernel.groups, kernel.most_blocks, kernel.rows, kernel.turn = 1, None, None, None
+    kernel.groups, kernel.most_blocks, kernel.rows, kernel.turn, kernel.shared = 1, None, None, None, 0
 
-    def batch(grid, block, arguments) -> None:
+    def batch(grid, block, arguments, shared_mem) -> None:
         q, *step_of_q, shared, step, pitch, columns, step_of_columns, pitch_of_columns, count = arguments
         assert (step_of_q, step, pitch, step_of_columns, pitch_of_columns) == ([3, 1], 0, 1, 1, columns.shape[1])
         columns[:, :count] = np.concatenate([q[:count].T, np.tile(shared[:1].T, (1, count))])

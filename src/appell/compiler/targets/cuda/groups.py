@@ -1,17 +1,16 @@
 """Large matrices by several threads for each state: groups of columns with code of their own.
 
-Long straight-line code has more values than a thread has registers, and waits for memory. A group of columns needs only part
-of the operations; what several groups need is computed by each of them (docs/decisions/0020).
+Long straight-line code waits for its own instructions. A group of columns needs only part of the operations; what several groups
+need is computed by each of them (docs/decisions/0020).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from appell.compiler.operations import OperationList
-from appell.compiler.schedule import depth_first, most_alive
+from appell.compiler.schedule import depth_first
 from appell.compiler.simplify import without_dead_code
 
 SHORTEST = 3000
@@ -20,24 +19,13 @@ INSTRUCTIONS_PER_RESULT = 5
 """Instructions that find the place of a result and store it."""
 
 
-class GroupLimits(NamedTuple):
-    """When code is split in two.
-
-    Attributes:
-        alive: values alive at a time beyond which it is split although much is computed twice.
-        length: instructions, roughly, beyond which it is split likewise.
-    """
-
-    alive: int
-    length: int
-
-
-LIMITS = {"float32": GroupLimits(300, 7500), "float64": GroupLimits(180, 7200)}
-"""By precision: a number of float64 takes two registers (docs/decisions/0020)."""
+LONGEST = {"float32": 7500, "float64": 7200}
+"""Instructions, roughly, beyond which code is split in two although much is computed twice: it outgrows the processor's memory of
+instructions (docs/decisions/0020)."""
 REPEATED = (1.58, 1.1)
-"""Most operations of both parts, relative to the whole, of code beyond the limits, and of other code."""
+"""Most operations of both parts, relative to the whole, of code that is too long, and of other code."""
 LARGER_PART = 0.7
-"""The larger part of code within the limits, at most, relative to the whole."""
+"""The larger part of code that is not too long, at most, relative to the whole."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +51,6 @@ class ColumnGroup:
         """The operations in the order in which they are written."""
         return depth_first(self.listed, self.last - self.first)
 
-    def is_within(self, limits: GroupLimits) -> bool:
-        """Whether a thread has the registers, and the processor the memory of instructions, for this code."""
-        return self.length <= limits.length and most_alive(self.ordered) <= limits.alive
-
     def part(self, first: int, last: int) -> ColumnGroup:
         """Some of these columns."""
         own, outputs = self.last - self.first, self.listed.outputs
@@ -81,11 +65,11 @@ class ColumnGroup:
 
 
 def column_groups(listed: OperationList, width: int, dtype: str) -> list[ColumnGroup]:
-    """The columns of a matrix in groups within the limits; one group where splitting does not pay."""
-    return split(ColumnGroup(0, width, width, listed), LIMITS[dtype])
+    """The columns of a matrix in groups that are not too long; one group where splitting does not pay."""
+    return split(ColumnGroup(0, width, width, listed), LONGEST[dtype])
 
 
-def split(whole: ColumnGroup, limits: GroupLimits) -> list[ColumnGroup]:
+def split(whole: ColumnGroup, longest: int) -> list[ColumnGroup]:
     """The columns in two groups, each again split, or in one."""
     columns = whole.last - whole.first
     if whole.length <= SHORTEST or columns < 2:
@@ -95,9 +79,9 @@ def split(whole: ColumnGroup, limits: GroupLimits) -> list[ColumnGroup]:
     cuts = between if len(between) else (whole.first + columns // 2,)
     pairs = [(whole.part(whole.first, cut), whole.part(cut, whole.last)) for cut in cuts]
     a, b = min(pairs, key=lambda pair: max(pair[0].cost, pair[1].cost))
-    within = whole.is_within(limits)
+    within = whole.length <= longest
     if a.cost + b.cost > REPEATED[within] * whole.cost:
         return [whole]
     if within and max(a.cost, b.cost) > LARGER_PART * whole.cost:
         return [whole]
-    return [*split(a, limits), *split(b, limits)]
+    return [*split(a, longest), *split(b, longest)]

@@ -12,7 +12,7 @@ from appell.compiler import cache
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.targets.cuda.arrays import cupy, translate_gpu_errors
-from appell.compiler.targets.cuda.source import BLOCK, TILE, TURNED_BY, kernel_source
+from appell.compiler.targets.cuda.source import BLOCK, LARGEST_SHARE, TILE, TURNED_BY, kernel_source
 from appell.errors import CompileError
 
 OPTIONS = ("-std=c++17", "--fmad=true")
@@ -28,8 +28,10 @@ class CudaKernel:
     def __init__(self, signature: Signature, module: Any) -> None:
         self.signature = signature
         self.batch = module.get_function("appell_batch")
-        self.groups = whole_number(module, "appell_groups")
-        self.most_blocks = resident_blocks(self.batch) if whole_number(module, "appell_resident") else None
+        self.groups, self.shared = whole_number(module, "appell_groups"), whole_number(module, "appell_shared")
+        allow_shared(self.batch, self.shared)
+        resident = whole_number(module, "appell_resident")
+        self.most_blocks = resident_blocks(self.batch, self.shared) if resident else None
         self.rows = function_of(module, "appell_rows")
         self.turn = function_of(module, "appell_turn")
 
@@ -74,7 +76,12 @@ class CudaKernel:
         elif count:
             given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
             blocks = -(-count // BLOCK)
-            self.batch((min(blocks, self.most_blocks or blocks), max(self.groups, 1)), (BLOCK,), (*given, count))
+            grid = min(blocks, self.most_blocks or blocks), max(self.groups, 1)
+            self.batch(grid, (BLOCK,), (*given, count), shared_mem=self.shared)
+
+
+RESERVED_BYTES = 16 * 1024
+"""Shared memory of a block for what is not kept there by `spill`, such as inputs of the next states."""
 
 
 def _strides(array: Any) -> tuple[int, int]:
@@ -100,17 +107,25 @@ def whole_number(module: Any, name: str) -> int:
     return int(value[0])
 
 
-def resident_blocks(function: Any) -> int:
-    """Blocks of a kernel that run at a time on the current device."""
+def allow_shared(function: Any, size: int) -> None:
+    """Let blocks of a kernel ask for so many bytes of shared memory; beyond 48 KiB that has to be said before."""
+    driver = cupy().cuda.driver
+    driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+
+
+def resident_blocks(function: Any, shared: int) -> int:
+    """Blocks of a kernel, with so much shared memory each, that run at a time on the current device."""
     cuda = cupy().cuda
     processors = cuda.Device().attributes["MultiProcessorCount"]
-    return processors * cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, BLOCK, 0)
+    return processors * cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, BLOCK, shared)
 
 
 def build(key: str, form: Callable[[], LoweredFunction], signature: Signature, dtype: str, title: str) -> CudaKernel:
     """The kernel of a form; `key` names what it computes."""
     width = signature.shape[-1] if len(signature.shape) > 1 else None
-    return CudaKernel(signature, module(key, lambda: kernel_source(form(), dtype, title, width), dtype))
+    most = cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] - RESERVED_BYTES
+    source = lambda: kernel_source(form(), dtype, title, width, min(most, LARGEST_SHARE))  # noqa: E731
+    return CudaKernel(signature, module(key, source, dtype))
 
 
 def module(key: str, source: Callable[[], str], dtype: str) -> Any:

@@ -11,6 +11,7 @@ neighbouring threads side by side, a value for all states is step 0. `appell_row
 rows through shared memory, so that neighbouring threads read and write neighbouring numbers there, too. Wider results are
 computed in columns, which `appell_turn` copies to rows.
 
+Long code keeps values in `appell_shared` bytes of shared memory of each block, which a launch of `appell_batch` gives (`spill`).
 Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid, and
 `appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole. Where
 `appell_resident` is 1 a grid of any size computes all states (docs/decisions/0020).
@@ -23,10 +24,11 @@ from dataclasses import replace
 
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
-from appell.compiler.operations import LIBM
+from appell.compiler.operations import LIBM, OperationList
 from appell.compiler.sincos import PRECISIONS
 from appell.compiler.targets.cuda.groups import ColumnGroup, column_groups
 from appell.compiler.targets.cuda.sincos import sincos_text
+from appell.compiler.targets.cuda.spill import Placement, placement
 
 BLOCK = 64
 """Threads of a block. Measured with 64, 128 and 256 on an H200: small blocks leave fewer registers idle."""
@@ -41,6 +43,9 @@ results were wrong in float64 (docs/decisions/0020)."""
 
 SHARED_BYTES = 48 * 1024
 """Shared memory that every card has; wider rows are read in place."""
+
+LARGEST_SHARE = 112 * 1024
+"""Shared memory that a block asks for at most: on Hopper a processor holds two such blocks."""
 
 TILE, TURNED_BY = 32, 8
 """Entries and states of a tile that is turned, and rows of threads that do so."""
@@ -60,6 +65,7 @@ def cuda_dialect(dtype: str) -> Dialect:
         type="real",
         literal=lambda number: literal(number, dtype),
         functions={"sign": "sign_of", **{name: name + suffix for name in LIBM}},
+        operators={"keep": "keep({number}, {0})", "fetch": "fetch({number})"},
     )
 
 
@@ -74,33 +80,50 @@ struct column {
 """
 """All threads share the place of a column: it is computed once for all of them."""
 
-SPILLS = """\
-#if __CUDACC_VER_MAJOR__ >= 13
-    asm volatile(".pragma \\"enable_smem_spilling\\";");
-#endif
+SLOTS = """
+/* Values of this thread that wait for registers. The compiler must not find out that it knows them. */
+extern __shared__ real waiting[];
+static __device__ __forceinline__ real keep(int slot, real value)
+{{
+    ((volatile real *)waiting)[slot * {block} + threadIdx.x] = value;
+    return value;
+}}
+static __device__ __forceinline__ real fetch(int slot)
+{{
+    return ((volatile real *)waiting)[slot * {block} + threadIdx.x];
+}}
 """
-"""Values beyond the registers go to shared memory first, which these kernels do not use otherwise (docs/decisions/0020)."""
 
 
-def kernel_source(form: LoweredFunction, dtype: str, title: str, width: int | None = None) -> str:
-    """CUDA source of one function; `width` is the number of columns where its result is a matrix."""
+def kernel_source(
+    form: LoweredFunction, dtype: str, title: str, width: int | None = None, shared_bytes: int = LARGEST_SHARE
+) -> str:
+    """CUDA source of one function; `width` is the number of columns where its result is a matrix.
+
+    `shared_bytes` is the shared memory that a block may ask for.
+    """
     groups: list[ColumnGroup] = []
     if isinstance(form, StraightLine) and width and form.cost > LONG and form.size_out > sum(form.sizes):
         groups = column_groups(form.listed, width, dtype)
     text = [common_text([form], dtype, title)]
+    placed = Placement((), 0, 1)
     if groups:
-        text += [COLUMN, *(group_text(group, dtype, f"group{k}") for k, group in enumerate(groups))]
+        fits = max(group.cost for group in groups) <= APART
+        placed = placement([group.ordered for group in groups], dtype, BLOCK, shared_bytes if fits else 0)
+        text += [COLUMN, SLOTS.format(block=BLOCK)]
+        for k, (group, part) in enumerate(zip(groups, placed.parts, strict=True)):
+            text.append(group_text(group, part, dtype, f"group{k}"))
     if has_rows(form, dtype) or not groups:
         text.append(state_text(form, dtype))
-    resident = len(groups) == 1 and dtype == "float32"
-    text.append(resident_text(form) if resident else batch_text(form, len(groups)))
+    resident = len(groups) == 1 and dtype == "float32" and placed.blocks == 1
+    text.append(resident_text(form, placed) if resident else batch_text(form, len(groups), placed))
     text.append(rows_text(form) if has_rows(form, dtype) else turn_text(form))
     return "\n".join(text)
 
 
-def group_text(group: ColumnGroup, dtype: str, prefix: str) -> str:
+def group_text(group: ColumnGroup, listed: OperationList, dtype: str, prefix: str) -> str:
     """`<prefix>_state`, which computes some columns of one state; results are stored as soon as they are there."""
-    part = StraightLine(group.ordered, None if group.cost > APART else 1 << 30)
+    part = StraightLine(listed, None if group.cost > APART else 1 << 30)
     text = state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store))
     return text.replace("real *restrict y", "column y")
 
@@ -115,9 +138,9 @@ def row_width(form: LoweredFunction) -> int:
     return max(sum(form.sizes), form.size_out)
 
 
-def launch_bounds(form: LoweredFunction) -> str:
+def launch_bounds(form: LoweredFunction, blocks: int = 1) -> str:
     """Threads of a block and, for long straight-line code, how few blocks a processor may hold."""
-    return f"__launch_bounds__({BLOCK}{', 1' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
+    return f"__launch_bounds__({BLOCK}{f', {blocks}' if isinstance(form, StraightLine) and form.cost > LONG else ''})"
 
 
 def common_text(forms: Iterable[LoweredFunction], dtype: str, title: str) -> str:
@@ -156,7 +179,7 @@ static __device__ __forceinline__ void {prefix}_state(const real *restrict x, re
 """
 
 
-def batch_text(form: LoweredFunction, groups: int = 0) -> str:
+def batch_text(form: LoweredFunction, groups: int, placed: Placement) -> str:
     """The kernel for arrays of any strides; groups of columns have threads of their own."""
     loads = [
         f"""\
@@ -173,9 +196,9 @@ def batch_text(form: LoweredFunction, groups: int = 0) -> str:
     {_unroll(form.size_out)}
     for (int j = 0; j < {form.size_out}; j++) out[j * pitch] = y[j];"""
     return f"""\
-{batch_head(form, groups)}
+{batch_head(form, groups, placed)}
 {{
-{SPILLS if groups else ""}    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
+    const place i = blockIdx.x * (place){BLOCK} + threadIdx.x;
     if (i >= n) return;
     real x[{sum(form.sizes)}];
 {_lines(loads)}
@@ -184,18 +207,18 @@ def batch_text(form: LoweredFunction, groups: int = 0) -> str:
 """
 
 
-def batch_head(form: LoweredFunction, groups: int, resident: bool = False) -> str:
+def batch_head(form: LoweredFunction, groups: int, placed: Placement, resident: bool = False) -> str:
     """What the host has to know of `appell_batch`, and its arguments."""
     given = [f"const real *restrict in{k}, place step{k}, place pitch{k}" for k in range(len(form.sizes))]
     given += ["real *restrict out, place step, place pitch", "place n"]
     return f"""\
-extern "C" __device__ int appell_groups = {groups}, appell_resident = {int(resident)};
+extern "C" __device__ int appell_groups = {groups}, appell_resident = {int(resident)}, appell_shared = {placed.shared};
 
-extern "C" __global__ void {launch_bounds(form)} appell_batch(
+extern "C" __global__ void {launch_bounds(form, placed.blocks)} appell_batch(
     {_commas(given)})"""
 
 
-def resident_text(form: LoweredFunction) -> str:
+def resident_text(form: LoweredFunction, placed: Placement) -> str:
     """The kernel of one group of columns for as many blocks as are resident: threads take one state after the other.
 
     While a thread computes a state, the inputs of its next one are copied to shared memory.
@@ -225,7 +248,7 @@ static __device__ __forceinline__ void wait_for_copies()
 #endif
 }}
 
-{batch_head(form, 1, resident=True)}
+{batch_head(form, 1, placed, resident=True)}
 {{
     __shared__ real inputs[{size * BLOCK}];
     real *own = inputs + threadIdx.x;
