@@ -11,8 +11,10 @@ from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import GraphKernel
 from appell.compiler.lowering import LoweredFunction, lower_function
+from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.programs import link_parallel
+from appell.compiler.stages import STAGED, Stages
 from appell.compiler.state_rate import state_rate
 from appell.compiler.trace import trace
 
@@ -66,6 +68,10 @@ class Provider(Protocol):
         """Its form with links side by side, if it has one."""
         ...
 
+    def stages(self, spec: FunctionSpec) -> Stages | None:
+        """The last stages of a function that is too long for a thread of a GPU, if it has such stages."""
+        ...
+
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         """A kernel that needs no compiler."""
         ...
@@ -113,6 +119,13 @@ class TracedProvider:
 
     def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
         return None if self.system.recursion is None else link_parallel(self.system.recursion, spec)
+
+    def stages(self, spec: FunctionSpec) -> Stages | None:
+        tree = self.system.recursion
+        if spec.function != STAGED or tree is None:
+            return None
+        lowered = self.lowered(spec, "cuda", "float64")
+        return Stages.of(tree) if isinstance(lowered, Rolled) and lowered.solves else None
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         return GraphKernel(trace(self.system, spec), self.system.angles, dtype)

@@ -32,6 +32,7 @@ from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.stages import STAGED, Stages
 from appell.errors import CompileError
 from appell.model.joint_friction import JointFriction, Spring
 from appell.model.joints import KINDS
@@ -217,9 +218,19 @@ def read_function(data: Any, robot: RobotMetadata) -> StoredFunction:
         require(each.sizes == sizes, f"{spec.function} takes inputs of {each.sizes} entries, not {sizes}")
         fits = each.size_out == expected.entries
         require(fits, f"{spec.function} gives {each.size_out} numbers, not {expected.entries}")
+    stages = read_stages(data["stages"], robot.nv) if "stages" in data else None
+    require(stages is None or spec.function == STAGED, f"{spec.function} has no stages")
     method = text(field(data, "method"), "method")
-    key = digest(json.dumps([data["form"], other, data.get("links")]))
-    return StoredFunction(spec, method, expected, form, gpu, key, links)
+    key = digest(json.dumps([data["form"], other, data.get("links"), data.get("stages")]))
+    return StoredFunction(spec, method, expected, form, gpu, key, links, stages)
+
+
+def read_stages(data: Any, n: int) -> Stages:
+    """Stages of a robot with n degrees of freedom."""
+    factors, solution = (read_operations(field(data, name)) for name in ("factors", "solution"))
+    fits = (len(solution.outputs), factors.sizes, solution.sizes) == (n, (n * n,), (len(factors.outputs), n))
+    require(fits, "stages do not fit each other")
+    return Stages(factors, solution)
 
 
 def read_links(data: Any) -> LinkParallel:

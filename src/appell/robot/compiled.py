@@ -15,12 +15,13 @@ from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.algorithms.laws import LAWS, Law
 from appell.checks import require_choice
 from appell.compiler.archive import container
-from appell.compiler.archive.encode import lowered_data, operations_data, spec_data
+from appell.compiler.archive.encode import lowered_data, operations_data, spec_data, stages_data
 from appell.compiler.archive.store import FunctionStore
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.operations import OperationList
 from appell.compiler.options import CHOICES, Options
 from appell.compiler.provider import TracedProvider
+from appell.compiler.stages import before
 from appell.compiler.targets.llvm.kernel import BY_LINKS
 from appell.errors import ArgumentError, CompileError
 from appell.model.joint_friction import JointFriction
@@ -191,6 +192,8 @@ class CompiledRobot(Dynamics):
         wanted += [FunctionSpec(function, frame=frame) for frame in frames for function in ("pose", "jacobian")]
         if self.options.parameters == "runtime":
             wanted = [spec if spec.frame else replace(spec, parameter_input=True) for spec in wanted]
+        stages = {spec: provider.stages(spec) for spec in wanted}
+        wanted += [each for spec, found in stages.items() if found for each in before(spec)]
         described = robot_data(robot)
         if rollouts and robot.system.recursion is None:
             raise ArgumentError(f"rollouts are of trees; {robot.name!r} has closed loops. Leave `rollouts` out.")
@@ -204,7 +207,9 @@ class CompiledRobot(Dynamics):
             gpu = {dtype: lowered_data(other) for dtype, other in others.items() if type(other) is not type(lowered)}
             data = {"request": spec_data(spec), "method": method, "form": lowered_data(lowered), "gpu": gpu}
             links = provider.link_parallel(spec) if lowered.cost > BY_LINKS["one"] else None
-            stored.append(data if links is None else {**data, "links": lowered_data(links.rolled)})
+            data |= {} if links is None else {"links": lowered_data(links.rolled)}
+            found = stages.get(spec)
+            stored.append(data if found is None else {**data, "stages": stages_data(found)})
         options = {name: getattr(self.options, name) for name in ("dtype", "parameters", "layout")}
         content = {"written_by": f"appell {__version__}", "robot": described, "options": options}
         container.write(path, {**content, "functions": stored, "rollouts": [rate_data(self, law) for law in rollouts]})

@@ -9,6 +9,7 @@ from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedClimb, TracedStep
+from appell.compiler.stages import Stages
 
 
 def spec_data(spec: FunctionSpec) -> dict[str, Any]:
@@ -25,6 +26,10 @@ def lowered_data(lowered: LoweredFunction) -> dict[str, Any]:
     if isinstance(lowered, Rolled):
         return {"kind": "rolled", **rolled_data(lowered)}
     return {"kind": "straight", **operations_data(lowered.listed)}
+
+
+def stages_data(stages: Stages) -> dict[str, Any]:
+    return {"factors": operations_data(stages.factors), "solution": operations_data(stages.solution)}
 
 
 def operations_data(listed: OperationList) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.stages import Stages, before
 from appell.errors import ArgumentError, LoopClosureError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class StoredFunction:
         form: its operations.
         gpu: other forms of them for a GPU, by precision, where straight-line code may be longer or shorter.
         links: their form with links side by side, if there is one.
+        stages: their last stages on a GPU, if there are any.
         key: a digest of the operations.
     """
 
@@ -46,6 +48,7 @@ class StoredFunction:
     gpu: Mapping[str, LoweredFunction]
     key: str
     links: LinkParallel | None = None
+    stages: Stages | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,9 @@ class FunctionStore:
 
     def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
         return self[spec].links
+
+    def stages(self, spec: FunctionSpec) -> Stages | None:
+        return self[spec].stages if all(each in self._by_spec for each in before(spec)) else None
 
     def interpreted(self, spec: FunctionSpec, dtype: str) -> Kernel:
         return InterpretedKernel(self[spec].form, dtype)

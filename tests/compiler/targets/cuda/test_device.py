@@ -40,7 +40,13 @@ LONG = {
         "inverse_dynamics_second_derivatives",
         "forward_dynamics_parameter_derivatives",
     ),
-    "chain30": ("inverse_dynamics_derivatives", "coriolis_matrix", "kinetic_energy", "gibbs_function"),
+    "chain30": (
+        "inverse_dynamics_derivatives",
+        "forward_dynamics_derivatives",
+        "coriolis_matrix",
+        "kinetic_energy",
+        "gibbs_function",
+    ),
     "go2": ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"),
 }
 """Saved robots, with their functions: a PUMA, a chain with loops over links, and long straight-line code."""

@@ -74,10 +74,14 @@ class CudaKernel:
         if self.groups and strides[-1][0] != 1:
             self.run_turned(inputs, strides[:-1], out)
         elif count:
-            given = [a for array, (s, p) in zip((*inputs, out), strides, strict=True) for a in (array, s, p)]
-            blocks = -(-count // BLOCK)
-            grid = min(blocks, self.most_blocks or blocks), max(self.groups, 1)
-            self.batch(grid, (BLOCK,), (*given, count), shared_mem=self.shared)
+            self.launch((*inputs, out), strides, count)
+
+    def launch(self, arrays: Sequence[Any], strides: Sequence[tuple[int, int]], count: int) -> None:
+        """Queue the work on inputs and result; arrays may be addresses."""
+        given = [a for array, (s, p) in zip(arrays, strides, strict=True) for a in (array, s, p)]
+        blocks = -(-count // BLOCK)
+        grid = min(blocks, self.most_blocks or blocks), max(self.groups, 1)
+        self.batch(grid, (BLOCK,), (*given, count), shared_mem=self.shared)
 
 
 RESERVED_BYTES = 16 * 1024

@@ -146,13 +146,18 @@ def launch_bounds(form: LoweredFunction, blocks: int = 1) -> str:
 def common_text(forms: Iterable[LoweredFunction], dtype: str, title: str) -> str:
     """Types, and sine and cosine, which the texts of states need."""
     return f"""\
+{types_text(dtype, title)}
+{SIGN_OF if any("sign" in form.functions_used for form in forms) else ""}
+{sincos_text(dtype)}"""
+
+
+def types_text(dtype: str, title: str) -> str:
+    return f"""\
 /* {title} */
 #define restrict __restrict__
 typedef {PRECISIONS[dtype].real} real;
 typedef long long place;
-
-{SIGN_OF if any("sign" in form.functions_used for form in forms) else ""}
-{sincos_text(dtype)}"""
+"""
 
 
 def state_text(form: LoweredFunction, dtype: str, prefix: str = "thread", dialect: Dialect | None = None) -> str:

@@ -23,6 +23,7 @@ from appell.compiler.targets.cuda.arrays import (
     translate_gpu_errors,
 )
 from appell.compiler.targets.cuda.kernel import CudaKernel, build
+from appell.compiler.targets.cuda.staged import build_stages
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class CudaTarget:
         """`build` looks into the cache itself."""
 
     def build(self, provider: Provider, spec: FunctionSpec, signature: Signature, place: Hashable) -> CudaKernel:
+        staged = build_stages(provider, spec, signature, self.options.dtype, self.build_function)
+        return staged or self.build_function(provider, spec, signature)
+
+    def build_function(self, provider: Provider, spec: FunctionSpec, signature: Signature) -> CudaKernel:
+        """The kernel of a function that threads compute as a whole."""
         dtype = self.options.dtype
         form = lambda: provider.lowered(spec, "cuda", dtype)  # noqa: E731
         return build(provider.key(spec), form, signature, dtype, spec.function)
