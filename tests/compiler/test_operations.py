@@ -87,7 +87,8 @@ def test_every_operation_in_every_back_end(tmp_path, back_end, dtype):
 @pytest.mark.parametrize("dialect", [scalar_dialect("float64"), cuda_dialect("float64")], ids=["exported C", "CUDA"])
 def test_every_operation_has_a_text(dialect):
     with_text = {name for name, kind in OPERATIONS.items() if kind.text is not None}
-    assert with_text | set(dialect.functions) | set(dialect.operators) == set(OPERATIONS)
+    own = {"keep", "fetch"}  # slots in shared memory, which no function of a robot has
+    assert with_text | set(dialect.functions) | set(dialect.operators) - own == set(OPERATIONS)
 
 
 def test_every_operation_has_a_reference_here():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -56,7 +57,7 @@ def run(source: str, folder: Path, dtype: str, block: int, inputs: list[np.ndarr
 def library(source: str, folder: Path) -> ctypes.CDLL:
     """CUDA text as a loaded library."""
     path, product = folder / "kernel.cpp", folder / "kernel.so"
-    path.write_text(SHIM + source.replace("extern __shared__ real waiting[]", "static real waiting[1 << 16]"))
+    path.write_text(SHIM + re.sub(r"extern __shared__ real (\w+)\[\]", r"static real \1[1 << 16]", source))
     command = [compiler() or "g++", "-O1", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC", "-w"]
     subprocess.run([*command, "-o", str(product), str(path)], check=True, capture_output=True)
     return ctypes.CDLL(str(product))

@@ -22,7 +22,9 @@ def save(folder: Path) -> None:
     more = ("inverse_dynamics_second_derivatives", "forward_dynamics_parameter_derivatives")
     appell.compile(appell.load("puma560")).save(folder / "derivatives.appell", functions=[first, second, *more])
     loops = ("coriolis_matrix", "kinetic_energy", "gibbs_function")
-    appell.compile(appell.robots.random_chain(30, seed=1)).save(folder / "chain30.appell", functions=[first, second, *loops])
+    appell.compile(appell.robots.random_chain(30, seed=1)).save(
+        folder / "chain30.appell", functions=[first, second, *loops]
+    )
     quadruped = Path(__file__).parents[3] / "shared" / "robots" / "go2.urdf"
     if quadruped.exists():
         go2 = appell.load(quadruped, base="floating")

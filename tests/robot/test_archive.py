@@ -412,6 +412,48 @@ def test_links_that_are_solved_for_are_no_loop(tmp_path):
         appell.load_compiled(tmp_path / "robot")
 
 
+STAGES = {
+    "another number of factors": lambda stages: stages["factors"]["outputs"].pop(),
+    "a matrix of another size": lambda stages: stages["factors"]["sizes"].__setitem__(0, 30),
+    "a solution for fewer unknowns": lambda stages: stages["solution"]["outputs"].pop(),
+    "no solution": lambda stages: stages.pop("solution"),
+    "an unknown operation": lambda stages: stages["solution"]["operations"].append(["system", 0]),
+}
+
+
+@pytest.fixture(scope="module")
+def staged_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("archive") / "staged.appell"
+    appell.compile(appell.robots.random_chain(30, seed=2)).save(path, functions=[SOLVED_FUNCTION])
+    return path
+
+
+def test_stages_are_kept_with_the_functions_before_them(staged_file):
+    loaded = appell.load_compiled(staged_file)
+    assert loaded.held == (SOLVED_FUNCTION, "forward_dynamics", "inverse_dynamics_derivatives")
+    spec, traced = FunctionSpec(SOLVED_FUNCTION), appell.compile(appell.robots.random_chain(30, seed=2))
+    assert loaded.functions.provider.stages(spec) == traced.functions.provider.stages(spec) is not None
+    alone = replace(loaded.functions.provider, functions=loaded.functions.provider.functions[:1])
+    assert alone.stages(spec) is None
+
+
+@pytest.mark.parametrize("harm", STAGES.values(), ids=STAGES)
+def test_stages_that_make_no_sense_are_refused(harm, staged_file, tmp_path):
+    content = container.read(staged_file)
+    harm(content["functions"][0]["stages"])
+    container.write(tmp_path / "robot", content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        appell.load_compiled(tmp_path / "robot")
+
+
+def test_stages_of_another_function_are_refused(staged_file, tmp_path):
+    content = container.read(staged_file)
+    content["functions"][1]["stages"] = content["functions"][0]["stages"]
+    container.write(tmp_path / "robot", content)
+    with pytest.raises(appell.CompileError, match="forward_dynamics has no stages"):
+        appell.load_compiled(tmp_path / "robot")
+
+
 @pytest.mark.parametrize("function", ["inverse_dynamics_derivatives", SOLVED_FUNCTION])
 def test_links_side_by_side_give_the_same_bits_out_of_a_file(function, tmp_path):
     robot = appell.compile(appell.robots.random_chain(9, seed=2))

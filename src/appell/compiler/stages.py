@@ -38,7 +38,9 @@ class Stages:
 
     @classmethod
     def of(cls, tree: Tree) -> Stages | None:
-        """The stages of a tree; None where M has too many elements that may differ from zero."""
+        """The stages of a tree; None where joints are coupled, or M has too many elements that may differ from zero."""
+        if not all(link.is_independent for link in tree.links):
+            return None
         order = elimination_order(tree)
         places = [(i, j) for i, j in elements_of(tree) if i <= j]
         if len(places) > MOST_FACTORS:

@@ -19,7 +19,7 @@ from appell.algorithms.coordinate_rates import tangent_map
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.laws import LAWS
 from appell.compiler.lowering import lower_function
-from appell.compiler.targets.cuda import groups, spill
+from appell.compiler.targets.cuda import groups, source, spill
 from appell.compiler.targets.cuda.kernel import CudaKernel
 from appell.compiler.targets.cuda.source import BLOCK, kernel_source
 from appell.rollouts.cuda import source as rollout_source
@@ -120,17 +120,31 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, monkeypatch, name
     monkeypatch.setitem(groups.LONGEST, dtype, 2000 if split else groups.LONGEST[dtype])
     inputs = [rng.normal(size=(150 if resident else 11, robot.nv)).astype(dtype) for _ in REQUESTS[function]]
     shape = robot.system.signature(spec).shape
-    source = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
+    text = kernel_source(lower_function(robot.system, spec), dtype, "test", shape[-1] if len(shape) > 1 else None)
     computed = appell.compile(robot) if (name, function) in IN_LOOPS else robot
     expected = getattr(computed, function)(*(array.astype("float64") for array in inputs))
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
-    result = run(source, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
-    assert ("thread_climb" in source) == ((name, function) in IN_LOOPS)
-    assert ("group1_state" in source) == split
-    assert ("appell_resident = 1" in source) == resident
-    assert ("fetch(0)" in source) == ((name, function, dtype) in SPILLED)
+    result = run(text, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
+    assert ("thread_climb" in text) == ((name, function) in IN_LOOPS)
+    assert ("group1_state" in text) == split
+    assert ("appell_resident = 1" in text) == resident
+    assert ("fetch(0)" in text) == ((name, function, dtype) in SPILLED)
     tolerance = 1e-12 if dtype == "float64" else 1e-4
     assert_close(result.reshape(expected.shape), expected.astype(dtype), tolerance=tolerance)
+
+
+@needs_cpp
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_long_code_of_vectors_keeps_values_in_shared_memory_too(tmp_path, monkeypatch, dtype):
+    monkeypatch.setattr(source, "LONG", 500)
+    monkeypatch.setitem(spill.BUDGETS, dtype, (spill.Budget(25, 1),))
+    robot, rng = ROBOTS["puma560"], np.random.default_rng(3)
+    inputs = [rng.normal(size=(70, 6)).astype(dtype) for _ in range(3)]
+    text = kernel_source(lower_function(robot.system, FunctionSpec("forward_dynamics")), dtype, "test")
+    assert "fetch(0)" in text
+    result = run(text, tmp_path, dtype, BLOCK, inputs, 6)
+    expected = robot.forward_dynamics(*(array.astype("float64") for array in inputs)).astype(dtype)
+    assert_close(result, expected, tolerance=1e-12 if dtype == "float64" else 1e-4)
 
 
 @needs_cpp

@@ -25,10 +25,11 @@ from dataclasses import replace
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM, OperationList
+from appell.compiler.schedule import depth_first
 from appell.compiler.sincos import PRECISIONS
 from appell.compiler.targets.cuda.groups import ColumnGroup, column_groups
 from appell.compiler.targets.cuda.sincos import sincos_text
-from appell.compiler.targets.cuda.spill import Placement, placement
+from appell.compiler.targets.cuda.spill import BUDGETS, WHOLE, Placement, placement, spilled
 
 BLOCK = 64
 """Threads of a block. Measured with 64, 128 and 256 on an H200: small blocks leave fewer registers idle."""
@@ -103,8 +104,11 @@ def kernel_source(
     `shared_bytes` is the shared memory that a block may ask for.
     """
     groups: list[ColumnGroup] = []
-    if isinstance(form, StraightLine) and width and form.cost > LONG and form.size_out > sum(form.sizes):
-        groups = column_groups(form.listed, width, dtype)
+    if isinstance(form, StraightLine) and form.cost > LONG:
+        if width and form.size_out > sum(form.sizes):
+            groups = column_groups(form.listed, width, dtype)
+        elif spilled(depth_first(form.listed), BUDGETS[dtype][-1].values, WHOLE).slots:
+            groups = [ColumnGroup(0, 1, 1, form.listed)]
     text = [common_text([form], dtype, title)]
     placed = Placement((), 0, 1)
     if groups:

@@ -39,6 +39,8 @@ BUDGETS = {"float32": (Budget(150, 6), Budget(225, 1)), "float64": (Budget(116, 
 """By precision, the first one whose slots fit. More blocks only pay for code in one piece (docs/decisions/0020)."""
 PROCESSOR_BYTES = 200 * 1024
 """Shared memory of a processor for the slots of all its blocks."""
+FEWEST_BLOCKS = 4
+"""Blocks that a processor is to hold of code in several parts."""
 
 
 class Spilled(NamedTuple):
@@ -59,6 +61,8 @@ class Placement(NamedTuple):
 def placement(parts: Sequence[OperationList], dtype: str, block: int, shared: int) -> Placement:
     """Functions for blocks of so many threads, which may have so much shared memory."""
     bytes_of_slot = block * np.dtype(dtype).itemsize
+    if len(parts) > 1:  # the shared memory that one of them needs is taken from all
+        shared = min(shared, PROCESSOR_BYTES // FEWEST_BLOCKS)
     found = Placement(tuple(parts), 0, 1)
     for values, blocks in BUDGETS[dtype] if len(parts) == 1 else BUDGETS[dtype][-1:]:
         each = [spilled(part, values, shared // bytes_of_slot) for part in parts]

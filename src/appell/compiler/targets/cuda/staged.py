@@ -25,7 +25,9 @@ from appell.compiler.targets.cuda.kernel import CudaKernel, allow_shared, module
 from appell.compiler.targets.cuda.source import BLOCK, COLUMN, LARGEST_SHARE, cuda_dialect, types_text
 
 WARP, WARPS = 32, 8
-"""Threads of a warp, and warps of a block that solves: 4 and 8 with 80 and 128 registers differ by 8 % at most."""
+"""Threads of a warp, and warps of a block that solves; 4 warps are not faster."""
+REGISTERS = 256
+"""Registers for all threads of a processor, for each thread of a block."""
 
 PORTION_BYTES = 1 << 30
 """Size of the columns between two stages."""
@@ -43,7 +45,7 @@ extern "C" __global__ void __launch_bounds__({block}, 1) appell_factors(
 {factor_lines}
 }}
 
-extern "C" __global__ void __launch_bounds__({threads}, 2) appell_solution(
+extern "C" __global__ void __launch_bounds__({threads}, {blocks}) appell_solution(
     real *restrict derivatives, int pitch, const real *restrict factors, real *restrict out, int out_pitch, place n)
 {{
     extern __shared__ real own_factors[];
@@ -71,6 +73,7 @@ extern "C" __global__ void __launch_bounds__({threads}, 2) appell_solution(
 def staged_source(stages: Stages, dtype: str) -> str:
     """CUDA source of the last two stages."""
     n, count, dialect = stages.size, len(stages.factors.outputs), cuda_dialect(dtype)
+    needed = 40 + n * np.dtype(dtype).itemsize // 4  # the right-hand side lies in registers
 
     def element(k: int) -> str:
         """An element of M, beside the derivatives by q and q̇."""
@@ -83,6 +86,7 @@ def staged_source(stages: Stages, dtype: str) -> str:
     solution = replace(dialect, load=given, store=f"y[{{0}} * {3 * n} + k] = {{1}};")
     return types_text(dtype, "derivatives of forward dynamics in stages") + COLUMN + TEMPLATE.format(
         block=BLOCK, warp=WARP, warps=WARPS, threads=WARP * WARPS, size=WARP * count, n=n, columns=3 * n, given=2 * n,
+        blocks=max(1, REGISTERS // needed),
         factor_lines=lines(depth_first(stages.factors), factors), solution_lines=lines(stages.solution, solution),
     )  # fmt: skip
 
