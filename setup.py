@@ -18,7 +18,7 @@ SOURCES = [
     "stepping_call",
     "uniform",
 ]
-HEADERS = [*SOURCES[1:], "dot", "for_cpus"]
+HEADERS = [*SOURCES[1:], "dot", "for_cpus", "lu"]
 LINK = [] if sys.platform == "win32" else ["-pthread"]
 
 

@@ -33,7 +33,7 @@ def main() -> None:
             p, w = np.zeros_like(c), np.empty_like(c)
             start = time.perf_counter()
             residual, iterations, newton = _native.solve_contacts(
-                G, c, blocks.rows, blocks.limits, p, w, options.tolerance, MAX_ITERATIONS
+                G, c, blocks.rows, blocks.limits, p, w, options.tolerance, options.tolerance, MAX_ITERATIONS
             )
             times.append(time.perf_counter() - start)
         rows.append((residual, iterations, newton, min(times) * 1e6))

@@ -652,7 +652,7 @@ static PyMethodDef methods[] = {
         "bind(function, kernel, parameters, rows, quaternions=(), blocks=None, widths=()): let plain calls go to a kernel from now "
         "on; its result is split into blocks of these widths."},
     {"solve_contacts", appell_solve_contacts, METH_VARARGS,
-        "solve_contacts(G, c, blocks, limits, p, w, tolerance, most) -> (residual, iterations, Newton steps): solve w = G p + c "
+        "solve_contacts(G, c, blocks, limits, p, w, tolerance, acceptable, most) -> (residual, iterations, Newton steps): solve w = G p + c "
         "from p; blocks are rows (first, size, box) of int32, p and w are written."},
     {"mode_accelerations", appell_mode_accelerations, METH_VARARGS,
         "mode_accelerations(M, F, J, bias, blocks, limits, states, d, qdd, f) -> whether M is positive definite: accelerations "

@@ -40,6 +40,7 @@ def solve_contacts(
     p: np.ndarray,
     w: np.ndarray,
     tolerance: float,
+    acceptable: float,
     most: int,
     /,
 ) -> tuple[float, int, int]: ...

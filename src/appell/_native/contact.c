@@ -23,13 +23,12 @@
 #include <string.h>
 
 #include "for_cpus.h"
+#include "lu.h"
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
-#define PART static __attribute__((noinline)) FOR_CPUS
 #else
 #define INLINE static inline
-#define PART static
 #endif
 
 enum { UNKNOWN = -1, OPEN, STICK, SLIP }; /* states of blocks; of a box: at -b, inside, at b */
@@ -98,7 +97,7 @@ INLINE void project(const contact_block *block, double *p)
 }
 
 /* w = G p + c. */
-PART void find_velocities(const Problem *s)
+LOCAL void find_velocities(const Problem *s)
 {
     memcpy(s->w, s->c, (size_t)s->n * sizeof *s->w);
     for (int k = 0; k < s->n; k++)
@@ -148,7 +147,7 @@ INLINE int keep_best(Problem *s)
 }
 
 /* One sweep of projected Gauss-Seidel; w = G p + c is kept. */
-PART void sweep(const Problem *s)
+LOCAL void sweep(const Problem *s)
 {
     const int n = s->n;
     double *p = s->p, *w = s->w;
@@ -212,51 +211,6 @@ INLINE void find_states(const Problem *s)
 INLINE void release_states(const Problem *s)
 {
     for (int b = 0; b < s->blocks; b++) s->forced[b] = UNKNOWN;
-}
-
-/* LU factors of A (m, m), column by column, with pivots, in place; 0 where it is singular. */
-INLINE int factor(double *A, int *order, int m)
-{
-    for (int k = 0; k < m; k++) {
-        double *restrict left = A + (size_t)k * m;
-        int pivot = k;
-        for (int i = k + 1; i < m; i++)
-            if (fabs(left[i]) > fabs(left[pivot])) pivot = i;
-        order[k] = pivot;
-        if (!(fabs(left[pivot]) > 0.0)) return 0;
-        if (pivot != k)
-            for (int j = 0; j < m; j++) {
-                double *column = A + (size_t)j * m;
-                const double held = column[k];
-                column[k] = column[pivot], column[pivot] = held;
-            }
-        const double inverse = 1.0 / left[k];
-        for (int i = k + 1; i < m; i++) left[i] *= inverse;
-        for (int j = k + 1; j < m; j++) {
-            double *restrict column = A + (size_t)j * m;
-            const double f = column[k];
-            if (f != 0.0)
-                for (int i = k + 1; i < m; i++) column[i] -= f * left[i];
-        }
-    }
-    return 1;
-}
-
-INLINE void substitute(const double *A, const int *order, int m, double *restrict x)
-{
-    for (int k = 0; k < m; k++) {
-        const double held = x[order[k]];
-        x[order[k]] = x[k], x[k] = held;
-    }
-    for (int k = 0; k < m; k++) {
-        const double *restrict column = A + (size_t)k * m, f = x[k];
-        for (int i = k + 1; i < m; i++) x[i] -= f * column[i];
-    }
-    for (int k = m - 1; k >= 0; k--) {
-        const double *restrict column = A + (size_t)k * m, f = x[k] / column[k];
-        x[k] = f;
-        for (int i = 0; i < k; i++) x[i] -= f * column[i];
-    }
 }
 
 /* The unknowns of the states; returns how many. */
@@ -380,7 +334,7 @@ INLINE void return_to_cones(const Problem *s)
 
 /* One Newton step from p and w, whose states are known: towards the solution of least norm, or the one nearest to p with the
    step cut at the cones; 0 where the equations are singular. */
-PART int newton(Problem *s, int nearest)
+LOCAL int newton(Problem *s, int nearest)
 {
     const int n = s->n, m = list_unknowns(s);
     double *x = s->x, *fixed = s->former, *correction = s->line;
@@ -406,8 +360,8 @@ PART int newton(Problem *s, int nearest)
             if (speed > 0.0) column[j] += speed < most * force ? speed / force : most;
         }
     }
-    if (!factor(s->A, s->order, m)) return 0;
-    substitute(s->A, s->order, m, x);
+    if (!(lu_factor(s->A, s->order, m, m) > 0.0)) return 0;
+    lu_substitute(s->A, s->order, m, m, x);
     for (int i = 0; i < m; i++) correction[i] = x[i] - s->origin[i];
     double before = INFINITY;
     for (int round = 0; round < REFINEMENTS; round++) {
@@ -422,7 +376,7 @@ PART int newton(Problem *s, int nearest)
             break;
         }
         before = most;
-        substitute(s->A, s->order, m, correction);
+        lu_substitute(s->A, s->order, m, m, correction);
         for (int i = 0; i < m; i++) x[i] += correction[i];
     }
     memcpy(s->former, s->p, (size_t)n * sizeof *x);
@@ -495,7 +449,7 @@ INLINE int iterate(Problem *s, int sweeps, int round, int end, contact_report *r
 
 /* Proximal point method: solutions of (G + eps) p = eps p_before - c under the same law, eps from large, where they are unique and
    Newton's method finds them, to small. Whether p ends within the tolerance. */
-PART int proximal(Problem *s, contact_report *report, int most)
+LOCAL int proximal(Problem *s, contact_report *report, int most)
 {
     const int n = s->n;
     Problem near = *s;
@@ -536,7 +490,7 @@ INLINE void pivot(double *T, int rows, int columns, int r, int c)
 
 /* Lemke's method: x >= 0, y = A x + b >= 0, x y = 0 for unknowns i >= free; y = 0 for those below, which are pivoted first.
    T is (m, m + 2): A, ones for the artificial variable, b. Variables are i (y), m + i (x) and 2 m; 0 where the path has no end. */
-PART int lemke(double *T, int m, int free, int *basic, int *nonbasic)
+LOCAL int lemke(double *T, int m, int free, int *basic, int *nonbasic)
 {
     const int columns = m + 2, artificial = 2 * m;
     for (int i = 0; i < m; i++) basic[i] = i, nonbasic[i] = m + i;
@@ -569,7 +523,7 @@ PART int lemke(double *T, int m, int free, int *basic, int *nonbasic)
 }
 
 /* Impulses for the states and directions of slip at p and w, which Lemke's method gives; cones without impulse are left out. */
-PART int find_carriers(Problem *s, double regularization)
+LOCAL int find_carriers(Problem *s, double regularization)
 {
     const int n = s->n;
     int m = 0, free;
@@ -621,7 +575,7 @@ PART int find_carriers(Problem *s, double regularization)
 
 /* Solutions with the contacts that Lemke's method loads, from the best p, by rounds of `iterate` up to `end`; whether p ends within the
    tolerance. */
-PART int reduce(Problem *s, int rounds, int end, contact_report *report, int most)
+LOCAL int reduce(Problem *s, int rounds, int end, contact_report *report, int most)
 {
     start_from(s, s->best);
     for (int round = 0; round < rounds && report->iterations < most; round++) {
@@ -655,11 +609,11 @@ INLINE int prepare_admm(Problem *s)
     for (int b = 0; b < s->blocks; b++)
         for (int k = s->block[b].first; k < s->block[b].first + s->block[b].size; k++)
             s->F[(size_t)k * s->n + k] += s->rho * block_weight(s, s->block + b);
-    return factor(s->F, s->admm_order, s->n);
+    return lu_factor(s->F, s->admm_order, s->n, s->n) > 0.0;
 }
 
 /* Iterations of ADMM on z and y, with penalties rho W; p becomes z. */
-PART void admm(Problem *s, int steps)
+LOCAL void admm(Problem *s, int steps)
 {
     const int n = s->n;
     double *x = s->x, *shift = s->line;
@@ -683,7 +637,7 @@ PART void admm(Problem *s, int steps)
             if (first < last) shift[last] = block->limit * sqrt(square);
             for (int k = first; k <= last; k++) x[k] = weight * s->z[k] - s->y[k] - s->c[k] - shift[k];
         }
-        substitute(s->F, s->admm_order, n, x);
+        lu_substitute(s->F, s->admm_order, n, n, x);
         primal = dual = 0.0;
         for (int b = 0; b < s->blocks; b++) {
             const contact_block *block = s->block + b;

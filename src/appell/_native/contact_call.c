@@ -30,10 +30,10 @@ PyObject *appell_solve_contacts(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *given[GIVEN], *result = NULL;
     Py_buffer view[GIVEN];
-    double tolerance;
+    double tolerance, acceptable;
     int most, open = 0;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOdi:solve_contacts", given, given + 1, given + 2, given + 3, given + 4, given + 5,
-            &tolerance, &most))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOddi:solve_contacts", given, given + 1, given + 2, given + 3, given + 4, given + 5,
+            &tolerance, &acceptable, &most))
         return NULL;
     for (; open < GIVEN; open++) {
         const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (open >= 4 ? PyBUF_WRITABLE : 0);
@@ -54,7 +54,8 @@ PyObject *appell_solve_contacts(PyObject *module, PyObject *arguments)
     if (read_blocks(block, count, view[2].buf, view[3].buf, n)) {
         contact_report report;
         Py_BEGIN_ALLOW_THREADS
-        report = contact_solve((int)n, view[0].buf, view[1].buf, (int)count, block, view[4].buf, view[5].buf, tolerance, tolerance, most, 0, work);
+        report = contact_solve((int)n, view[0].buf, view[1].buf, (int)count, block, view[4].buf, view[5].buf, tolerance, acceptable,
+            most, 0, work);
         Py_END_ALLOW_THREADS
         result = Py_BuildValue("dii", report.residual, report.iterations, report.newton);
     } else

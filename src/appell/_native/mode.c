@@ -1,24 +1,33 @@
 /* Motion with contacts in known states: every block of rows is open, sticks or slips in a known direction.
 
    The equations are linear: with the columns C of the forces (J of sticking rows; J_n + limit d J_t of slipping contacts) and
-   the rows R that have no acceleration, R M^-1 C^T f = -(R M^-1 F + bias). All of them are entries of G = J M^-1 J^T. Where rows are dependent, iterated Tikhonov
-   regularization converges to the solution nearest to given forces. A strong one leaves little noise in the forces that have no effect,
-   a weak one then removes what the strong one left of the accelerations. A = G + alpha I is inverted twice, A^-1 G A^-1: accelerations
-   that contradict each other by rounding, in directions that no force can change, would give large forces with A^-1 alone. */
+   the rows R that have no acceleration, D f = R M^-1 C^T f = -(R M^-1 F + bias), made of entries of G = J M^-1 J^T. Where rows are
+   dependent, iterated Tikhonov regularization converges to the solution nearest to given forces. A strong one leaves little noise in
+   the forces that have no effect, a weak one then removes what the strong one left of the accelerations. A = D + alpha I is inverted
+   twice, A^-1 D A^-1: accelerations that contradict each other by rounding, in directions that no force can change, would give large
+   forces with A^-1 alone. */
 #include "mode.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "dot.h"
 #include "for_cpus.h"
+#include "lu.h"
 
-static const double regularization[] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
+static const double regularization[LEVELS] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
 #define DEPENDENT 1e-9 /* ratio of pivots, or inverse condition, below which rows are dependent */
 #define ROUNDING 1e-14 /* residuals below this part of the right-hand side are left */
-enum { ROUNDS = 20 };
+enum { LANES = 8, ROUNDS = 20 };
 
-int mode_factor(double *M, int n)
+/* The larger number, without the call of fmax. */
+static inline double larger(double a, double b)
+{
+    return a < b ? b : a;
+}
+
+FOR_VECTORS int mode_factor(double *M, int n)
 {
     for (int i = 0; i < n; i++) {
         double *row = M + (size_t)i * n;
@@ -35,7 +44,7 @@ int mode_factor(double *M, int n)
     return 1;
 }
 
-void mode_forward(const double *L, int n, double *x)
+FOR_VECTORS void mode_forward(const double *L, int n, double *x)
 {
     for (int i = 0; i < n; i++) {
         const double *row = L + (size_t)i * n;
@@ -43,7 +52,7 @@ void mode_forward(const double *L, int n, double *x)
     }
 }
 
-void mode_backward(const double *L, int n, double *x)
+FOR_VECTORS void mode_backward(const double *L, int n, double *x)
 {
     for (int i = n - 1; i >= 0; i--) {
         const double *row = L + (size_t)i * n;
@@ -53,87 +62,89 @@ void mode_backward(const double *L, int n, double *x)
     }
 }
 
-FOR_CPUS double mode_lu(double *A, int *order, int m)
+/* Columns of matrices of equations have a multiple of LANES entries and begin at lines of the cache: no vector lies in two. */
+static int padded(int count)
 {
-    double least = INFINITY, most = 0.0;
-    for (int k = 0; k < m; k++) {
-        int pivot = k;
-        for (int i = k + 1; i < m; i++)
-            if (fabs(A[(size_t)i * m + k]) > fabs(A[(size_t)pivot * m + k])) pivot = i;
-        order[k] = pivot;
-        const double size = fabs(A[(size_t)pivot * m + k]);
-        if (!(size > 0.0)) return 0.0;
-        least = fmin(least, size), most = fmax(most, size);
-        double *row = A + (size_t)k * m;
-        if (pivot != k)
-            for (int j = 0; j < m; j++) {
-                double *other = A + (size_t)pivot * m + j, held = row[j];
-                row[j] = *other, *other = held;
-            }
-        for (int i = k + 1; i < m; i++) {
-            double *restrict target = A + (size_t)i * m;
-            const double part = target[k] /= row[k];
-            for (int j = k + 1; j < m; j++) target[j] -= part * row[j];
-        }
-    }
-    return least / most;
+    return (count + LANES - 1) / LANES * LANES;
 }
 
-FOR_CPUS void mode_lu_substitute(const double *A, const int *order, int m, double *x)
+/* y = A x with m columns of `pitch` entries. */
+LOCAL void multiply(const double *restrict A, int m, int pitch, const double *restrict x, double *restrict y)
 {
-    for (int k = 0; k < m; k++) {
-        const double held = x[order[k]];
-        x[order[k]] = x[k], x[k] = held;
+    memset(y, 0, (size_t)pitch * sizeof *y);
+    int j = 0;
+    for (; j + 4 <= m; j += 4) {
+        const double *restrict a = A + (size_t)j * pitch, *restrict b = a + pitch, *restrict c = b + pitch, *restrict d = c + pitch;
+        for (int i = 0; i < pitch; i++) y[i] += (a[i] * x[j] + b[i] * x[j + 1]) + (c[i] * x[j + 2] + d[i] * x[j + 3]);
     }
-    for (int i = 0; i < m; i++) x[i] -= dot(A + (size_t)i * m, x, i);
-    for (int i = m - 1; i >= 0; i--)
-        x[i] = (x[i] - dot(A + (size_t)i * m + i + 1, x + i + 1, m - i - 1)) / A[(size_t)i * m + i];
+    for (; j < m; j++)
+        for (int i = 0; i < pitch; i++) y[i] += A[(size_t)j * pitch + i] * x[j];
 }
 
-/* Size of the inverse of a matrix from its LU factors, by the solution for one vector: pivots alone do not show that rows are
-   dependent. */
-static double inverse_size(const double *A, const int *order, int m, double *x)
+/* The factors of A = D + alpha I; the ratio of its pivots. */
+LOCAL double factor(mode *m, double alpha)
+{
+    memcpy(m->A, m->D, (size_t)m->equations * m->pitch * sizeof *m->A);
+    for (int i = 0; i < m->equations; i++) m->A[(size_t)i * m->pitch + i] += alpha;
+    return lu_factor(m->A, m->order, m->equations, m->pitch);
+}
+
+LOCAL void substitute(const mode *m, double *x)
+{
+    lu_substitute(m->A, m->order, m->equations, m->pitch, x);
+}
+
+/* Size of the inverse of the factored matrix, by the solution for one vector: pivots alone do not show that rows are dependent. */
+static double inverse_size(mode *m)
 {
     double size = 0.0;
-    for (int i = 0; i < m; i++) x[i] = 1.0 + 0.5 * sin(13.0 * i);
-    mode_lu_substitute(A, order, m, x);
-    for (int i = 0; i < m; i++) size = fmax(size, fabs(x[i]));
+    for (int i = 0; i < m->equations; i++) m->step[i] = 1.0 + 0.5 * sin(13.0 * i);
+    substitute(m, m->step);
+    for (int i = 0; i < m->equations; i++) size = larger(size, fabs(m->step[i]));
     return size;
 }
 
-/* The x nearest to x on entry with G x = b, G (m, m); A, step, filtered and order are work memory. */
-static void solve_nearest(const double *G, const double *b, double *x, int m, double *A, double *step, double *filtered, int *order)
+/* What is left of the equations, into `step`; its largest entry. */
+LOCAL double find_residual(mode *m)
 {
-    const size_t bytes = (size_t)m * m * sizeof *A;
+    double left = 0.0;
+    multiply(m->D, m->equations, m->pitch, m->x, m->step);
+    for (int i = 0; i < m->equations; i++) left = larger(left, fabs(m->step[i] = m->wanted[i] - m->step[i]));
+    return left;
+}
+
+/* The x nearest to x on entry with D x = wanted. */
+static void solve_nearest(mode *m)
+{
+    const int count = m->equations, pitch = m->pitch;
     double most = 0.0, largest = 0.0;
-    memcpy(A, G, bytes);
-    for (int i = 0; i < m; i++) most = fmax(most, fabs(G[(size_t)i * m + i])), largest = fmax(largest, fabs(b[i]));
-    if (mode_lu(A, order, m) > DEPENDENT && inverse_size(A, order, m, step) * most * DEPENDENT < 1.0) {
-        memcpy(x, b, (size_t)m * sizeof *x);
-        mode_lu_substitute(A, order, m, x);
+    for (int i = 0; i < count; i++) most = larger(most, fabs(m->D[(size_t)i * pitch + i])), largest = larger(largest, fabs(m->wanted[i]));
+    if (factor(m, 0.0) > DEPENDENT && inverse_size(m) * most * DEPENDENT < 1.0) {
+        m->level = LEVELS;
+        memcpy(m->x, m->wanted, (size_t)count * sizeof *m->x);
+        substitute(m, m->x);
         return;
     }
-    for (int level = 0; level < 3; level++) {
-        memcpy(A, G, bytes);
-        for (int i = 0; i < m; i++) A[(size_t)i * m + i] += regularization[level] * most;
-        mode_lu(A, order, m);
+    m->level = -1;
+    for (int level = 0; level < LEVELS; level++) {
         double former = INFINITY;
+        m->alpha = regularization[level] * most;
         for (int round = 0; round < ROUNDS; round++) {
-            double left = 0.0;
-            for (int i = 0; i < m; i++) left = fmax(left, fabs(step[i] = b[i] - dot(G + (size_t)i * m, x, m)));
+            const double left = find_residual(m);
             if (!(left < 0.5 * former) || left <= ROUNDING * largest) break;
             former = left;
-            mode_lu_substitute(A, order, m, step);
-            for (int i = 0; i < m; i++) filtered[i] = dot(G + (size_t)i * m, step, m);
-            mode_lu_substitute(A, order, m, filtered);
-            for (int i = 0; i < m; i++) x[i] += filtered[i];
+            if (m->level != level) factor(m, m->alpha), m->level = level;
+            substitute(m, m->step);
+            multiply(m->D, count, pitch, m->step, m->filtered);
+            substitute(m, m->filtered);
+            for (int i = 0; i < count; i++) m->x[i] += m->filtered[i];
         }
     }
 }
 
 size_t mode_work(int rows, int nv)
 {
-    return (size_t)rows * ((size_t)nv + 3 * rows + 7);
+    return (size_t)rows * ((size_t)nv + rows + 3) + (size_t)padded(rows) * (2 * (size_t)rows + 4) + LANES;
 }
 
 static void add_scaled(double *restrict y, const double *restrict x, double factor, int n)
@@ -141,14 +152,15 @@ static void add_scaled(double *restrict y, const double *restrict x, double fact
     for (int k = 0; k < n; k++) y[k] += factor * x[k];
 }
 
-FOR_CPUS void mode_rows(mode *m, const double *L, const double *z, int nv, int rows, const double *J, const double *bias, int blocks,
+FOR_VECTORS void mode_rows(mode *m, const double *L, const double *z, int nv, int rows, const double *J, const double *bias, int blocks,
     const contact_block *block, double *work)
 {
-    const size_t n = (size_t)rows;
-    *m = (mode){.nv = nv, .rows = rows, .blocks = blocks, .block = block, .T = work};
-    m->G = m->T + n * nv, m->D = m->G + n * n, m->A = m->D + n * n, m->free = m->A + n * n;
-    m->x = m->free + n, m->step = m->x + n, m->filtered = m->step + n, m->wanted = m->filtered + n;
-    m->order = (int *)(m->wanted + n), m->place = m->order + n, m->owner = m->place + n;
+    const size_t n = (size_t)rows, pitch = (size_t)padded(rows);
+    const size_t line = LANES * sizeof *work;
+    *m = (mode){.nv = nv, .rows = rows, .blocks = blocks, .block = block};
+    m->D = (double *)(((uintptr_t)work + line - 1) / line * line), m->A = m->D + n * pitch, m->x = m->A + n * pitch;
+    m->step = m->x + pitch, m->filtered = m->step + pitch, m->wanted = m->filtered + pitch, m->T = m->wanted + pitch;
+    m->G = m->T + n * nv, m->free = m->G + n * n, m->order = (int *)(m->free + n), m->place = m->order + n, m->owner = m->place + n;
     memcpy(m->free, bias, n * sizeof *bias);
     memset(m->G, 0, n * n * sizeof *m->G);
     for (int k = 0; k < nv; k++) {
@@ -173,7 +185,7 @@ static void add_forces(const mode *m, const double *d, const double *x, double *
     }
 }
 
-FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
+FOR_VECTORS void mode_forces(mode *m, const int *state, const double *d, double *f)
 {
     int count = 0;
     for (int b = 0; b < m->blocks; b++) {
@@ -182,29 +194,31 @@ FOR_CPUS void mode_forces(mode *m, const int *state, const double *d, double *f)
         for (int k = state[b] == MODE_STICK ? first : last; k <= last; k++)
             m->place[count] = k, m->owner[count++] = state[b] == MODE_SLIP ? b : -1;
     }
-    m->equations = count;
-    for (int i = 0; i < count; i++) {
-        const double *row = m->G + (size_t)m->place[i] * m->rows;
-        double *out = m->D + (size_t)i * count;
-        for (int j = 0; j < count; j++) {
-            const int b = m->owner[j];
-            out[j] = row[m->place[j]];
-            for (int k = 0; b >= 0 && k < m->block[b].size - 1; k++)
-                out[j] += m->block[b].limit * d[2 * b + k] * row[m->block[b].first + k];
+    m->equations = count, m->pitch = padded(count);
+    for (int j = 0; j < count; j++) { /* column j: the response of all rows to force j; G is symmetric */
+        const int b = m->owner[j];
+        const double *row = m->G + (size_t)m->place[j] * m->rows;
+        double *out = m->D + (size_t)j * m->pitch;
+        for (int i = 0; i < count; i++) out[i] = row[m->place[i]];
+        for (int i = count; i < m->pitch; i++) out[i] = 0.0;
+        for (int k = 0; b >= 0 && k < m->block[b].size - 1; k++) {
+            const double part = m->block[b].limit * d[2 * b + k], *across = m->G + (size_t)(m->block[b].first + k) * m->rows;
+            for (int i = 0; i < count; i++) out[i] += part * across[m->place[i]];
         }
-        m->wanted[i] = -m->free[m->place[i]];
-        m->x[i] = f[m->place[i]];
+        m->wanted[j] = -m->free[m->place[j]];
+        m->x[j] = f[m->place[j]];
     }
-    if (count) solve_nearest(m->D, m->wanted, m->x, count, m->A, m->step, m->filtered, m->order);
+    if (count) solve_nearest(m);
     memset(f, 0, (size_t)m->rows * sizeof *f);
     add_forces(m, d, m->x, f);
 }
 
-FOR_CPUS void mode_react(const mode *m, const double *d, double *f)
+FOR_VECTORS void mode_react(mode *m, const double *d, double *f)
 {
     if (!m->equations) return;
+    if (m->level < LEVELS - 1) factor(m, m->alpha), m->level = LEVELS - 1;
     for (int i = 0; i < m->equations; i++) m->step[i] = -dot(m->G + (size_t)m->place[i] * m->rows, f, m->rows);
-    mode_lu_substitute(m->A, m->order, m->equations, m->step);
+    substitute(m, m->step);
     add_forces(m, d, m->step, f);
 }
 

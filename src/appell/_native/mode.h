@@ -6,14 +6,17 @@
 #include "contact.h"
 
 enum { MODE_OPEN, MODE_STICK, MODE_SLIP };
+enum { LEVELS = 3 }; /* of regularization */
 
 /* Rows J of contacts and joints at one state of a robot. */
 typedef struct {
     int nv, rows, blocks, equations; /* equations: of the last forces */
     const contact_block *block;
     double *T, *G, *free;            /* L^-1 J^T (nv, rows), J M^-1 J^T (rows, rows), accelerations without forces (rows) */
-    double *D, *A, *x, *step, *filtered, *wanted; /* work memory: equations of the forces and their LU factors */
-    int *order, *place, *owner;      /* of equations: pivots, rows, and blocks that slip (or -1) */
+    double *D, *A, *x, *step, *filtered, *wanted; /* equations of the forces and their factors, by columns */
+    int *order, *place, *owner, pitch; /* of equations: pivots, rows, and blocks that slip (or -1); entries of a column */
+    int level;    /* of the regularization that is factored, LEVELS where none is needed */
+    double alpha; /* of the last level that was needed */
 } mode;
 
 /* Lower Cholesky factor of the symmetric M (n, n), in place; 0 where M is not positive definite. */
@@ -22,10 +25,6 @@ int mode_factor(double *M, int n);
 /* x = L^-1 x and x = L^-T x. */
 void mode_forward(const double *L, int n, double *x);
 void mode_backward(const double *L, int n, double *x);
-
-/* LU factors of A (m, m) with pivots, in place; the ratio of the smallest pivot to the largest. x = A^-1 x from them. */
-double mode_lu(double *A, int *order, int m);
-void mode_lu_substitute(const double *A, const int *order, int m, double *x);
 
 /* Doubles of work memory for `rows` rows of nv entries. */
 size_t mode_work(int rows, int nv);
@@ -39,7 +38,7 @@ void mode_rows(mode *m, const double *L, const double *z, int nv, int rows, cons
 void mode_forces(mode *m, const int *state, const double *d, double *f);
 
 /* Add to forces f (rows) those with which the same rows keep their accelerations. */
-void mode_react(const mode *m, const double *d, double *f);
+void mode_react(mode *m, const double *d, double *f);
 
 /* Accelerations with forces f: of a row, and of all coordinates, qdd (nv). */
 double mode_acceleration(const mode *m, const double *f, int row);

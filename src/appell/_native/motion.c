@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dot.h"
+#include "lu.h"
 #include "mode.h"
 
 #define ANGLE_TOL 1e-8 /* the last change of angles: what Newton's method leaves is its square */
@@ -173,13 +174,13 @@ static double find_changes(motion *m, int count, double part_ahead, double shift
         mode_react(&m->rows, m->d, f);
         for (int i = 0; i < count; i++) {
             const stiff_slip *y = m->stiff + i;
-            D[(size_t)i * count + j] = -part_ahead * y->ahead * cos(y->angle) * tangent_acceleration(m, y->contact, y->across, f, 1);
+            D[(size_t)j * count + i] = -part_ahead * y->ahead * cos(y->angle) * tangent_acceleration(m, y->contact, y->across, f, 1);
         }
         D[(size_t)j * count + j] += x->slope + shift * x->size;
         change[j] = -x->value;
     }
-    if (!(mode_lu(D, m->order, count) > 0.0)) return NAN;
-    mode_lu_substitute(D, m->order, count, change);
+    if (!(lu_factor(D, m->order, count, count) > 0.0)) return NAN;
+    lu_substitute(D, m->order, count, count, change);
     for (int i = 0; i < count; i++) {
         stiff_slip *x = m->stiff + i;
         const double next = x->angle + change[i];

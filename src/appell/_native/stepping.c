@@ -425,7 +425,7 @@ static int build_rows(stepper *s, const stepping_gap *gap, double h)
 /* ---- linear algebra --------------------------------------------------------------------------------------------- */
 
 /* L of M = L L^T, in place by columns below the diagonal of a matrix stored by columns; the diagonal of L is inverted. */
-FOR_CPUS static int cholesky(double *L, int n)
+FOR_VECTORS static int cholesky(double *L, int n)
 {
     for (int k = 0; k < n; k++) {
         double *restrict left = L + (size_t)k * n;
@@ -444,7 +444,7 @@ FOR_CPUS static int cholesky(double *L, int n)
 }
 
 /* x = L^-1 x. */
-FOR_CPUS static void forward(const double *L, int n, double *restrict x)
+FOR_VECTORS static void forward(const double *L, int n, double *restrict x)
 {
     for (int k = 0; k < n; k++) {
         if (x[k] == 0.0) continue;
@@ -454,7 +454,7 @@ FOR_CPUS static void forward(const double *L, int n, double *restrict x)
 }
 
 /* x = L^-T x. */
-FOR_CPUS static void backward(const double *L, int n, double *restrict x)
+FOR_VECTORS static void backward(const double *L, int n, double *restrict x)
 {
     for (int k = n - 1; k >= 0; k--) {
         const double *restrict left = L + (size_t)k * n;
@@ -463,7 +463,7 @@ FOR_CPUS static void backward(const double *L, int n, double *restrict x)
 }
 
 /* Y = J L^-T by rows, and G = Y Y^T. */
-FOR_CPUS static void delassus(stepper *s)
+FOR_VECTORS static void delassus(stepper *s)
 {
     const int n = s->rows, nv = s->nv;
     memcpy(s->Y, s->J, (size_t)n * nv * sizeof *s->Y);

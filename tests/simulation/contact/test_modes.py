@@ -251,7 +251,7 @@ def test_arguments_of_the_solver():
         with pytest.raises(appell.ArgumentError, match="G is not symmetric"):
             solver.solve_contacts(lopsided, c, 0.5)
         solver.solve_contacts(lopsided, c, ContactBlocks.points([0.5]), check=False)
-    for options in ({"tolerance": 0.0}, {"max_iterations": -1}, {"start": np.zeros(2)}, {"start": [np.nan] * 3}):
+    for options in ({"tolerance": 0.0}, {"acceptable": -1.0}, {"max_iterations": -1}, {"start": np.zeros(2)}, {"start": [np.nan] * 3}):
         with pytest.raises(appell.ArgumentError, match="expected"):
             solver.solve_contacts(G, c, 0.5, **options)
     found = solver.solve_contacts(G, c, [0.5])
@@ -265,10 +265,10 @@ def test_arguments_of_the_solver():
     assert not cut.converged
 
 
-def admm(G, c, blocks, p=None, tolerance=1e-12, most=1000):
+def admm(G, c, blocks, p=None, tolerance=1e-12, acceptable=0.0, most=1000):
     p = np.zeros(len(c)) if p is None else np.array(p)
     w = np.zeros(len(c))
-    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, tolerance, most)
+    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, tolerance, acceptable, most)
     return p, w, residual, iterations
 
 
@@ -298,6 +298,9 @@ def test_the_numpy_twin_on_known_problems():
     assert 10 < iterations < 120
     best = [admm(G, c, two, most=most)[2] for most in (1, 5, 20, 60)]
     assert best == sorted(best, reverse=True)
+    _, _, residual, fewer = admm(G, c, two, tolerance=1e-10, acceptable=1e-4)
+    assert fewer < iterations
+    assert 1e-10 < residual <= 1e-4
     empty = admm(np.zeros((0, 0)), np.zeros(0), ContactBlocks.unilateral(0))
     assert empty[3] == 0
     unmoved = admm(np.zeros((1, 1)), np.ones(1), ContactBlocks.unilateral(1))

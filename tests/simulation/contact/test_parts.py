@@ -278,11 +278,11 @@ def test_the_numpy_twin_stops_at_its_limit():
     G, c = positive(rng, 3) / 10.0, np.array([1.0, 2.0, -3.0])
     blocks = ContactBlocks.points([0.5])
     p, w = np.zeros(3), np.zeros(3)
-    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, 1e-12, 7)
+    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, 1e-12, 0.0, 7)
     assert iterations == 7
     assert residual == pytest.approx(solver.contact_residual(p, w, G, blocks))
     assert_close(w, G @ p + c)
-    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, 1e-10, 500)
+    residual, iterations, _ = solver._solve_by_admm(G, c, blocks.rows, blocks.limits, p, w, 1e-10, 0.0, 500)
     assert residual <= 1e-10
     assert iterations < 100
     expected = solver.solve_contacts(G, c, blocks)

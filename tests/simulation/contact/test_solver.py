@@ -73,6 +73,17 @@ def test_soles_with_a_start_near_the_solution_need_few_iterations():
     assert iterations < 700
 
 
+def test_a_residual_that_will_do_ends_the_search(problems):
+    """Rounding does not allow 1e-18 m/s."""
+    for G, c in list(problems.values())[::40]:
+        exact = solve_contacts(G, c, 0.6, tolerance=1e-18)
+        near = solve_contacts(G, c, 0.6, tolerance=1e-18, acceptable=1e-12)
+        assert not exact.converged
+        assert near.converged
+        assert near.residual <= 1e-12
+        assert near.iterations < 100 < exact.iterations
+
+
 def test_a_solution_is_its_own_start(problems):
     for G, c in list(problems.values())[::40]:
         first = solve_contacts(G, c, 0.6)

@@ -31,6 +31,8 @@ TURNED = 0.866
 """Cosine of the angle beyond which such slow slip has turned."""
 ACCELERATION_TOL = 1e-10
 """Accelerations below this part of the largest (or of 1 m/s²) count as zero."""
+AIMED, ACCEPTABLE = 1e-2 * ACCELERATION_TOL, 1e-1 * ACCELERATION_TOL
+"""Residuals of the contact problem, as such a part: that is aimed at, and that changes no state of a contact."""
 FORCE_TOL = 1e-9
 """Forces may leave their bounds by this part of the largest (or of 1 N) before a mode ends."""
 SLIP_ACCELERATION = 1e4
@@ -244,8 +246,10 @@ class ContactProblem(NamedTuple):
         blocks = ContactBlocks(rows, np.append(mu, bounds).astype(float))
         return cls(np.ascontiguousarray(G[np.ix_(places, places)]), c[places], blocks, places, len(c))
 
-    def solve(self, start: np.ndarray | None, tolerance: float) -> ContactSolution:
-        return solve_contacts(self.G, self.c, self.blocks, start=start, tolerance=tolerance, check=False)
+    def solve(self, start: np.ndarray | None, tolerance: float, acceptable: float | None = None) -> ContactSolution:
+        return solve_contacts(
+            self.G, self.c, self.blocks, start=start, tolerance=tolerance, acceptable=acceptable, check=False
+        )
 
     def expand(self, p: np.ndarray) -> np.ndarray:
         """Impulses of all rows."""
@@ -277,7 +281,7 @@ def joint_slip(M: np.ndarray, qdd: np.ndarray, joints: np.ndarray, friction: np.
     units = np.eye(len(qdd))[joints]
     scale = max(1.0, float(np.abs(qdd).max(initial=0.0)))
     G = units @ np.linalg.solve(M, units.T)
-    solution = ContactProblem.of(G, qdd[joints], np.zeros(0), friction).solve(None, 1e-2 * ACCELERATION_TOL * scale)
+    solution = ContactProblem.of(G, qdd[joints], np.zeros(0), friction).solve(None, AIMED * scale, ACCEPTABLE * scale)
     return _directions(solution.impulses, friction), solution.residual / scale
 
 
@@ -332,12 +336,12 @@ def next_mode(
     in_frames = c[: 3 * m].reshape(-1, 3)
     in_frames[slips, :2] = along[slips]
     problem = ContactProblem.of(G, c, mu, friction)
-    solution = problem.solve(None, 1e-2 * ACCELERATION_TOL * scale)
+    solution = problem.solve(None, AIMED * scale, ACCEPTABLE * scale)
     force = problem.expand(solution.impulses)
     if slips.any():  # once more, so that their slip keeps its direction exactly
         in_frames[slips, :2] -= (G @ force)[: 3 * m].reshape(-1, 3)[slips, :2]
         problem = ContactProblem.of(G, c, mu, friction)
-        solution = problem.solve(solution.impulses, 1e-2 * ACCELERATION_TOL * scale)
+        solution = problem.solve(solution.impulses, AIMED * scale, ACCEPTABLE * scale)
         force = problem.expand(solution.impulses)
     w = (c + G @ force)[: 3 * m].reshape(-1, 3)
     tol = max(ACCELERATION_TOL * scale, 10.0 * solution.residual)

@@ -101,7 +101,7 @@ class ContactSolution:
         velocities: w = G p + c, (n,). [m/s]
         residual: error of the law (3). [m/s]
         iterations: sweeps, Newton steps and ADMM iterations.
-        converged: whether the residual is within the tolerance.
+        converged: whether the residual is within the tolerance, or acceptable.
     """
 
     impulses: np.ndarray
@@ -118,6 +118,7 @@ def solve_contacts(
     *,
     start: ArrayLike | None = None,
     tolerance: float = 1e-9,
+    acceptable: float | None = None,
     max_iterations: int = MAX_ITERATIONS,
     check: bool = True,
 ) -> ContactSolution:
@@ -132,7 +133,9 @@ def solve_contacts(
         c: velocities without impulses, (n,). [m/s]
         blocks: the laws of the rows; coefficients of friction, (k,) or one for all, stand for points in space.
         start: impulses to start from, (n,), such as those of the step before; zero by default. [N s]
-        tolerance: largest residual of a converged solution. [m/s]
+        tolerance: residual that is aimed at. [m/s]
+        acceptable: residual that will do where more would take long: the largest of a converged solution, by default
+            `tolerance`. [m/s]
         max_iterations: limit of the iterations.
         check: False skips the checks of the arguments, which must then be contiguous float64 arrays.
 
@@ -154,13 +157,15 @@ def solve_contacts(
         if np.abs(G - G.T).max(initial=0.0) > SYMMETRY_TOL * np.abs(G).max(initial=0.0):
             raise ArgumentError("G is not symmetric, expected the Delassus matrix J M^-1 J^T.")
         require_positive("tolerance", tolerance, "m/s")
+        if acceptable is not None:
+            require_positive("acceptable", acceptable, "m/s")
         require_integer("max_iterations", max_iterations)
         start = None if start is None else require_finite("start", require_real_array("start", start, (n,)))
     p = np.zeros(blocks.size) if start is None else np.array(start, dtype=float)
     w = np.empty(blocks.size)
-    solve = _native.solve_contacts or _solve_by_admm
-    residual, iterations, _ = solve(G, c, blocks.rows, blocks.limits, p, w, tolerance, max_iterations)  # type: ignore[arg-type]
-    return ContactSolution(p, w, residual, iterations, residual <= tolerance)
+    solve, enough = _native.solve_contacts or _solve_by_admm, max(tolerance, acceptable or 0.0)
+    residual, iterations, _ = solve(G, c, blocks.rows, blocks.limits, p, w, tolerance, enough, max_iterations)  # type: ignore[arg-type]
+    return ContactSolution(p, w, residual, iterations, residual <= enough)
 
 
 def contact_residual(p: np.ndarray, w: np.ndarray, G: np.ndarray, blocks: ContactBlocks) -> float:
@@ -209,6 +214,7 @@ def _solve_by_admm(
     p: np.ndarray,
     w: np.ndarray,
     tolerance: float,
+    acceptable: float,
     most: int,
 ) -> tuple[float, int, int]:
     """The same in NumPy, where the extension was not built: ADMM on the eigenvectors of G with adaptive penalty ρ."""
@@ -219,7 +225,7 @@ def _solve_by_admm(
     w[:] = G @ z + c
     iterations, residual = 0, contact_residual(z, w, G, blocks)
     p[:] = z
-    while residual > tolerance and iterations < most:
+    while residual > max(tolerance, acceptable) and iterations < most:
         iterations += 1
         shift = saxce_shift(w, blocks)
         x = vectors @ ((vectors.T @ (rho * z - y - c - shift)) / (values + rho))
