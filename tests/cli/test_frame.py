@@ -76,6 +76,16 @@ def test_an_unforeseen_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys
 # --- former options -------------------------------------------------------------------------------------------------------
 
 
+def test_a_package_that_is_missing_is_named(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'casadi'", name="casadi")
+
+    monkeypatch.setattr(appell, "check", fail, raising=False)
+    monkeypatch.delenv("APPELL_TRACEBACK", raising=False)
+    assert main(["check", "puma560"]) == 1
+    assert "the package 'casadi' is missing. Install appell again" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "values"),
     [

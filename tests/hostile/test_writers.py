@@ -42,6 +42,7 @@ def outcomes(disk: Path, folder: Path, trials: int, script: str = "write_with_fa
 
 @pytest.mark.parametrize("trials", [50, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_disk_that_fails_at_any_call(disk, tmp_path, trials):
+    pytest.importorskip("pyarrow")
     results = outcomes(disk, tmp_path, trials)
     for name, result in results.items():
         assert result["defects"] == [], name

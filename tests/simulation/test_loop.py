@@ -418,7 +418,7 @@ def test_zeros_that_an_impact_passes():
     speed.terminal = True
     assert detector.begin(3.0, ZERO, np.array([-2.0]))
     assert detector.stopped_by == "speed"
-    unnamed = EventDetector(plant, [SimpleNamespace, type("Callable", (), {"__call__": lambda self, t, q, qd: 0.0})()])
+    unnamed = EventDetector(plant, [speed, type("Callable", (), {"__call__": lambda self, t, q, qd: 0.0})()])
     assert event_detector._name(unnamed.functions[1], 1) == "event 1"
 
 

@@ -78,9 +78,11 @@ def _run(arguments: argparse.Namespace) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror or error}.{_missing_folder(error)}")
     except KeyboardInterrupt:
         return _fail("interrupted.")
-    except Exception as error:  # a defect of this library
+    except Exception as error:  # a defect of this library, or of how it was installed
         if os.environ.get(TRACEBACK):
             raise
+        if isinstance(error, ModuleNotFoundError) and not (error.name or "appell").startswith("appell"):
+            return _fail(f"the package {error.name!r} is missing. Install appell again, with all that it needs.")
         return _fail(
             f"{type(error).__name__}: {_one_line(error)} This is a defect of appell; {TRACEBACK}=1 prints the traceback."
         )
