@@ -251,7 +251,8 @@ def test_arguments_of_the_solver():
         with pytest.raises(appell.ArgumentError, match="G is not symmetric"):
             solver.solve_contacts(lopsided, c, 0.5)
         solver.solve_contacts(lopsided, c, ContactBlocks.points([0.5]), check=False)
-    for options in ({"tolerance": 0.0}, {"acceptable": -1.0}, {"max_iterations": -1}, {"start": np.zeros(2)}, {"start": [np.nan] * 3}):
+    starts = {"start": np.zeros(2)}, {"start": [np.nan] * 3}
+    for options in ({"tolerance": 0.0}, {"acceptable": -1.0}, {"max_iterations": -1}, *starts):
         with pytest.raises(appell.ArgumentError, match="expected"):
             solver.solve_contacts(G, c, 0.5, **options)
     found = solver.solve_contacts(G, c, [0.5])
