@@ -16,7 +16,7 @@
 #include "for_cpus.h"
 #include "lu.h"
 
-static const double regularization[LEVELS] = {1e-4, 1e-6, 1e-9}; /* parts of the largest diagonal entry */
+static const double regularization[LEVELS] = {1e-4, 1e-6, 1e-8, 1e-10}; /* parts of the largest diagonal entry */
 #define DEPENDENT 1e-9 /* ratio of pivots, or inverse condition, below which rows are dependent */
 #define ROUNDING 1e-14 /* residuals below this part of the right-hand side are left */
 enum { LANES = 8, ROUNDS = 20 };

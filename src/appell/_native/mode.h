@@ -6,7 +6,7 @@
 #include "contact.h"
 
 enum { MODE_OPEN, MODE_STICK, MODE_SLIP };
-enum { LEVELS = 3 }; /* of regularization */
+enum { LEVELS = 4 }; /* of regularization */
 
 /* Rows J of contacts and joints at one state of a robot. */
 typedef struct {
