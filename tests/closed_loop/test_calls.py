@@ -188,3 +188,9 @@ def test_parallel_robots_on_springs_stay_closed_for_ten_seconds(name):
     assert motion.status == "finished"
     assert robot.closure_error(motion.q).max() < 1e-9
     assert np.ptp(motion.energy - motion.work.actuators) < 1e-6 * np.ptp(motion.energy)
+
+
+@pytest.mark.parametrize("name", ["jacobian_derivatives:coupler", "centroidal_momentum"])
+def test_functions_of_trees_only_are_named(five_bar, name):
+    with pytest.raises(appell.ArgumentError, match=rf"{name.partition(':')[0]} is of trees only.*robot\.spanning_tree"):
+        appell.jvp(five_bar, name, [five_bar.initial_state[0]], [None])

@@ -19,7 +19,7 @@ def save(folder: Path) -> None:
     runtime.save(folder / "puma560-runtime.appell", rollouts=["torque"])
     appell.compile(mixed_tree(4, 29)).save(folder / "free.appell", rollouts=["torque"])
     first, second = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
-    more = ("inverse_dynamics_second_derivatives", "forward_dynamics_parameter_derivatives")
+    more = ("inverse_dynamics_second_derivatives", "forward_dynamics", "regressor")
     appell.compile(appell.load("puma560")).save(folder / "derivatives.appell", functions=[first, second, *more])
     loops = ("coriolis_matrix", "kinetic_energy", "gibbs_function")
     appell.compile(appell.robots.random_chain(30, seed=1)).save(

@@ -31,14 +31,8 @@ def test_functions_of_forces_take_external_ones():
 def test_every_function_has_its_inputs():
     """External forces enter equations of motion; gravity enters forces and potentials; masses all but kinematics."""
     forced = {"inverse_dynamics", "forward_dynamics", "bias", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-              "inverse_dynamics_second_derivatives", "forward_dynamics_coordinate_derivatives"}  # fmt: skip
-    weighed = forced | {
-        "gravity",
-        "potential_energy",
-        "gibbs_function",
-        "regressor",
-        "forward_dynamics_parameter_derivatives",
-    }
+              "inverse_dynamics_second_derivatives"}  # fmt: skip
+    weighed = forced | {"gravity", "potential_energy", "gibbs_function", "regressor"}
     identities = {"actuator_jacobian", "joint_velocity_jacobian", "joint_velocities", "joint_accelerations"}
     framed = {"pose", "jacobian", "jacobian_derivatives", "jacobian_rate"}
     assert {name for name, each in QUANTITIES.items() if each.uses_external_forces} == forced

@@ -152,6 +152,33 @@ def test_derivatives_of_forward_dynamics_by_parameters() -> None:
     assert_close(found @ along, (4 * near - far) / 3, tolerance=1e-8)
 
 
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_derivatives_by_parameters_of_batches(layout: str) -> None:
+    """-M⁻¹ K, also in `out`, with gravity and parameters that differ from state to state."""
+    robot, rng = appell.compile(appell.load("planar2r"), layout=layout), np.random.default_rng(0)
+    q, qd, tau = rng.normal(size=(3, 2, 4, 2))
+    gravity, parameters = rng.normal(size=(4, 3)), robot.parameters * rng.uniform(0.9, 1.1, size=(4, 20))
+
+    def arranged(x: np.ndarray) -> np.ndarray:
+        return np.moveaxis(x, -1, 0) if layout == "columns" else x
+
+    given = {"gravity": arranged(gravity), "parameters": arranged(parameters)}
+    out = np.empty((2, 20, 2, 4) if layout == "columns" else (2, 4, 2, 20))
+    found = robot.forward_dynamics_parameter_derivatives(*map(arranged, (q, qd, tau)), **given, out=out)
+    assert found is out
+    plain = appell.load("planar2r")
+    qdd = plain.forward_dynamics(q, qd, tau, gravity=gravity, parameters=parameters)
+    M = plain.functions["mass_matrix", None]((q,), None, None, parameters)
+    expected = -np.linalg.solve(M, plain.regressor(q, qd, qdd, gravity=gravity))
+    found = np.moveaxis(found, (0, 1), (-2, -1)) if layout == "columns" else found
+    assert_close(found, expected, tolerance=1e-13)
+
+
+def test_derivatives_by_parameters_are_of_trees() -> None:
+    with pytest.raises(appell.ArgumentError, match="of trees only; 'four_bar' has closed loops"):
+        appell.load("four_bar").forward_dynamics_parameter_derivatives([0.0] * 3, [0.0], [0.0])
+
+
 def test_rollouts_of_a_file_have_the_derivatives_of_the_robot(tmp_path) -> None:
     """The rate in the file is differentiated operation by operation, also in inertial parameters."""
     dyn = appell.compile(appell.load("puma560"), parameters="runtime")

@@ -26,7 +26,7 @@
 #include "stepping_call.h"
 #include "uniform.h"
 
-enum { INPUTS = 8, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
+enum { INPUTS = 12, DIMENSIONS = 4, ALIGNMENT = 64, PORTIONS = 4 };
 enum { KEPT = 2 }; /* the caller of a loop holds the last result while the next one is computed */
 enum { NOT_FINITE = 1, NO_MEMORY = 2, NOT_OF_UNIT_LENGTH = 4, INTERRUPTED = 8 }; /* bits of the status of a call */
 enum { MOST_ENTRIES = 1 << 30 }; /* of a result of one state */

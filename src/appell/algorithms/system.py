@@ -114,6 +114,10 @@ class System(ABC):
 
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         """The quantity, the method's name and its algorithm. Unknown names raise an error that lists the valid ones."""
+        if function in QUANTITIES and function not in self.quantities:
+            raise ArgumentError(
+                f"{function} is of trees only. With closed loops, `robot.spanning_tree` has it for the tree of all joints."
+            )
         return find_in(self.quantities, function, method)
 
     def require_mass(self, function: str) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.checks import require_bool
+from appell.compiler.archive.store import directional_store
 from appell.compiler.fast_path import bind_fast_path
 from appell.compiler.options import Options
 from appell.compiler.provider import Kernel, Provider, TracedProvider
@@ -74,6 +75,17 @@ class Evaluator(dict[tuple, "Function"]):
             if name not in self.programs:
                 self.programs[name] = build()
         return self.programs[name]
+
+    def along_coordinates(self, spec: FunctionSpec) -> Evaluator:
+        """A function and its derivatives along directions (`directional_store`), of which those of q have nq entries."""
+
+        def build() -> Evaluator:
+            provider, sizes = self.provider, dict(self.provider.signature(spec).inputs)
+            store = directional_store(provider.key(spec), sizes, provider.straight_line(spec).listed)
+            store = replace(store, parameters=tuple(provider.parameters))
+            return Evaluator(store, replace(self.options, parameters="baked"))
+
+        return self.program(("along coordinates", spec), build)
 
     def kernel(self, spec: FunctionSpec, values: list[Any]) -> ActiveKernel:
         """What computes a spec: compiled code if it is in the cache or compiling pays, else the interpreter."""

@@ -101,8 +101,11 @@ def lower_function(
     if (spec, scale) not in known:
         known[spec, scale] = None if system.recursion is None else rolled(system.recursion, spec, scale)
     long = known[spec, scale]
-    if long is not None:
-        return long
+    return straight_line(system, spec, known) if long is None else long
+
+
+def straight_line(system: System, spec: FunctionSpec, known: dict[Hashable, LoweredFunction | None]) -> StraightLine:
+    """Straight-line code, kept in `known`."""
     if spec not in known:
         known[spec] = StraightLine(simplify(list_operations(trace(system, spec, share=False).graph)))
     return known[spec]  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import GraphKernel
-from appell.compiler.lowering import LoweredFunction, lower_function
+from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function, straight_line
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.programs import link_parallel
@@ -62,6 +62,10 @@ class Provider(Protocol):
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         """The operations of a function in the form that suits a target."""
+        ...
+
+    def straight_line(self, spec: FunctionSpec) -> StraightLine:
+        """The operations of a function without loops; raises where a file has none of that form."""
         ...
 
     def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
@@ -116,6 +120,9 @@ class TracedProvider:
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         return lower_function(self.system, spec, target, dtype, self._lowered)
+
+    def straight_line(self, spec: FunctionSpec) -> StraightLine:
+        return straight_line(self.system, spec, self._lowered)
 
     def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
         return None if self.system.recursion is None else link_parallel(self.system.recursion, spec)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.fast_path import fast_path, split_fast_path
+from appell.compiler.fast_path import split_fast_path
+from appell.robot.call_options import CallOptions, require_tree
 from appell.robot.linearize import Linearization, linearize
 
 
@@ -114,13 +115,13 @@ class DynamicsDerivatives:
             (q, qd, tau), gravity, external_forces, parameters, out, check
         )
 
-    @fast_path
     def forward_dynamics_parameter_derivatives(
         self, q, qd, tau, *, gravity=None, parameters=None, out=None, check=True
     ):
         """Derivatives of `forward_dynamics` of trees by the inertial parameters, -M⁻¹ K(q, qd, qdd). (..., nv, parameters)
 
-        K is the regressor, whose columns are the derivatives of `inverse_dynamics` by the same parameters.
+        K is the regressor, whose columns are the derivatives of `inverse_dynamics` by the same parameters. Robots of files need
+        `forward_dynamics`, `forward_dynamics_derivatives` and `regressor`.
 
         Example:
             >>> import appell
@@ -128,9 +129,17 @@ class DynamicsDerivatives:
             >>> robot.forward_dynamics_parameter_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6).shape
             (6, 60)
         """
-        return self.functions["forward_dynamics_parameter_derivatives", None](
-            (q, qd, tau), gravity, None, parameters, out, check
-        )
+        require_tree("forward_dynamics_parameter_derivatives", self)
+        given = {"gravity": gravity, "parameters": parameters, "check": check}
+        qdd = self.forward_dynamics(q, qd, tau, **given)
+        inverse = self.forward_dynamics_derivatives(q, qd, tau, **given).dtau
+        K = self.regressor(q, qd, qdd, gravity=gravity, out=out, check=check)
+        columns = self.functions.options.layout == "columns"
+        result = -((K.T @ inverse.T).T if columns else inverse @ K)
+        if out is None:
+            return result
+        out[...] = result
+        return out
 
     def jacobian_derivatives(
         self, q, frame: str, reference_frame: str = "LOCAL_WORLD_ALIGNED", *, out=None, check=True
@@ -167,9 +176,11 @@ class DynamicsDerivatives:
         constant tau.
 
         Args:
-            dt: length of a step [s].
+            dt: length of a step [s], of trees.
             integrator: of the step, `"rk4"` or `"semi_implicit_euler"`.
-            passive_forces: add damping and friction of the joints, as `appell.rollout` does.
+            passive_forces: add damping, friction and springs of the joints, of trees. `appell.rollout` adds them unless its
+                options say otherwise.
+            gravity, external_forces, parameters: batch dimensions broadcast with those of the state.
 
         Example:
             >>> import appell
@@ -178,5 +189,5 @@ class DynamicsDerivatives:
             >>> A.shape, B.shape, A[0].tolist()
             ((4, 4), (4, 2), [0.0, 0.0, 1.0, 0.0])
         """
-        options = {"gravity": gravity, "external_forces": external_forces, "parameters": parameters}
+        options = CallOptions(gravity, external_forces or {}, parameters)
         return linearize(self, (q, qd, tau), dt, integrator, passive_forces, options, check)

@@ -14,10 +14,8 @@ import numpy as np
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, tangent_map
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.arrays import as_batch
-from appell.compiler.archive.store import directional_store
 from appell.compiler.directional import DirectionalSystem
 from appell.compiler.evaluate import Evaluator
-from appell.compiler.lowering import StraightLine
 from appell.compiler.provider import TracedProvider
 from appell.compiler.targets.cuda import arrays as gpu
 from appell.errors import ArgumentError
@@ -209,22 +207,7 @@ def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> Directio
             "a closed loop that was loaded from a file cannot be differentiated. Use the robot it was made of."
         )
     stored = store[replace(spec, parameter_input=runtime and spec.frame is None)]
-    sizes, forms = dict(stored.signature.inputs), (stored.form, *stored.gpu.values())
-    form = next((each for each in forms if isinstance(each, StraightLine)), None)
-    if form is None:
-        raise ArgumentError(
-            f"{spec.function} of this long robot is a loop over links in its file, which cannot be differentiated. Use the robot "
-            "it was made of."
-        )
-    plain = replace(robot.functions.options, parameters="baked")
-
-    def build() -> Evaluator:
-        directional = replace(
-            directional_store(stored.key, sizes, form.listed, store.path), parameters=store.parameters
-        )
-        return Evaluator(directional, plain)
-
-    evaluator = robot.functions.program(("directional", spec), build)
+    sizes, evaluator = dict(stored.signature.inputs), robot.functions.along_coordinates(stored.spec)
     joints = robot.quasi_velocity_joints if "q" in sizes else ()
     inputs = {name: robot.robot.nv if name == "q" else size for name, size in sizes.items() if name != "parameters"}
     return DirectionalFunction(

@@ -6,16 +6,19 @@ by the chain rule over its stages, and mapped to tangent spaces at its ends: δq
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, normalize_quaternions, quaternions
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.runge_kutta import TABLEAUX, Tableau
-from appell.arrays import as_batch
-from appell.checks import require_choice, require_positive
+from appell.arrays import as_batch, require_unit_quaternions
+from appell.checks import require_bool, require_choice, require_positive
+from appell.compiler.evaluate import Evaluator
 from appell.errors import ArgumentError
+from appell.robot.call_options import CallOptions, require_tree
 
 Joints = Sequence[QuasiVelocityJoint]
 
@@ -33,33 +36,33 @@ def linearize(
     dt: float | None,
     integrator: str,
     passive_forces: bool,
-    options: Mapping[str, Any],
+    options: CallOptions,
     check: bool,
 ) -> Linearization:
     """`Dynamics.linearize`."""
     require_choice("integrator", integrator, TABLEAUX)
+    require_bool("passive_forces", passive_forces)
+    require_bool("check", check)
     described: Any = getattr(robot, "robot", robot)
     system: Any = getattr(described, "system", described)
-    if passive_forces and system.friction is None:
-        raise ArgumentError(
-            f"passive_forces are of trees; {described.name!r} has closed loops. Leave `passive_forces` out."
-        )
-    columns = robot.functions.options.layout == "columns"
-    sizes = [(name, system.sizes[name]) for name in ("q", "qd", "tau")]
-    state = tuple(robot.vector(name, value) for (name, _), value in zip(sizes, state, strict=True))
-    arrays, lead = as_batch(sizes, state, check=check, columns=columns)
-    q, qd, tau = (np.ascontiguousarray(array) for array in arrays)
-    free = () if system.kind else system.free  # independent velocities of loops are taken as rates of coordinates
-    model = _Model(robot, free, system.friction if passive_forces else None, columns, options, check)
+    if passive_forces:
+        require_tree("linearize with `passive_forces`", robot)
+    if dt is not None:
+        require_tree("linearize with `dt`", robot)
+    evaluator: Evaluator = robot.functions
+    columns, dtype = evaluator.options.layout == "columns", evaluator.options.dtype
+    named = {name: robot.vector(name, value) for name, value in zip(("q", "qd", "tau"), state, strict=True)}
+    sizes = [*((name, system.sizes[name]) for name in named), *options.sizes(system.sizes["p"])]
+    arrays, lead = as_batch(sizes, [*named.values(), *options.values], check=check, columns=columns)
+    if check:
+        require_unit_quaternions("q", arrays[0], lead, evaluator.quaternions)
+    q, qd, tau, *others = (np.ascontiguousarray(array) for array in arrays)
+    model = _Model(robot, system, passive_forces, columns, options.replaced(others), check)
     if dt is None:
         A, B = model.rate_matrices(q, qd, tau)
-    elif system.kind:
-        raise ArgumentError(
-            f"steps are linearized for trees, as appell.rollout makes them; {described.name!r} has closed loops. Leave `dt` out."
-        )
     else:
         A, B = model.step_matrices(q, qd, tau, require_positive("dt", dt), TABLEAUX[integrator])
-    A, B = (X.reshape(*lead, *X.shape[1:]) for X in (A, B))
+    A, B = (X.reshape(*lead, *X.shape[1:]).astype(dtype, copy=False) for X in (A, B))
     if columns:
         A, B = (np.moveaxis(X, (-2, -1), (0, 1)) for X in (A, B))
     return Linearization(A, B)
@@ -68,15 +71,18 @@ def linearize(
 class _Model:
     """A robot over rows (N, n)."""
 
-    def __init__(self, robot: Any, free: Joints, friction: Any, columns: bool, options: Any, check: bool) -> None:
-        self.robot, self.free, self.friction, self.columns = robot, free, friction, columns
+    def __init__(
+        self, robot: Any, system: Any, passive_forces: bool, columns: bool, options: CallOptions, check: bool
+    ) -> None:
+        self.robot, self.system, self.free, self.columns = robot, system, system.free, columns
+        self.friction = system.friction if passive_forces else None
         self.options, self.check = options, check
 
     def rate_matrices(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B of the rate; a tangent vector in the frame of a moving body has the rate δqd - qd x δq."""
         if self.friction is not None:
             tau = tau + self.friction.forces(q, qd)
-        dq, dqd, dtau = self.derivatives("forward_dynamics_derivatives", q, qd, tau, qd.shape[1])
+        dq, dqd, dtau = self.derivatives(q, qd, tau)
         n = qd.shape[1]
         if self.friction is not None:
             dqd = dqd - dtau * np.array(self.friction.damping)
@@ -84,10 +90,25 @@ class _Model:
                 dq[..., spring.idx_v] -= spring.multiplier**2 * spring.stiffness * dtau[..., spring.idx_v]
         A, B = np.zeros((len(q), 2 * n, 2 * n)), np.zeros((len(q), 2 * n, dtau.shape[2]))
         A[:, :n, n:] = np.eye(n)
-        if self.free:
-            A[:, :n, :n] = self.commutator(q, qd)
+        if self.free and qd.any():
+            A[:, :n, :n] = self.loop_commutator(q, qd) if self.system.kind else self.commutator(q, qd)
         A[:, n:, :n], A[:, n:, n:], B[:, n:] = dq, dqd, dtau
         return A, B
+
+    def loop_commutator(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The rows of the independent velocities of δq -> -qd x δq, with the velocities and changes of all joints.
+
+        With joint velocities G qd the commutator of the columns of G has derivatives of G, too, but not in these rows, where G
+        is constant.
+        """
+        independent = getattr(self.system, "independent", None)
+        if independent is None:
+            raise ArgumentError(
+                "a moving closed loop with quasi-velocities that was loaded from a file cannot be linearized. Use the robot "
+                "it was made of, or qd = 0."
+            )
+        G = self.call("joint_velocity_jacobian", q)
+        return self.commutator(q, (G @ qd[..., None])[..., 0])[:, list(independent)] @ G
 
     def commutator(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The matrix of δq -> -qd x δq, from the rates q̇ = N(q) qd of coordinates."""
@@ -134,11 +155,34 @@ class _Model:
             drive = drive - np.array(self.friction.damping)[:, None] * V
             for spring in self.friction.springs:
                 drive[:, spring.idx_v] -= spring.multiplier**2 * spring.stiffness * Q[:, spring.idx_q]
-        qdd = self.call("forward_dynamics", q, qd, tau)
-        name = "forward_dynamics_coordinate_derivatives" if self.free else "forward_dynamics_derivatives"
-        dq, dqd, dtau = self.derivatives(name, q, qd, tau, nq)
         y, Y = self.coordinate_rate(q, qd, Q, V)
-        return np.concatenate([y, qdd], axis=1), np.concatenate([Y, dq @ Q + dqd @ V + dtau @ drive], axis=1)
+        qdd, change = self.call("forward_dynamics", q, qd, tau), self.acceleration_change(q, qd, tau, Q, V, drive)
+        return np.concatenate([y, qdd], axis=1), np.concatenate([Y, change], axis=1)
+
+    def acceleration_change(self, *inputs: np.ndarray) -> np.ndarray:
+        """Changes of forward dynamics at q, qd and tau along their changes (N, n, directions), by q in coordinates.
+
+        Quaternions between stages are not of unit length. There the methods of forward dynamics differ, so that the one of
+        rollouts is differentiated.
+        """
+        given, directions = inputs[:3], inputs[3:]
+        if not self.free:
+            pairs = zip(self.derivatives(*given), directions, strict=True)
+            return np.sum([J @ change for J, change in pairs], axis=0)
+        evaluator, options, count = self.robot.functions, self.options, directions[0].shape[2]
+        runtime = evaluator.options.parameters == "runtime"
+        own = [evaluator.parameters[None]] if runtime and options.parameters is None else []
+        spec = FunctionSpec(
+            "forward_dynamics", gravity_input=options.gravity is not None, force_frames=tuple(options.external_forces),
+            parameter_input=options.parameters is not None or runtime,
+        )  # fmt: skip
+        values = [np.repeat(x, count, axis=0) for x in (*given, *options.joined)] + own
+        values += [x.swapaxes(1, 2).reshape(-1, x.shape[1]) for x in directions]
+        values += [np.zeros((1, x.shape[1])) for x in (*options.joined, *own)]
+        arrays = tuple(map(self.laid_out, values))
+        change = np.asarray(evaluator.along_coordinates(spec)["jvp", None](arrays, check=False))
+        change = change.T if self.columns else change
+        return change.reshape(len(given[0]), count, -1).swapaxes(1, 2)
 
     def coordinate_rate(
         self, q: np.ndarray, qd: np.ndarray, Q: np.ndarray, V: np.ndarray
@@ -149,17 +193,25 @@ class _Model:
         N = tangents(self.free, q, qd.shape[1])
         return (N @ qd[..., None])[..., 0], rate_jacobian(self.free, q, qd) @ Q + N @ V
 
-    def derivatives(self, name: str, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, entries: int) -> list[np.ndarray]:
-        """The blocks by q, qd and tau of a function."""
-        return np.split(self.call(name, q, qd, tau), (entries, entries + qd.shape[1]), axis=2)
+    def derivatives(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> list[np.ndarray]:
+        """The blocks of the derivatives of forward dynamics by q, qd and tau."""
+        n = qd.shape[1]
+        return np.split(self.call("forward_dynamics_derivatives", q, qd, tau), (n, 2 * n), axis=2)
 
     def call(self, name: str, *inputs: np.ndarray) -> np.ndarray:
         """A function over rows; quaternions between stages are not of unit length."""
-        given = tuple(np.ascontiguousarray(x.T) for x in inputs) if self.columns else inputs
-        result = np.asarray(self.robot.functions[name, None](given, *self.options.values(), None, False))
+        options = self.options if len(inputs) == 3 else CallOptions(None, {}, None)
+        given = tuple(map(self.laid_out, inputs))
+        options = options.replaced([self.laid_out(x) for x in options.values])
+        function = self.robot.functions[name, None]
+        result = np.asarray(function(given, options.gravity, options.external_forces, options.parameters, None, False))
         if self.check and not np.isfinite(result).all():
             raise ArgumentError(f"{name} is not finite at this state: the mass matrix or a loop is singular there.")
         return np.moveaxis(result, -1, 0) if self.columns else result
+
+    def laid_out(self, rows: np.ndarray) -> np.ndarray:
+        """Rows in the layout of the robot."""
+        return np.ascontiguousarray(rows.T) if self.columns else rows
 
 
 def tangents(free: Joints, q: np.ndarray, nv: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS, Law
-from appell.checks import require_choice, require_integer, require_positive
+from appell.checks import require_bool, require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot
@@ -46,6 +46,8 @@ class RolloutOptions:
 
     def __post_init__(self) -> None:
         require_choice("integrator", self.integrator, INTEGRATORS)
+        require_bool("passive_forces", self.passive_forces)
+        require_bool("check", self.check)
 
 
 class RolloutSteps(NamedTuple):

@@ -146,7 +146,7 @@ def rate_derivatives(dyn: CompiledRobot, plan: RolloutPlan) -> Evaluator:
         if plan.constants:
             inputs["constants"] = operations.size_in - sum(inputs.values())
         options = replace(dyn.options, target="cpu", layout="rows", parameters="baked")
-        return Evaluator(directional_store(key, inputs, rate, "rollout"), options)
+        return Evaluator(directional_store(key, inputs, rate), options)
 
     return dyn.functions.program(("sensitivity", key, new_speeds), build)
 

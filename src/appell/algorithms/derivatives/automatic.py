@@ -30,15 +30,6 @@ def inverse_dynamics_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scala
     return [[*row, *masses] for row, masses in zip(by_state, mass_matrix(tree, q), strict=True)]
 
 
-def coordinate_derivatives(tree: Tree, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
-    """[∂tau/∂q, ∂tau/∂qd] with a column for every coordinate, also where quaternions are not of unit length."""
-
-    def forces(x: Scalars) -> list[Scalar]:
-        return inverse_dynamics(tree, x[: tree.nq], x[tree.nq :], qdd)
-
-    return jacobian(forces, [*q, *qd])
-
-
 def moved(free: Sequence[QuasiVelocityJoint], q: Scalars, step: Scalars) -> list[Scalar]:
     """q + N(q) step."""
     return [a + b for a, b in zip(q, coordinate_rates(free, q, step), strict=True)]

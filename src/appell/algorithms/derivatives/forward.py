@@ -14,7 +14,6 @@ from appell.algorithms.inverse_dynamics.mata2002 import bias
 from appell.algorithms.linear import EliminationStep, elimination_order, factorise, substitute
 from appell.algorithms.mass_matrix.gibbs_hessian import mass_matrix
 from appell.algorithms.registry import algorithm
-from appell.algorithms.regressor import regressor
 from appell.model.tree import Tree
 
 
@@ -33,22 +32,6 @@ def by_differentiation(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> lis
     """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] side by side."""
     factors, qdd = forward_dynamics(tree, q, qd, tau)
     return solved(factors, automatic.inverse_dynamics_derivatives(tree, q, qd, qdd), 2 * tree.nv)
-
-
-@algorithm("forward_dynamics_coordinate_derivatives", "automatic", lumpable=True)
-def by_coordinates(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
-    """[∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau] with a column for every coordinate, as integrators of q̇ = N(q) qd need it."""
-    factors, qdd = forward_dynamics(tree, q, qd, tau)
-    return solved(factors, automatic.coordinate_derivatives(tree, q, qd, qdd), tree.nq + tree.nv)
-
-
-@algorithm("forward_dynamics_parameter_derivatives", "regressor")
-def by_parameters(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> list[list[Scalar]]:
-    """∂qdd/∂Φ = -M⁻¹ K(q, qd, qdd), from M(Φ) q̈ + b(Φ) = K Φ = τ."""
-    factors, qdd = forward_dynamics(tree, q, qd, tau)
-    K = regressor(tree, q, qd, qdd)
-    solutions = [substitute(factors, [-row[k] for row in K]) for k in range(len(K[0]))]
-    return [list(row) for row in zip(*solutions, strict=True)]
 
 
 def forward_dynamics(tree: Tree, q: Scalars, qd: Scalars, tau: Scalars) -> tuple[list[EliminationStep], list[Scalar]]:

@@ -106,6 +106,16 @@ class FunctionStore:
         stored = self[spec]
         return stored.gpu.get(dtype, stored.form) if target == "cuda" else stored.form
 
+    def straight_line(self, spec: FunctionSpec) -> StraightLine:
+        stored = self[spec]
+        form = next((each for each in (stored.form, *stored.gpu.values()) if isinstance(each, StraightLine)), None)
+        if form is None:
+            raise ArgumentError(
+                f"{spec.function} of this long robot is a loop over links in its file, which cannot be differentiated. Use the "
+                "robot it was made of."
+            )
+        return form
+
     def link_parallel(self, spec: FunctionSpec) -> LinkParallel | None:
         return self[spec].links
 
@@ -143,15 +153,12 @@ class FunctionStore:
         return key, lambda: listed
 
 
-def directional_store(
-    key: str, inputs: Mapping[str, int], listed: OperationList, path: str | PathLike
-) -> FunctionStore:
+def directional_store(key: str, inputs: Mapping[str, int], listed: OperationList) -> FunctionStore:
     """A function, `value`, and its derivatives along directions: `jvp`, J δ, with a direction for each input, and `vjp`, J^T λ.
 
     Args:
         key: a digest of the operations.
         inputs: entries of each input by name, which may be parts of those that are listed.
-        path: of the file where the function is from, for messages.
     """
     sizes, entries = tuple(inputs.values()), len(listed.outputs)
     listed = replace(listed, sizes=sizes)
@@ -166,4 +173,4 @@ def directional_store(
         )
         for name, (operations, more, size) in kinds.items()
     ]  # fmt: skip
-    return FunctionStore(path, tuple(functions), (), (), False, {}, False)
+    return FunctionStore("", tuple(functions), (), (), False, {}, False)
