@@ -419,6 +419,17 @@ def test_copies_and_pickles(states):
     assert_close(pickle.loads(pickle.dumps(robot)).gravity(q), expected)
 
 
+def test_methods_with_split_results_are_pickled():
+    robot = appell.robots.random_chain(3, seed=8)
+    state = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]])
+    for each in (robot, appell.compile(robot)):
+        expected = each.inverse_dynamics_derivatives(*state)
+        method = pickle.loads(pickle.dumps(each.inverse_dynamics_derivatives))
+        for found, block in zip(method(*state), expected, strict=True):
+            assert_close(found, block, tolerance=1e-14)
+        assert each.inverse_dynamics_derivatives.__name__ == "inverse_dynamics_derivatives"
+
+
 def test_a_forked_process_can_use_threads(states, torques):
     import multiprocessing
 

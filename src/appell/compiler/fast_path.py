@@ -57,25 +57,28 @@ class _SplitFastPath(_FastPath):
             return self.method
         bound = self.method.__get__(instance)
         columns = instance.functions.options.layout == "columns"  # type: ignore[attr-defined]
-        call = update_wrapper(_split(bound, self.blocks, self.rank, columns), bound)
+        call = _Split(bound, self.blocks, self.rank, columns)
         return vars(instance).setdefault(
             self.method.__name__, call if _native.Function is None else _native.Function(call)
         )
 
 
-def _split(whole: Callable[..., Any], blocks: type[tuple], rank: int, columns: bool) -> Callable[..., tuple]:
-    """The function with its result, of so many dimensions, split along the last one."""
-    before = (slice(None),) * (rank - 1) if columns else (...,)
+class _Split:
+    """A bound method with its result, of so many dimensions, split along the last one; pickled by the method's name."""
 
-    def call(*arguments: Any, **options: Any) -> tuple:
-        result = whole(*arguments, **options)
-        ends = list(
-            accumulate(block_widths(blocks, result.shape[:rank] if columns else result.shape[-rank:]), initial=0)
-        )
-        return blocks._make(result[(*before, slice(*pair))] for pair in pairwise(ends))  # type: ignore[attr-defined]
+    def __init__(self, whole: Callable[..., Any], blocks: type[tuple], rank: int, columns: bool) -> None:
+        self.whole, self.blocks, self.rank, self.columns = whole, blocks, rank, columns
+        update_wrapper(self, whole)
 
-    call.blocks = blocks  # type: ignore[attr-defined]
-    return call
+    def __call__(self, *arguments: Any, **options: Any) -> tuple:
+        result = self.whole(*arguments, **options)
+        shape = result.shape[: self.rank] if self.columns else result.shape[-self.rank :]
+        before = (slice(None),) * (self.rank - 1) if self.columns else (...,)
+        ends = accumulate(block_widths(self.blocks, shape), initial=0)
+        return self.blocks._make(result[(*before, slice(*pair))] for pair in pairwise(ends))  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return self.whole.__reduce__()
 
 
 def block_widths(blocks: type[tuple], shape: Sequence[int]) -> tuple[int, ...]:
