@@ -298,6 +298,22 @@ def test_linearize_prints_the_matrices_and_poles(run) -> None:
     code, out, _ = run("linearize", "four_bar")
     assert code == 0
     assert "Poles [1/s]" in out
+    code, out, _ = run("linearize", "planar2r", "--q", "-.1,-2e-1", "--qd", "-1", "-2.5", "--json")
+    assert code == 0
+    assert json.loads(out)["q"] == [-0.1, -0.2]
+    assert json.loads(out)["qd"] == [-1.0, -2.5]
     code, _, error = run("linearize", "four_bar", "--dt", "0.01")
     assert code == 1
     assert "closed loops" in error
+
+
+def test_linearize_with_springs_is_about_an_equilibrium(run, tmp_path) -> None:
+    (tmp_path / "spring.xml").write_text(
+        """<mujoco><worldbody><body name="arm"><joint name="hinge" axis="0 1 0" stiffness="3" springref="0.4"/>
+        <geom type="capsule" size="0.05" fromto="0 0 0 1 0 0" mass="1"/></body></worldbody></mujoco>"""
+    )
+    code, out, _ = run("linearize", "spring.xml", "--q", "-0.3", "--passive", "--json")
+    robot, q, rest = appell.load(tmp_path / "spring.xml"), np.array([-0.3]), np.zeros(1)
+    tau = np.array(json.loads(out)["tau"])
+    assert code == 0
+    assert_close(robot.forward_dynamics(q, rest, tau + robot.passive_forces(q, rest)), rest, tolerance=1e-12, scale=1.0)

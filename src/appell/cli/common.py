@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 OK, FAILED, USAGE = 0, 1, 2
 """Exit codes: success, failure or errors found, wrong command line."""
 ROBOT_HELP = "URDF, xacro, SDF or MJCF file, or the name of a robot (`appell info` lists those that are built in)"
+NEGATIVE_NUMBERS = re.compile(r"-\.?\d[\d.eE+,-]*$")
+"""Arguments that begin with a minus sign and are no options: numbers, also separated by commas."""
 LAWS = ("pd", "pd_gravity", "point_to_point", "computed_torque", "integral_tracking")
 """Control laws with gains."""
 
@@ -53,6 +56,7 @@ def add_commands(parser: argparse.ArgumentParser, title: str, commands: Sequence
     parsers = parser.add_subparsers(title=title, metavar=title.upper().removesuffix("S"), required=True)
     for command in commands:
         own = parsers.add_parser(command.name, help=command.help, description=command.help)
+        own._negative_number_matcher = NEGATIVE_NUMBERS
         if command.actions:
             add_commands(own, "actions", command.actions)
         if command.robot:

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dt", metavar="S", help="length of a step [s] (default: continuous time)")
     integrators = ("rk4", "semi_implicit_euler")
     parser.add_argument("--integrator", choices=integrators, default="rk4", help="of the step (default: %(default)s)")
-    parser.add_argument("--passive", action="store_true", help="add damping and friction of the joints")
+    parser.add_argument("--passive", action="store_true", help="add damping, friction and springs of the joints")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     q = start if arguments.q is None else parse_vector(arguments.q, robot.q_names, start, "--q")
     rest = np.zeros(robot.nv)
     qd = rest if arguments.qd is None else parse_vector(arguments.qd, robot.qd_names, rest, "--qd")
-    hold = np.linalg.lstsq(robot.actuator_jacobian(q).T, robot.gravity(q), rcond=None)[0]
+    held = robot.gravity(q) - (robot.passive_forces(q, rest) if arguments.passive else 0.0)
+    hold = np.linalg.lstsq(robot.actuator_jacobian(q).T, held, rcond=None)[0]
     tau = hold if arguments.tau is None else parse_vector(arguments.tau, robot.actuator_names, hold, "--tau")
     dt = None if arguments.dt is None else parse_number(arguments.dt, "--dt")
     A, B = robot.linearize(q, qd, tau, dt, arguments.integrator, passive_forces=arguments.passive)
