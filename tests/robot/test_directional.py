@@ -114,6 +114,60 @@ def test_errors(tmp_path) -> None:
         appell.vjp(appell.load_compiled(tmp_path / "loop.appell"), "gravity", [loop.reference_configuration], [1.0])
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"inputs": 3}, "inputs is int, expected 3: q, qd, qdd"),
+        ({"inputs": {"q": [0, 0]}}, "inputs is dict, expected 3: q, qd, qdd"),
+        ({"tangents": None}, "tangents is NoneType, expected 3"),
+        ({"tangents": [{"joint3": 1.0}, None, None]}, "tangent of q: unknown name 'joint3'"),
+        ({"out": [1, 2]}, "out is list, expected an array"),
+        ({"function": None}, "a function must be a name or a FunctionSpec"),
+    ],
+)
+def test_wrong_arguments_of_forward_differentiation(given, message) -> None:
+    robot = appell.load("planar2r")
+    right = {"function": "inverse_dynamics", "inputs": [[0, 0]] * 3, "tangents": [[1, 0]] * 3}
+    with pytest.raises(appell.ArgumentError, match=message):
+        appell.jvp(robot, **{**right, **given})
+
+
+@pytest.mark.parametrize("weights", [[[1.0], [1.0, 2.0]], [1j, 0], {"joint1": 1.0}, np.array([1j, 0])])
+def test_wrong_weights(weights) -> None:
+    with pytest.raises(appell.ArgumentError, match=r"cotangents? .*real numbers"):
+        appell.vjp(appell.load("planar2r"), "inverse_dynamics", [[0, 0]] * 3, weights)
+
+
+def test_values_by_name() -> None:
+    robot = appell.load("planar2r")
+    state = {"joint1": 0.3}, {"joint2": 2.0}, {"joint1": 1.0}
+    arrays = [0.3, 0.0], [0.0, 2.0], [1.0, 0.0]
+    for each in (robot, appell.compile(robot)):
+        for function in ("inverse_dynamics", "forward_dynamics"):
+            found = appell.jvp(each, function, state, state)
+            assert_close(found, appell.jvp(each, function, arrays, arrays), tolerance=1e-14)
+            gradients = appell.vjp(each, function, state, found)
+            for one, other in zip(gradients, appell.vjp(each, function, arrays, found), strict=True):
+                assert_close(one, other, tolerance=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_numbers_are_of_the_type_of_the_function(dtype: str) -> None:
+    robot = appell.compile(appell.load("planar2r"), dtype=dtype)
+    q = [0.3, 0.2]
+    assert type(appell.jvp(robot, "potential_energy", [q], [q])) is type(robot.potential_energy(q))
+
+
+def test_gravity_external_forces_and_parameters_at_once() -> None:
+    robot = appell.load("planar2r")
+    state, force = ([0.3, 0.2], [1.0, -1.0], [0.5, 0.1]), np.arange(6.0)
+    options = {"gravity": (0.0, -9.81, 0.0), "external_forces": {"link2": force}, "parameters": 1.1 * robot.parameters}
+    d = robot.inverse_dynamics_derivatives(*state, **options)
+    for each in (robot, appell.compile(robot)):
+        found = appell.jvp(each, "inverse_dynamics", state, [[1.0, 0.0], None, None], **options)
+        assert_close(found, d.dq[:, 0], tolerance=1e-13)
+
+
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("parameters", ["baked", "runtime"])
 def test_functions_of_a_file_have_the_derivatives_of_the_robot(tmp_path, layout, parameters):

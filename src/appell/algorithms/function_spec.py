@@ -43,7 +43,7 @@ def as_function_spec(function: str | FunctionSpec) -> FunctionSpec:
     if isinstance(function, FunctionSpec):
         return function
     if not isinstance(function, str):
-        raise ArgumentError(f"a function to export must be a name or a FunctionSpec, got {type(function).__name__}.")
+        raise ArgumentError(f"a function must be a name or a FunctionSpec, got {type(function).__name__}.")
     name, _, frame = function.strip().partition(":")
     name, _, method = name.partition("@")
     start, _, tail = frame.rpartition(":")

@@ -14,7 +14,8 @@ import numpy as np
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, tangent_map
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
 from appell.arrays import as_batch
-from appell.compiler.directional import DirectionalSystem
+from appell.checks import require_real_array
+from appell.compiler.directional import DirectionalSystem, tangent_of
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.provider import TracedProvider
 from appell.compiler.targets.cuda import arrays as gpu
@@ -50,8 +51,10 @@ def jvp(
         True
     """
     own = _directional(robot, function, gravity, external_forces)
-    _require_count("inputs", inputs, own.inputs)
-    _require_count("tangents", tangents, own.inputs)
+    inputs = _vectors("inputs", inputs, own.inputs, robot.functions.owner.vector)
+    tangents = _vectors(
+        "tangents", tangents, own.inputs, lambda name, one: robot.functions.owner.vector(_tangent_name(name), one)
+    )
     columns, dtype = own.columns, own.evaluator.options.dtype
     xp, batch, _ = _array_module(own.evaluator, [*inputs, *tangents])
     directions = [
@@ -64,6 +67,8 @@ def jvp(
         directions[0] = rates.reshape(-1, *lead) if columns else rates.T.reshape(*lead, -1)
     if own.parameters:
         directions.append(xp.zeros((own.parameters, 1) if columns else own.parameters, dtype))
+    if out is not None and not hasattr(out, "shape"):
+        raise ArgumentError(f"out is {type(out).__name__}, expected an array of the function's result.")
     flat = None if out is None else own.flat("out", out)
     if out is not None and len(own.shape) != 1 and not out.flags.c_contiguous:
         raise ArgumentError("out is not contiguous; pass an array such as np.empty makes.")
@@ -98,7 +103,7 @@ def vjp(
         True
     """
     own = _directional(robot, function, gravity, external_forces)
-    _require_count("inputs", inputs, own.inputs)
+    inputs = _vectors("inputs", inputs, own.inputs, robot.functions.owner.vector)
     xp, _, enter = _array_module(own.evaluator, [*inputs, cotangents])
     weights, columns = own.flat("cotangents", enter("cotangents", cotangents)), own.columns
     if out is not None and own.joints:
@@ -127,7 +132,7 @@ def _array_module(evaluator: Evaluator, values: Sequence[Any]) -> tuple[Any, Cal
             lambda named, given, _: gpu.as_batch(named, given, dtype, columns),
             partial(gpu.entered, dtype=dtype),
         )
-    return np, lambda named, given, check: as_batch(named, given, dtype, check, columns), lambda name, x: np.asarray(x)
+    return np, lambda named, given, check: as_batch(named, given, dtype, check, columns), _as_array
 
 
 @dataclass(frozen=True)
@@ -180,8 +185,8 @@ class DirectionalFunction:
         return array.reshape(*array.shape[:first], math.prod(self.shape), *array.shape[last:])
 
     def shaped(self, array: Any) -> Any:
-        """The entries of a result in its shape."""
-        return array.reshape((*self.shape, *array.shape[1:]) if self.columns else (*array.shape[:-1], *self.shape))
+        """The entries of a result in its shape; a number where that has no dimensions."""
+        return array.reshape((*self.shape, *array.shape[1:]) if self.columns else (*array.shape[:-1], *self.shape))[()]
 
 
 def _directional(robot: Dynamics, function: str | FunctionSpec, *options: Any) -> DirectionalFunction:
@@ -215,6 +220,18 @@ def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> Directio
     )
 
 
-def _require_count(name: str, values: Sequence[Any], expected: Collection[str]) -> None:
-    if len(values) != len(expected):
-        raise ArgumentError(f"{name} has {len(values)} entries, expected {len(expected)}: {', '.join(expected)}.")
+def _vectors(name: str, values: Any, expected: Collection[str], vector: Callable[[str, Any], Any]) -> list[Any]:
+    """Values of these names; those by name of entries become arrays."""
+    if isinstance(values, dict) or not hasattr(values, "__len__") or len(values) != len(expected):
+        got = f"has {len(values)} entries" if isinstance(values, (list, tuple)) else f"is {type(values).__name__}"
+        raise ArgumentError(f"{name} {got}, expected {len(expected)}: {', '.join(expected)}.")
+    return [vector(k, x) if isinstance(x, dict) else x for k, x in zip(expected, values, strict=True)]
+
+
+def _as_array(name: str, value: Any) -> np.ndarray:
+    return value if isinstance(value, np.ndarray) else require_real_array(name, value)
+
+
+def _tangent_name(name: str) -> str:
+    """Forces keep their name, as the robot names their entries after actuators."""
+    return name if name == "tau" else tangent_of(name)
