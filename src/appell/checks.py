@@ -122,7 +122,8 @@ def require_real_array(name: str, values: Any, shape: tuple[int, ...] | None = N
     expected = "real numbers" if shape is None else f"real numbers of shape {shape}"
     array = _array(values)
     if array.dtype.kind not in "iuf" and (array.size or array.dtype.kind == "V"):
-        raise ArgumentError(f"{name} is {values!r}, expected {expected}.")
+        got = f"an array of {array.dtype}" if isinstance(values, np.ndarray) and array.ndim else repr(values)
+        raise ArgumentError(f"{name} is {got}, expected {expected}.")
     if shape is not None and array.shape != shape:
         raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}.")
     return array.astype(float)

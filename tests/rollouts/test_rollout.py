@@ -220,3 +220,11 @@ def test_a_robot_without_joints_stays(layout):
     path = appell.rollout(dyn, still, still, steps=6, dt=0.1, save_every=2)
     assert path.q.shape == path.qd.shape == ((4, 3, 0) if layout == "rows" else (0, 3, 4))
     assert_close(path.t, np.array([0.2, 0.4, 0.6]))
+    assert path.vjp(q=path.q).q0.shape == still.shape
+    assert path.jvp(still).q.shape == path.q.shape
+
+
+def test_starts_that_are_no_arrays_are_named():
+    for q0 in (0.5, [[0.0], [0.0, 1.0]], None):
+        with pytest.raises(appell.ArgumentError, match="q0 "):
+            appell.rollout(DYN, q0, STILL, steps=1, dt=0.1)

@@ -132,10 +132,54 @@ def test_wrong_arguments_are_named() -> None:
         motion.jvp(parameters=np.zeros(20))
     with pytest.raises(appell.AppellError, match=r"weights of q .*\(3, 2\)"):
         motion.vjp(q=np.zeros((2, 2)))
+    with pytest.raises(appell.ArgumentError, match=r"weights of q has shape \(\), expected \(3, 2\)"):
+        motion.vjp(1.0)
+    with pytest.raises(appell.ArgumentError, match="weights of qd is an array of complex128, expected real numbers"):
+        motion.vjp(qd=1j * motion.qd)
+    with pytest.raises(appell.ArgumentError, match=r"weights of q\[\(0, 1\)\] is nan"):
+        motion.vjp(np.where(np.arange(2) == 1, np.nan, motion.q))
+    with pytest.raises(appell.ArgumentError, match=r"tangent of qd0\[1\] is nan"):
+        motion.jvp(qd0=[0.0, np.nan])
+    for wrong in (np.ones(5), np.ones((4, 2))):
+        with pytest.raises(appell.ArgumentError, match=r"tangent of q0 has shape .* expected \(2,\)"):
+            motion.jvp(wrong)
+    with pytest.raises(appell.ArgumentError, match="gains is 3, expected directions by name"):
+        motion.jvp(gains=3)
+    with pytest.raises(appell.ArgumentError, match=r"tangent of tau is .*expected real numbers"):
+        motion.jvp(controls={"tau": {"joint1": 1.0}})
     copied = pickle.loads(pickle.dumps(motion))
     assert_close(copied.q, motion.q, tolerance=0.0)
     with pytest.raises(appell.AppellError, match=r"Use the result of appell\.rollout"):
         copied.vjp()
+
+
+def test_directions_by_name() -> None:
+    motion = appell.rollout(appell.compile(appell.load("planar2r")), [0.1, 0.2], [0.0, 0.0], steps=3, dt=0.01)
+    found = motion.jvp({"joint2": 1.0}, {"joint1": 2.0})
+    assert_close(found.q, motion.jvp([0.0, 1.0], [2.0, 0.0]).q, tolerance=0.0)
+
+
+def test_unchecked_rollouts_pass_nan_on() -> None:
+    dyn, options = appell.compile(appell.load("planar2r")), appell.RolloutOptions(check=False)
+    motion = appell.rollout(dyn, [0.1, 0.2], [0.0, 0.0], steps=3, dt=0.01, options=options)
+    assert np.isnan(motion.vjp(np.full((3, 2), np.nan)).q0).all()
+    assert np.isnan(motion.jvp([np.nan, 0.0]).q).any()
+
+
+def test_arrays_may_be_changed_after_the_rollout() -> None:
+    dyn = appell.compile(appell.load("planar2r"))
+    given = {"q0": np.array([0.1, 0.2]), "qd0": np.array([0.3, 0.4]), "tau": np.ones((2, 2)), "kp": np.ones(2)}
+    motion = appell.rollout(
+        dyn, given["q0"], given["qd0"], {"q": given["tau"], "qd": given["tau"]}, steps=4, dt=0.1, law="pd",
+        gains={"kp": given["kp"], "kd": 1.0}, control_every=2,
+    )  # fmt: skip
+    before, along = motion.vjp(motion.q), motion.jvp([1.0, 0.0])
+    for array in given.values():
+        array[:] = 7.0
+    after = motion.vjp(motion.q)
+    for found, expected in ((after.q0, before.q0), (after.gains["kp"], before.gains["kp"])):
+        assert_close(found, expected, tolerance=0.0)
+    assert_close(motion.jvp([1.0, 0.0]).q, along.q, tolerance=0.0)
 
 
 def test_derivatives_of_forward_dynamics_by_parameters() -> None:

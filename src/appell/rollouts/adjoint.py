@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.algorithms.coordinate_rates import tangent_map
-from appell.checks import require_real_array
-from appell.compiler.targets.cuda.arrays import cupy, entered, kind_of, translate_gpu_errors
+from appell.compiler.targets.cuda.arrays import any_bad, cupy, entered, kind_of, translate_gpu_errors
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts import cuda_adjoint, sensitivity
-from appell.rollouts.plan import RolloutPlan, RolloutWeights, arguments, as_host, state_rows
+from appell.rollouts.plan import RolloutPlan, RolloutWeights, arguments, as_host, real_numbers, state_rows
 
 
 class RolloutGradient(NamedTuple):
@@ -39,7 +39,7 @@ def rollout_vjp(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> Rollo
 def on_cpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGradient:
     plan = plan.with_arrays(lambda name, value: as_host(value))
     weights = [
-        require_real_array(f"the weights of {name}", as_host(value), saved_shape(plan, size))
+        real_numbers(f"array of weights of {name}", as_host(value), plan.check, saved_shape(plan, size))
         for name, value, size in given_weights(np, plan, q, qd)
     ]
     found = sensitivity.backward(dyn, plan, saved_rows(np, plan, weights))
@@ -54,9 +54,10 @@ def on_gpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGra
         plan = plan.with_arrays(lambda name, value: entered(name, value, dtype))
         weights = []
         for name, value, size in given_weights(cp, plan, q, qd, dtype):
-            weights.append(entered(f"the weights of {name}", value, dtype))
-            if weights[-1].shape != saved_shape(plan, size):
-                require_real_array(f"the weights of {name}", weights[-1].get(), saved_shape(plan, size))
+            weights.append(entered(f"array of weights of {name}", value, dtype))
+            shape = saved_shape(plan, size)
+            if weights[-1].shape != shape or (plan.check and any_bad(weights[-1])):
+                real_numbers(f"array of weights of {name}", weights[-1].get(), plan.check, shape)
         found = gradient(cp, plan, cuda_adjoint.run(dyn, plan, saved_rows(cp, plan, weights)))
         leave = kind.leave if kind else lambda array: array.get()
         controls, gains = ({name: leave(x) for name, x in part.items()} for part in (found.controls, found.gains))
@@ -81,7 +82,7 @@ def saved_shape(plan: RolloutPlan, size: int) -> tuple[int, ...]:
 def saved_rows(xp: Any, plan: RolloutPlan, weights: list[Any]) -> Any:
     """Weights of q and qd side by side, (N, T, nq + nv)."""
     rows = [xp.moveaxis(array, (0, 1), (-1, -2)) if plan.columns else array for array in weights]
-    return xp.concatenate(rows, axis=-1).reshape(-1, plan.saved, plan.nq + plan.nv)
+    return xp.concatenate(rows, axis=-1).reshape(math.prod(plan.batch_shape), plan.saved, plan.nq + plan.nv)
 
 
 def gradient(xp: Any, plan: RolloutPlan, found: RolloutWeights) -> RolloutGradient:

@@ -15,7 +15,14 @@ import numpy as np
 from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS, Law
-from appell.checks import require_bool, require_choice, require_integer, require_positive
+from appell.checks import (
+    require_bool,
+    require_choice,
+    require_finite,
+    require_integer,
+    require_positive,
+    require_real_array,
+)
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot
@@ -28,7 +35,7 @@ class RolloutOptions:
 
     Attributes:
         integrator: `"rk4"` or `"semi_implicit_euler"`.
-        passive_forces: add joint damping and friction of the description.
+        passive_forces: add joint damping, friction and springs of the description.
         check: raise `ArgumentError` for non-finite inputs and quaternions that have not unit length, and
             `SimulationError` for non-finite states.
 
@@ -79,6 +86,7 @@ class RolloutPlan:
     quasi_velocity_joints: tuple[QuasiVelocityJoint, ...]  # joints whose q̇ is not qd
     parameters: Any | None  # inertial parameters, or None where those of the robot are constants of the code
     columns: bool  # whether entries come first in the arrays
+    check: bool  # whether numbers are checked to be finite
 
     @property
     def joints(self) -> ActuatedJoints:
@@ -152,8 +160,18 @@ def arguments(plan: RolloutPlan) -> dict[str, Any]:
 
 def as_host(array: Any) -> np.ndarray:
     """An array of NumPy, CuPy, PyTorch or JAX in the memory of the CPU."""
-    array = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
-    return np.asarray(array)
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array.get() if is_of_cupy(array) else array)
+
+
+def is_of_cupy(array: Any) -> bool:
+    """Whether an array is of CuPy; a mapping has `get`, too."""
+    return hasattr(array, "get") and hasattr(array, "__cuda_array_interface__")
+
+
+def real_numbers(name: str, values: Any, check: bool, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """An array of real numbers, of this shape if one is given, finite where that is checked."""
+    array = require_real_array(name, values, shape)
+    return require_finite(name, array) if check else array
 
 
 def make_plan(
@@ -207,7 +225,7 @@ def make_plan(
         raise ArgumentError(f"batch dimensions do not fit together: {shapes}. They must broadcast.") from None
     return RolloutPlan(
         start, rule, signals, vectors, steps, dt, options.integrator, control_every, save_every, options.passive_forces,
-        batch_shape, robot.nq, robot.nv, joints, parameters, columns,
+        batch_shape, robot.nq, robot.nv, joints, parameters, columns, options.check,
     )  # fmt: skip
 
 
@@ -227,7 +245,7 @@ def _shape(n: int, times: int, columns: bool) -> tuple[int, int]:
 
 def _batch_shape(name: str, value: Any, n: int, columns: bool, times: int) -> tuple[int, ...]:
     """Batch dimensions of an array (..., n), or (..., times, n) of a signal that changes."""
-    shape = tuple(np.shape(value)) if isinstance(value, (list, tuple, np.ndarray)) else tuple(value.shape)
+    shape = tuple(value.shape) if hasattr(value, "shape") else require_real_array(name, value).shape
     dimensions = 2 if times else 1
     expected = _shape(n, times, columns) if times else (n,)
     if (shape[:dimensions] if columns else shape[-dimensions:]) != expected:
@@ -245,7 +263,7 @@ def state_rows(xp: Any, array: Any, plan: RolloutPlan) -> Any:
     size = array.shape[-1]
     if math.prod(array.shape[:-1]) == 1:
         return array.reshape(1, size)
-    return xp.broadcast_to(array, (*plan.batch_shape, size)).reshape(-1, size)
+    return xp.broadcast_to(array, (*plan.batch_shape, size)).reshape(math.prod(plan.batch_shape), size)
 
 
 def signal_rows(xp: Any, array: Any, plan: RolloutPlan) -> Any:
@@ -257,7 +275,7 @@ def signal_rows(xp: Any, array: Any, plan: RolloutPlan) -> Any:
     times, size = array.shape[-2:]
     if math.prod(array.shape[:-2]) == 1:
         return array.reshape(1, times, size)
-    return xp.broadcast_to(array, (*plan.batch_shape, times, size)).reshape(-1, times, size)
+    return xp.broadcast_to(array, (*plan.batch_shape, times, size)).reshape(math.prod(plan.batch_shape), times, size)
 
 
 def join_columns(xp: Any, parts: Sequence[Any], dimensions: int, dtype: Any) -> Any:

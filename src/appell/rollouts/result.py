@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Rollout(RolloutStates):
     def of(cls, t: np.ndarray, q: Any, qd: Any, dyn: CompiledRobot, plan: RolloutPlan) -> Rollout:
         """The result of a plan."""
         result = cls(t, q, qd)
-        result._source = dyn, plan
+        result._source = dyn, plan.with_arrays(lambda name, value: deepcopy(value))  # the caller may change its arrays
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,8 +44,8 @@ class Rollout(RolloutStates):
 
         Args:
             q0, qd0, controls, gains, parameters: directions, of the shapes of the arguments of `appell.rollout` or broadcast to
-                them; zero where they are not given. The one of q0 is a generalized velocity (..., nv). Parameters can be
-                changed where they were given.
+                them; zero where they are not given. The one of q0 is a generalized velocity (..., nv). Those of q0 and qd0 may
+                be given by name. Parameters can be changed where they were given.
 
         Returns:
             States with the same times, and directions in place of q and qd. NumPy arrays.
@@ -58,7 +59,10 @@ class Rollout(RolloutStates):
         """
         dyn, plan = self._origin()
         named = controls if isinstance(controls, Mapping) else {plan.law.signals[0]: controls}
-        given = {"q0": q0, "qd0": qd0, **named, **(gains or {}), "parameters": parameters}
+        if not isinstance(gains, Mapping | None):
+            raise ArgumentError(f"gains is {gains!r}, expected directions by name: {', '.join(plan.gains) or 'none'}.")
+        start = {name: dyn.vector(f"tangent of {name}", value) for name, value in (("q0", q0), ("qd0", qd0))}
+        given = {**start, **named, **(gains or {}), "parameters": parameters}
         q, qd = rollout_jvp(dyn, plan, {name: value for name, value in given.items() if value is not None})
         return RolloutStates(self.t, q, qd)
 

@@ -17,12 +17,22 @@ from typing import Any
 import numpy as np
 
 from appell.algorithms.coordinate_rates import quaternions, tangent_map
-from appell.checks import require_choice, require_real_array
+from appell.checks import require_choice
 from appell.compiler.archive.store import directional_store
 from appell.compiler.evaluate import Evaluator
+from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.plan import RolloutPlan, RolloutWeights, arguments, as_host, signal_rows, split_states, state_rows
+from appell.rollouts.plan import (
+    RolloutPlan,
+    RolloutWeights,
+    arguments,
+    as_host,
+    real_numbers,
+    signal_rows,
+    split_states,
+    state_rows,
+)
 
 
 class RolloutDerivatives:
@@ -166,10 +176,18 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
     shapes = {name: np.shape(value) for name, value in given.items()}
     shapes["q0"] = (plan.nv, *shapes["q0"][1:]) if plan.columns else (*shapes["q0"][:-1], plan.nv)
 
+    def shaped(name: str) -> np.ndarray:
+        change = real_numbers(f"tangent of {name}", as_host(tangents.get(name, 0.0)), plan.check)
+        try:
+            return np.broadcast_to(change, shapes[name])
+        except ValueError:
+            raise ArgumentError(
+                f"tangent of {name} has shape {change.shape}, expected {shapes[name]} as the argument of the rollout, or a shape "
+                "that broadcasts to it."
+            ) from None
+
     def rows(as_rows: Callable[..., Any], *names: str) -> np.ndarray:
-        changes = (require_real_array(f"the tangent of {name}", as_host(tangents.get(name, 0.0))) for name in names)
-        shaped = (np.broadcast_to(change, shapes[name]) for name, change in zip(names, changes, strict=True))
-        return np.concatenate([derivatives.rows(as_rows, change) for change in shaped], axis=-1)
+        return np.concatenate([derivatives.rows(as_rows, shaped(name)) for name in names], axis=-1)
 
     constants = [name for name in given if name not in ("q0", "qd0", *plan.signals)]
     signals, fixed = rows(signal_rows, *plan.signals), [rows(state_rows, *constants)] if constants else []
