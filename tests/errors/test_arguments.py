@@ -14,6 +14,7 @@ from helpers.states import random_states
 
 import appell
 from appell.algorithms.function_spec import FunctionSpec
+from appell.algorithms.registry import QUANTITIES
 from appell.compiler.trace import trace
 from appell.model.body import Body
 from appell.model.joint import Joint, Mimic
@@ -371,6 +372,25 @@ def test_robot_without_joints(rigid: Robot) -> None:
     assert rigid.jacobian([], "tool").shape == (6, 0)
     assert_close(rigid.pose(none, "tool"), np.tile(np.eye(4), (2, 1, 1)))
     assert rigid.passive_forces(none).shape == (2, 0)
+
+
+FUNCTIONS = [name for name, each in QUANTITIES.items() if "center" not in name and "centroidal" not in name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_compiled_robots_without_joints(rigid: Robot, name: str) -> None:
+    quantity = QUANTITIES[name]
+    key = (name, None, "tool", "LOCAL") if quantity.needs_frame else (name, None)
+    expected = tuple(size if isinstance(size, int) else 0 for size in quantity.shape)
+    for robot in (rigid, appell.compile(rigid)):
+        assert robot.functions[key]((np.zeros((2, 0)),) * len(quantity.inputs)).shape == (2, *expected)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_linear_models_without_joints(rigid: Robot, dt: float | None) -> None:
+    for robot in (rigid, appell.compile(rigid)):
+        assert [x.shape for x in robot.linearize([], [], [], dt)] == [(0, 0), (0, 0)]
+        assert robot.forward_dynamics_parameter_derivatives([], [], []).shape == (0, 0)
 
 
 def test_no_moving_mass_has_no_centre(rigid: Robot) -> None:

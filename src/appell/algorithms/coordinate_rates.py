@@ -60,8 +60,11 @@ def coordinate_rates(joints: Sequence[QuasiVelocityJoint], q: Scalars, qd: Scala
 
 def tangent_map(joints: Sequence[QuasiVelocityJoint], q: np.ndarray, nv: int) -> np.ndarray:
     """N(q) of configurations (N, nq), (N, nq, nv)."""
-    columns = [coordinate_rates(joints, [*q.T], [*unit]) for unit in np.eye(nv)]
-    return np.array([np.broadcast_arrays(*column, q[:, 0])[:-1] for column in columns], q.dtype).T
+    N = np.empty((*q.shape, nv), q.dtype)
+    for k, unit in enumerate(np.eye(nv)):
+        for i, rate in enumerate(coordinate_rates(joints, [*q.T], [*unit])):
+            N[:, i, k] = rate
+    return N
 
 
 def normalize_quaternions(joints: Sequence[QuasiVelocityJoint], q: Scalars) -> list[Scalar]:

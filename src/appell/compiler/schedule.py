@@ -76,7 +76,7 @@ def _matrix_orders(outputs: Sequence[int], columns: int) -> Iterator[Sequence[in
     row and column j up to the diagonal share them. Columns j of all matrices share the motion of joint j.
     """
     yield outputs
-    rows = len(outputs) // columns
+    rows = len(outputs) // max(columns, 1)
     if columns > 1 and rows > 1:
         yield [k for first in range(columns) for k in outputs[first::columns]]
         if columns % rows == 0:

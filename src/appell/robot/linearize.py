@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, normalize_quaternions, quaternions
+from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, quaternions, tangent_map
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.runge_kutta import TABLEAUX, Tableau
 from appell.arrays import as_batch, require_unit_quaternions
@@ -112,7 +112,7 @@ class _Model:
 
     def commutator(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """The matrix of δq -> -qd x δq, from the rates q̇ = N(q) qd of coordinates."""
-        N = tangents(self.free, q, qd.shape[1])
+        N = tangent_map(self.free, q, qd.shape[1])
         velocity = (N @ qd[..., None])[..., 0]
         own = rate_jacobian(self.free, q, qd) @ N
         others = [
@@ -126,7 +126,7 @@ class _Model:
         """A and B of one step."""
         nq, nv = q.shape[1], qd.shape[1]
         start = np.zeros((len(q), nq + nv, 2 * nv + tau.shape[1]))  # derivatives of (q, qd) by (δq, δqd, δtau)
-        start[:, :nq, :nv], start[:, nq:, nv : 2 * nv] = tangents(self.free, q, nv), np.eye(nv)
+        start[:, :nq, :nv], start[:, nq:, nv : 2 * nv] = tangent_map(self.free, q, nv), np.eye(nv)
         x0, x, X = np.concatenate([q, qd], axis=1), np.concatenate([q, qd], axis=1), start
         end, slope = x0, start
         for weight, ahead in zip(tableau.weights, (*tableau.ahead, 0.0), strict=True):
@@ -140,8 +140,7 @@ class _Model:
         for _, first in quaternions(self.free):
             part = slice(first, first + 4)
             length[:, part] = np.linalg.norm(last[:, part], axis=1, keepdims=True)
-        unit = np.stack(normalize_quaternions(self.free, list(last.T)), axis=-1)
-        tangent = np.linalg.pinv(tangents(self.free, unit, nv)) if self.free else np.eye(nv)
+        tangent = np.linalg.pinv(tangent_map(self.free, last / length, nv)) if self.free else np.eye(nv)
         result = np.concatenate([tangent @ (slope[:, :nq] / length[..., None]), slope[:, nq:]], axis=1)
         return result[..., : 2 * nv], result[..., 2 * nv :]
 
@@ -190,7 +189,7 @@ class _Model:
         """q̇ = N(q) qd, and its derivatives from those of q and qd."""
         if not self.free:
             return qd, V
-        N = tangents(self.free, q, qd.shape[1])
+        N = tangent_map(self.free, q, qd.shape[1])
         return (N @ qd[..., None])[..., 0], rate_jacobian(self.free, q, qd) @ Q + N @ V
 
     def derivatives(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> list[np.ndarray]:
@@ -212,13 +211,6 @@ class _Model:
     def laid_out(self, rows: np.ndarray) -> np.ndarray:
         """Rows in the layout of the robot."""
         return np.ascontiguousarray(rows.T) if self.columns else rows
-
-
-def tangents(free: Joints, q: np.ndarray, nv: int) -> np.ndarray:
-    """N(q), (N, nq, nv)."""
-    lanes = list(q.T)
-    columns = [coordinate_rates(free, lanes, [np.full(len(q), x) for x in e]) for e in np.eye(nv)]
-    return np.stack([np.stack(column, axis=-1) for column in columns], axis=-1)
 
 
 def rate_jacobian(free: Joints, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
