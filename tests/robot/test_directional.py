@@ -187,6 +187,9 @@ def test_functions_of_a_file_have_the_derivatives_of_the_robot(tmp_path, layout,
         expected = appell.vjp(dyn, function, inputs, weights)
         for found, gradient in zip(appell.vjp(loaded, function, inputs, weights), expected, strict=True):
             assert_close(found, gradient, tolerance=1e-13)
+    for each in (dyn, loaded):
+        with pytest.raises(appell.ArgumentError, match=r"the quaternion of joint .* has length"):
+            appell.jvp(each, "mass_matrix", [1.1 * q], [None])
 
 
 def test_loops_over_links_of_a_file_are_differentiated_by_the_straight_line_form_for_gpus(tmp_path):

@@ -82,7 +82,7 @@ class Evaluator(dict[tuple, "Function"]):
         def build() -> Evaluator:
             provider, sizes = self.provider, dict(self.provider.signature(spec).inputs)
             store = directional_store(provider.key(spec), sizes, provider.straight_line(spec).listed)
-            store = replace(store, parameters=tuple(provider.parameters))
+            store = replace(store, parameters=tuple(provider.parameters), quaternions=provider.quaternions)
             return Evaluator(store, replace(self.options, parameters="baked"))
 
         return self.program(("along coordinates", spec), build)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,11 +129,12 @@ class DynamicsDerivatives:
             >>> robot.forward_dynamics_parameter_derivatives([0.1] * 6, [0.2] * 6, [0.3] * 6).shape
             (6, 60)
         """
-        require_tree("forward_dynamics_parameter_derivatives", self)
+        robot: Any = self
+        require_tree("forward_dynamics_parameter_derivatives", robot)
         given = {"gravity": gravity, "parameters": parameters, "check": check}
-        qdd = self.forward_dynamics(q, qd, tau, **given)
-        inverse = self.forward_dynamics_derivatives(q, qd, tau, **given).dtau
-        K = self.regressor(q, qd, qdd, gravity=gravity, out=out, check=check)
+        qdd = robot.forward_dynamics(q, qd, tau, **given)
+        inverse = robot.forward_dynamics_derivatives(q, qd, tau, **given).dtau
+        K = robot.regressor(q, qd, qdd, gravity=gravity, out=out, check=check)
         columns = self.functions.options.layout == "columns"
         result = -((K.T @ inverse.T).T if columns else inverse @ K)
         if out is None:
