@@ -218,6 +218,15 @@ def test_derivatives_by_parameters_of_batches(layout: str) -> None:
     assert_close(found, expected, tolerance=1e-13)
 
 
+def test_derivatives_by_parameters_of_a_file(tmp_path) -> None:
+    """They are the product of functions that the file holds."""
+    dyn, state = appell.compile(appell.load("planar2r")), ([0.3, 0.2], [1.0, -1.0], [0.5, 0.1])
+    functions = ["forward_dynamics", "forward_dynamics_derivatives", "regressor"]
+    dyn.save(tmp_path / "arm.appell", functions=functions)
+    found = appell.load_compiled(tmp_path / "arm.appell").forward_dynamics_parameter_derivatives(*state)
+    assert_close(found, dyn.forward_dynamics_parameter_derivatives(*state), tolerance=1e-13)
+
+
 def test_derivatives_by_parameters_are_of_trees() -> None:
     with pytest.raises(appell.ArgumentError, match="of trees only; 'four_bar' has closed loops"):
         appell.load("four_bar").forward_dynamics_parameter_derivatives([0.0] * 3, [0.0], [0.0])
