@@ -602,14 +602,16 @@ INLINE double block_weight(const Problem *s, const contact_block *block)
     return sum / block->size;
 }
 
-/* Factors of G + rho W. */
+/* Factors of G + rho W; 0 where there are none, with rho = 0: ADMM begins anew. */
 INLINE int prepare_admm(Problem *s)
 {
     memcpy(s->F, s->G, (size_t)s->n * s->n * sizeof *s->F);
     for (int b = 0; b < s->blocks; b++)
         for (int k = s->block[b].first; k < s->block[b].first + s->block[b].size; k++)
             s->F[(size_t)k * s->n + k] += s->rho * block_weight(s, s->block + b);
-    return lu_factor(s->F, s->admm_order, s->n, s->n) > 0.0;
+    if (lu_factor(s->F, s->admm_order, s->n, s->n) > 0.0) return 1;
+    s->rho = 0.0;
+    return 0;
 }
 
 /* Iterations of ADMM on z and y, with penalties rho W; p becomes z. */

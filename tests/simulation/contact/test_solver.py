@@ -205,12 +205,27 @@ def test_empty_problem():
         (np.eye(3), [0.0, np.nan, 0.0], 0.5, r"c\[1\] is nan"),
         (np.eye(2), np.zeros(3), 0.5, r"G has shape \(2, 2\), expected \(3, 3\)"),
         (np.eye(3) + np.eye(3, k=1), np.zeros(3), 0.5, "G is not symmetric"),
+        (np.diag([1.0, 1.0, -2.0]), np.zeros(3), 0.5, r"G\[2, 2\] is -2, expected a positive semidefinite"),
         (np.eye(3), np.zeros(3), [-0.5], "expected numbers >= 0"),
     ],
 )
 def test_wrong_arguments(G, c, blocks, text):
     with pytest.raises(ArgumentError, match=text):
         solve_contacts(G, c, blocks)
+
+
+INDEFINITE = """
+import numpy as np
+from appell.simulation.contact.solver import ContactBlocks, solve_contacts
+for G in (-np.eye(6), np.diag([1.0, 1.0, -1.0] * 2)):
+    found = solve_contacts(G, np.array([0.0, 0.0, -1.0] * 2), ContactBlocks.points([0.6, 0.6]), check=False)
+    assert not found.converged and np.isfinite(found.impulses).all(), found
+"""
+
+
+def test_matrices_without_factors_end_unconverged():
+    """ADMM read pivots that a failed factorization had not set: a segmentation fault."""
+    subprocess.run([sys.executable, "-c", INDEFINITE], check=True, env={**os.environ, "MALLOC_PERTURB_": "85"})
 
 
 POISONED = """

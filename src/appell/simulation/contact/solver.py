@@ -156,6 +156,9 @@ def solve_contacts(
         c = require_finite("c", require_real_array("c", c, (n,)))
         if np.abs(G - G.T).max(initial=0.0) > SYMMETRY_TOL * np.abs(G).max(initial=0.0):
             raise ArgumentError("G is not symmetric, expected the Delassus matrix J M^-1 J^T.")
+        if (np.diag(G) < 0.0).any():
+            k = int(np.argmin(np.diag(G)))
+            raise ArgumentError(f"G[{k}, {k}] is {G[k, k]:g}, expected a positive semidefinite matrix J M^-1 J^T.")
         require_positive("tolerance", tolerance, "m/s")
         if acceptable is not None:
             require_positive("acceptable", acceptable, "m/s")
