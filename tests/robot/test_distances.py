@@ -50,6 +50,25 @@ def test_batches_and_several_surfaces() -> None:
     assert_close(named.distance[0, :, 0, 0], [0.5, 0.2], tolerance=1e-14)
 
 
+@pytest.mark.parametrize(
+    "wall",
+    [
+        appell.surfaces.Ellipse((1.5, 1.0)),
+        appell.surfaces.ImplicitSurface(
+            lambda p: (p[0] / 1.5) ** 2 + p[1] ** 2 - 1.0, lambda p: np.array([2.0 * p[0] / 2.25, 2.0 * p[1], 0.0])
+        ),
+    ],
+)
+def test_distances_to_curved_surfaces_are_not_of_first_order(wall) -> None:
+    turns = np.linspace(0.0, 2.0 * np.pi, 200001)
+    nearest = np.hypot(1.5 * np.cos(turns) - 0.9, np.sin(turns) + 0.5).min()
+    for radius in (0.0, 0.1):
+        found = free_body().distances(placed((0.9, -0.5, 0.0)), wall, points=[Point("body", radius=radius)])
+        assert_close(found.distance[0], [nearest - radius], tolerance=1e-9, scale=1.0)
+        foot = found.on_surface[0, 0]
+        assert_close((foot[0] / 1.5) ** 2 + foot[1] ** 2, np.array(1.0), tolerance=1e-12)
+
+
 def test_robots_without_shapes_have_the_origins_of_their_bodies() -> None:
     tree = appell.load("shafei_tree")
     found = tree.distances(tree.initial_state[0], appell.surfaces.Circle(radius=2.5))

@@ -50,6 +50,8 @@
 #define SMALLEST 1e-13     /* part of a step that is not worth a step of its own */
 enum { SHARING = 16 }; /* steps after which redundant contacts share their loads anew: solutions start from those before */
 #define FLAT 1e-3          /* tilt below which a circle touches a plane with more than a point of it [rad] */
+#define LEAST_PLACE 1e-100 /* distance from the longer semi-axis of an ellipse from which on a point has one nearest point [m] */
+enum { MOST_ELLIPSE_STEPS = 60 };
 #define CLOSURE_STEP 1e-14 /* of the joints, at which loops are closed, and which is not an error [rad, m] */
 #define CLOSURE_ERROR 1e-9
 enum { MOST_CLOSURE_STEPS = 12 };
@@ -193,6 +195,51 @@ static const double *joints_of(const stepper *s)
     return unit_of(s, s->units);
 }
 
+/* Distance of r to the ellipse |S r| = 1 with two rows of S at right angles, negative inside, its gradient, and the curvature and
+   the change of the gradient along v. The nearest point is (a cos, b sin) along the semi-axes; with the longer one a, and s > 0,
+
+     cos = a x/(s + a^2 - b^2),   sin = b y/s,   cos^2 + sin^2 = 1:
+
+   convex in s, so that Newton's method from where the sum is at least 1 does not overshoot. */
+static double distance_to_ellipse(const double *S, const double *r, const double *v, double *gradient, double *curvature, double *bend)
+{
+    double size[2], place[2], speed[2], lift[2], arm[2], turn[2], n[2];
+    for (int k = 0; k < 2; k++) {
+        const double *row = S + 3 * k;
+        size[k] = 1.0 / sqrt(dot3(row, row));
+        place[k] = dot3(row, r) * size[k], speed[k] = dot3(row, v) * size[k];
+    }
+    const int small = size[1] < size[0];
+    for (int k = 0; k < 2; k++) {
+        lift[k] = k == small ? 0.0 : size[k] * size[k] - size[small] * size[small];
+        arm[k] = size[k] * fmax(fabs(place[k]), k == small ? LEAST_PLACE : 0.0);
+    }
+    double s = fmax(arm[0] - lift[0], arm[1] - lift[1]), length = 0.0;
+    for (int count = 0; count < MOST_ELLIPSE_STEPS; count++) {
+        double sum = 0.0, slope = 0.0;
+        for (int k = 0; k < 2; k++) {
+            turn[k] = arm[k] / (s + lift[k]);
+            sum += turn[k] * turn[k], slope += turn[k] * turn[k] / (s + lift[k]);
+        }
+        length = sqrt(sum);
+        const double next = s + 0.5 * (sum - 1.0) / slope;
+        if (!(next > s)) break;
+        s = next;
+    }
+    for (int k = 0; k < 2; k++) turn[k] = copysign(turn[k] / length, place[k]), n[k] = turn[k] / size[k];
+    const double steep = sqrt(n[0] * n[0] + n[1] * n[1]);
+    double distance = 0.0;
+    for (int k = 0; k < 2; k++) n[k] /= steep, distance += (place[k] - size[k] * turn[k]) * n[k];
+    const double bent = 1.0 / (size[0] * size[0] * size[1] * size[1] * steep * steep * steep), part = 1.0 + distance * bent;
+    const double along = speed[0] * n[1] - speed[1] * n[0], rate = bent / (part > 0.0 ? part : 1.0) * along;
+    *curvature = rate * along;
+    for (int k = 0; k < 3; k++) {
+        gradient[k] = S[k] * size[0] * n[0] + S[3 + k] * size[1] * n[1];
+        bend[k] = rate * (S[k] * size[0] * n[1] - S[3 + k] * size[1] * n[0]);
+    }
+    return distance;
+}
+
 /* Gap, normal, rate, curvature acceleration and arm of a position and velocity, with a sphere around it. */
 static void meet(const stepping_surface *surface, const double *x, const double *v, double radius, stepping_gap *gap)
 {
@@ -202,6 +249,8 @@ static void meet(const stepping_surface *surface, const double *x, const double 
     if (surface->kind == PLANE) {
         memcpy(gradient, surface->S, sizeof gradient);
         value = dot3(gradient, r);
+    } else if (surface->kind == ELLIPSE) {
+        value = distance_to_ellipse(surface->S, r, v, gradient, &gap->curvature, bend);
     } else {
         double y[3], z[3];
         for (int k = 0; k < 3; k++) y[k] = dot3(surface->S + 3 * k, r), z[k] = dot3(surface->S + 3 * k, v);

@@ -14,7 +14,7 @@ typedef struct {
 
 enum { UNSOLVED = 16 };                    /* searches that are remembered */
 enum { FLOATING, SPHERICAL, PLANAR };      /* joints with quasi-velocities */
-enum { PLANE, NORM, GENERAL };             /* surfaces: n . (p - c), |S (p - c)| - R, and those of a function */
+enum { PLANE, NORM, GENERAL, ELLIPSE };    /* surfaces: n . (p - c), |S (p - c)| - R, those of a function, |S (p - c)| = 1 */
 enum { LINK_NUMBERS = 24, UNIT_NUMBERS = 6 }; /* results of the motion kernel per link and per unit twist */
 
 typedef struct {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class SurfaceProtocol(Protocol):
     """A contact surface, such as those of `appell.surfaces`."""
 
-    def gap_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+    def distance_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 class Distances(NamedTuple):
@@ -111,7 +111,7 @@ def _to_surface(poses: dict[str, np.ndarray], by_body: dict[str, list[Point]], s
     for body, points in by_body.items():
         pose, radius = poses[body], np.array([point.radius for point in points])
         centres = np.einsum("nij,kj->nki", pose[:, :3, :3], [point.offset for point in points]) + pose[:, None, :3, 3]
-        gap, normal = surface.gap_and_normal(centres)
+        gap, normal = surface.distance_and_normal(centres)
         nearest = np.argmin(gap - radius, axis=1)
         rows = np.arange(len(nearest))
         distance, n = (gap - radius)[rows, nearest], normal[rows, nearest]

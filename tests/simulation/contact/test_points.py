@@ -119,3 +119,50 @@ def test_a_ball_rolls_in_a_bowl():
     assert np.abs(motion.balance).max() < 1e-6
     depth = np.linalg.norm(motion.q[:, :3] - [0, 0, R], axis=1) - (R - r)
     assert np.abs(depth).max() < 1e-8
+
+
+def valley(**options) -> list[appell.surfaces.Surface]:
+    """An ellipse about the y axis, twice."""
+    return [
+        appell.surfaces.Ellipse((1.5, 1.0), axis=(0, 1, 0), **options),
+        appell.surfaces.ImplicitSurface(
+            lambda p: (p[0] / 1.5) ** 2 + p[2] ** 2 - 1.0,
+            lambda p: np.array([2 * p[0] / 2.25, 0.0, 2 * p[2]]),
+            **options,
+        ),
+    ]
+
+
+@pytest.mark.parametrize("method", ["DOP853", "moreau"])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_a_ball_touches_curved_surfaces_with_its_nearest_point(method, kind):
+    """It rolls: its centre stays a radius away from the ellipse, and its energy changes by the work of contact."""
+    bowl = valley(friction=2.0, restitution=0.0)[kind]
+    start = [0.5, 0.0, -0.5, 0.0, 0.0, 0.0, 1.0]
+    motion = appell.simulate(ball(), start, np.zeros(6), 0.6, surfaces=bowl, method=method, t_eval=0.01)
+    turns = np.linspace(0.0, 2.0 * np.pi, 100001)
+    x, z = 1.5 * np.cos(turns), np.sin(turns)
+    distance = np.array([np.hypot(x - p[0], z - p[2]).min() for p in motion.q])
+    assert distance.min() > 0.1 - 1e-6
+    assert motion.contacts and distance[-1] < 0.1 + 1e-6
+    assert np.abs(motion.balance).max() < 1e-6
+    assert not motion.problems
+
+
+def test_oscillations_in_a_valley_have_its_radius_of_curvature():
+    """ω² = 5 g / (7 (a²/b - r)) at the bottom of an ellipse."""
+    omega = np.sqrt(5 * 9.81 / (7 * (1.5**2 - 0.1)))
+    start, bowl = [0.01, 0.0, -0.89998, 0.0, 0.0, 0.0, 1.0], valley(friction=5.0, restitution=0.0)[0]
+    start[2] += 0.1 - bowl.gap(start[:3]).item() + 1e-13
+    motion = appell.simulate(ball(), start, np.zeros(6), np.pi / omega, surfaces=bowl)
+    assert_close(motion.q[-1, 0], np.array(-0.01), tolerance=1e-3)
+
+
+def test_a_sphere_that_an_ellipse_would_touch_twice_is_refused():
+    tight = appell.surfaces.Ellipse((1.0, 0.3), axis=(0, 1, 0))
+    with pytest.raises(
+        appell.ArgumentError, match=r"radius 0.1, expected less than 0.09, .* it would touch on two sides"
+    ):
+        appell.simulate(ball(), [0, 0, 0, 0, 0, 0, 1], np.zeros(6), 0.1, surfaces=tight)
+    outside = appell.surfaces.Ellipse((1.0, 0.3), axis=(0, 1, 0), side="outside")
+    appell.simulate(ball(), [0, 0, 1, 0, 0, 0, 1], np.zeros(6), 0.1, surfaces=outside)

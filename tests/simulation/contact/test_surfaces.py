@@ -74,6 +74,56 @@ def test_bend_is_the_second_derivative_of_the_gap_on_the_wall(wall: Surface):
 
 
 @walls
+def test_rates_of_spheres_are_derivatives_of_the_distance(wall: Surface):
+    """Half a radius of curvature away at most, where the nearest point moves smoothly."""
+    p = on_the_wall(wall, POINTS)
+    p = p + 0.05 * wall.normal_at(p)
+    h = 1e-4
+    distance, normal, curvature, turn = wall.sphere_motion(p, VELOCITIES)
+    ahead, behind = (wall.distance_and_normal(p + step * VELOCITIES) for step in (h, -h))
+    assert_close(distance, np.full(7, 0.05), tolerance=1e-12, scale=1.0)
+    rate = (ahead[0] - behind[0]) / (2 * h)
+    assert_close(rate, np.sum(normal * VELOCITIES, axis=-1), tolerance=1e-6, scale=1.0)
+    assert_close((ahead[0] - 2 * distance + behind[0]) / h**2, curvature, tolerance=1e-5, scale=10.0)
+    assert_close((ahead[1] - behind[1]) / (2 * h), turn, tolerance=1e-5, scale=10.0)
+
+
+def nearest_of(curve: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Distances of points (k, 2) to a curve, by search."""
+    return np.array([np.sqrt(((curve - each) ** 2).sum(axis=1).min()) for each in p])
+
+
+@pytest.mark.parametrize("semi_axes", [(1.5, 1.0), (0.5, 2.0), (1.0, 1.0)])
+def test_distances_to_an_ellipse_are_those_of_the_nearest_point(semi_axes):
+    """Everywhere: also at the centre, on the axes, and far away."""
+    turns, (a, b) = np.linspace(0.0, 2.0 * np.pi, 100001), semi_axes
+    places = np.vstack([1.5 * POINTS[:, :2], [[0, 0], [0.1, 0], [0, 0.1], [a, 0], [0, b], [-a + 0.01, 0], [20, 1]]])
+    expected = nearest_of(np.stack([a * np.cos(turns), b * np.sin(turns)], axis=1), places)
+    expected *= np.where((places / semi_axes) ** 2 @ np.ones(2) <= 1.0, 1.0, -1.0)
+    spatial = np.column_stack([places, POINTS[:1, 0].repeat(len(places))])
+    assert_close(appell.surfaces.Ellipse(semi_axes).gap(spatial), expected, tolerance=1e-7, scale=1.0)
+
+
+def test_distances_to_implicit_surfaces_are_those_of_the_nearest_point():
+    ball = appell.surfaces.ImplicitSurface(lambda p: p @ p - 1.0, lambda p: 2.0 * p)
+    places = np.vstack([POINTS, np.zeros((1, 3))])
+    assert_close(ball.gap(places), 1.0 - np.linalg.norm(places, axis=1), tolerance=1e-12, scale=1.0)
+    x = np.linspace(-3.0, 3.0, 100001)
+    wave = appell.surfaces.ImplicitSurface(
+        lambda p: p[2] - 0.1 * np.sin(3 * p[0]), lambda p: np.array([-0.3 * np.cos(3 * p[0]), 0.0, 1.0]), "outside"
+    )
+    above = POINTS * [1.0, 1.0, 0.0] + [0.0, 0.0, 0.4]
+    expected = nearest_of(np.stack([x, 0.1 * np.sin(3 * x)], axis=1), above[:, [0, 2]])
+    assert_close(wave.gap(above), expected, tolerance=1e-7, scale=1.0)
+
+
+def test_where_no_nearest_point_is_found_the_gap_is_that_of_first_order():
+    bounded = appell.surfaces.ImplicitSurface(lambda p: np.exp(-p @ p) + 1.0, lambda p: -2.0 * p * np.exp(-p @ p))
+    assert bounded.nearest(np.array([0.3, 0.0, 0.0])) is None
+    assert bounded.gap([0.3, 0.0, 0.0]) == bounded.gap_and_normal(np.array([0.3, 0.0, 0.0]))[0]
+
+
+@walls
 def test_leading_dimensions_are_kept(wall: Surface):
     p = POINTS[:6].reshape(2, 3, 3)
     assert wall.gap(p).shape == (2, 3)

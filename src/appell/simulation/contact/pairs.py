@@ -302,7 +302,8 @@ class InterpretedPairs(ContactPairs):
 
     def gaps(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p, v = self.points.positions_and_velocities(q, qd)
-        pairs = [surface.gap_and_normal(p) for surface in self.surfaces]
+        spheres = self.points.radius.any()
+        pairs = [s.distance_and_normal(p) if spheres else s.gap_and_normal(p) for s in self.surfaces]
         gap = np.concatenate([gap - self.points.radius for gap, _ in pairs], axis=-1)
         return gap, np.concatenate([np.sum(normal * v, axis=-1) for _, normal in pairs], axis=-1)
 
@@ -319,13 +320,12 @@ def _touching(points: PointKinematics, radius: np.ndarray, surface: Surface) -> 
     a + α x r - radius ω x ṅ; the gap is that of the centre, less the radius.
     """
     p, v = points.p, points.v
-    gap, normal = surface.gap_and_normal(p)
-    curvature = surface.curvature_acceleration(p, v)
     if not radius.any():
-        return gap, normal, v, points.J, points.a, curvature
+        return *surface.gap_and_normal(p), v, points.J, points.a, surface.curvature_acceleration(p, v)
+    gap, normal, curvature, turn = surface.sphere_motion(p, v)
     arm = -radius[:, None] * normal
     J = points.J + np.cross(points.J_omega, arm[:, :, None], axis=1)
-    extra = np.cross(points.alpha, arm) - radius[:, None] * np.cross(points.omega, surface.normal_rate(p, v))
+    extra = np.cross(points.alpha, arm) - radius[:, None] * np.cross(points.omega, turn)
     along = extra - np.sum(extra * normal, axis=1, keepdims=True) * normal
     return gap - radius, normal, v + np.cross(points.omega, arm), J, points.a + along, curvature
 
@@ -350,6 +350,8 @@ def contact_candidates(
     positions = np.array([(poses[point.body] @ [*point.offset, 1.0])[:3] for point in points])
     for surface in surfaces:
         surface.require_consistent(positions)
+        for point in points:
+            surface.require_fit(str(point), point.radius)
     return points, restitution_of(surfaces, options)
 
 

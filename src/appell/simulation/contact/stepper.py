@@ -84,10 +84,12 @@ class Stepper:
         """Gaps, normals, curvature accelerations and rates of the normals (k, 8) of a surface without compiled form."""
         surface = self.surfaces[number]
         p, v = (np.frombuffer(values).reshape(-1, 3) for values in (positions, velocities))
-        gap, normal = surface.gap_and_normal(p)
-        curvature = surface.curvature_acceleration(p, v)
-        turn = surface.normal_rate(p, v) if self.rolls else np.zeros_like(normal)
-        np.frombuffer(out)[:] = np.column_stack([gap, normal, curvature, turn]).ravel()
+        found = (
+            surface.sphere_motion(p, v)
+            if self.rolls
+            else (*surface.gap_and_normal(p), surface.curvature_acceleration(p, v), np.zeros_like(p))
+        )
+        np.frombuffer(out)[:] = np.column_stack(found).ravel()
 
     def vector(self, name: str, *shape: int) -> np.ndarray:
         """A vector of the state or of the last impact."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Cylinder(SidedSurface):
     center: Triple = (0.0, 0.0, 0.0)
     axis: Triple = (0.0, 0.0, 1.0)
     side: str = "inside"
+    is_distance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.simulation.contact.surfaces.nearest import Nearest, nearest_point
 from appell.simulation.contact.surfaces.surface import SidedSurface, norm_or_one
 
 STEP = 1e-5
-"""Step of difference quotients. [m]"""
+STEPS = STEP * np.eye(3)
+"""Step of difference quotients, and along each axis. [m]"""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class ImplicitSurface(SidedSurface):
             before it is used.
         side: allowed side, `"inside"` (F < 0, default) or `"outside"`.
         hessian: ∇²F, a function of one position that returns (3, 3); without it, differences of the gradient are used. It
-            matters only where a point stays in contact.
+            matters where a point stays in contact, and for spheres, which touch with their nearest points. Where the surface is
+            hollow they must be smaller than its radius of curvature.
 
     Example:
         >>> import appell, numpy as np
@@ -32,7 +35,7 @@ class ImplicitSurface(SidedSurface):
         ...     lambda p: p[0] ** 4 + p[1] ** 4 - 1.0, lambda p: np.array([4 * p[0] ** 3, 4 * p[1] ** 3, 0.0])
         ... )
         >>> box.gap([0.5, 0.5, 0.0]).round(4).item(), box.normal_at([1.0, 0.0, 0.0]).tolist()
-        (1.2374, [-1.0, -0.0, -0.0])
+        (0.4821, [-1.0, -0.0, -0.0])
     """
 
     function: Callable[[np.ndarray], float]
@@ -52,11 +55,21 @@ class ImplicitSurface(SidedSurface):
         difference = (self._gradient(p + step) - self._gradient(p - step)) / (2.0 * STEP)
         return np.einsum("...i,...i->...", difference, v) * speed
 
+    def hessian_matrix(self, p: np.ndarray) -> np.ndarray:
+        if self.hessian is not None:
+            return np.asarray(self.hessian(p), dtype=float)
+        H = np.array([np.subtract(self.gradient(p + step), self.gradient(p - step)) for step in STEPS]) / (2.0 * STEP)
+        return 0.5 * (H + H.T)
+
+    def nearest(self, p: np.ndarray) -> Nearest | None:
+        return nearest_point(
+            lambda x: (float(self.function(x)), np.asarray(self.gradient(x), dtype=float)), self.hessian_matrix, p
+        )
+
     def require_consistent(self, p: np.ndarray) -> None:
         for point in p:
             given = self._gradient(point)
-            steps = STEP * np.eye(3)
-            above, below = (self.value_and_gradient(point + step)[0] for step in (steps, -steps))
+            above, below = (self.value_and_gradient(point + step)[0] for step in (STEPS, -STEPS))
             quotient = (above - below) / (2.0 * STEP)
             if given.shape != (3,) or np.abs(given - quotient).max() > 1e-4 * max(1.0, np.abs(quotient).max()):
                 raise ArgumentError(

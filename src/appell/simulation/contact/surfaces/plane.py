@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class Plane(Surface):
 
     normal: Triple = (0.0, 0.0, 1.0)
     point: Triple = (0.0, 0.0, 0.0)
+    is_distance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Sphere(SidedSurface):
     radius: float
     center: Triple = (0.0, 0.0, 0.0)
     side: str = "inside"
+    is_distance: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

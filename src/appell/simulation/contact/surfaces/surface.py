@@ -3,9 +3,12 @@
 A surface is the set F(p) = 0 of a function that is negative inside and positive outside. Points must stay on one side of it;
 seen from that side,
 
-    gap                     g(p) = ± F / |∇F|    distance to first order, exact where |∇F| = 1    [m]
+    gap                     g(p) = ± F / |∇F|    distance to first order, exact on the surface and where |∇F| = 1    [m]
     normal                  n(p) = ± ∇F / |∇F|   unit vector towards the allowed side
     curvature acceleration  ± v^T ∇²F v / |∇F|   g̈ of a point of velocity v without acceleration   [m/s²]
+
+The centre of a sphere is a radius away from the surface that it touches: where |∇F| is not 1, its gap and normal are those of
+the nearest point of the surface (`nearest`).
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from appell.checks import require_choice, require_in_range, require_vector
 from appell.model.pose import Triple
+from appell.simulation.contact.surfaces.nearest import Nearest, nearest_point
 
 SIDES = {"inside": -1.0, "outside": 1.0}
 """Sign of F on the allowed side."""
@@ -26,8 +30,9 @@ NORMAL_STEP = 1e-6
 """Step of the central difference of normals along a motion. [m]"""
 NATIVE_NUMBERS = 17
 """Numbers of a surface in compiled code: kind, sign, radius R, centre c (3), matrix S (9), friction, restitution."""
-PLANE, NORM, GENERAL = 0, 1, 2
-"""Kinds in compiled code: F = S_1 · (p - c) with the first row of S, F = |S (p - c)| - R, and any other F, called back."""
+PLANE, NORM, GENERAL, ELLIPSE = 0, 1, 2, 3
+"""Kinds in compiled code: F = S_1 · (p - c) with the first row of S, F = |S (p - c)| - R, any other F, called back, and the
+distance to the ellipse |S (p - c)| = 1 with two rows of S at right angles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +42,12 @@ class Surface(ABC):
     Attributes:
         restitution: Newton's coefficient e in [0, 1]; None for that of `appell.ContactOptions`.
         friction: Coulomb's coefficient, 0 without friction.
+        is_distance: whether |∇F| = 1 everywhere.
     """
 
     restitution: float | None = None
     friction: float = 0.0
+    is_distance: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.restitution is not None:
@@ -65,6 +72,13 @@ class Surface(ABC):
     def second_derivative(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """v^T ∇²F v, (...)."""
 
+    def hessian_matrix(self, p: np.ndarray) -> np.ndarray:
+        """∇²F at one position, (3, 3)."""
+        axes = np.eye(3)
+        sums, differences = axes[:, None] + axes, axes[:, None] - axes
+        here = np.broadcast_to(p, sums.shape)
+        return 0.25 * (self.second_derivative(here, sums) - self.second_derivative(here, differences))
+
     def native_form(self) -> tuple[int, float, Sequence[float], np.ndarray]:
         """Kind, R, c and rows of S in compiled code; by default `value_and_gradient` is called back."""
         return GENERAL, 0.0, (0.0, 0.0, 0.0), np.zeros((0, 3))
@@ -75,6 +89,9 @@ class Surface(ABC):
         rows = np.zeros((3, 3))
         rows[: len(S)] = S
         return np.array([kind, self.sign, radius, *center, *rows.ravel(), self.friction, restitution])
+
+    def require_fit(self, name: str, radius: float) -> None:  # noqa: B027
+        """Raise for a sphere that would touch with two points at once; nothing to check by default."""
 
     def require_consistent(self, p: np.ndarray) -> None:  # noqa: B027
         """Raise where F and its derivatives disagree at positions (k, 3); nothing to check by default."""
@@ -91,6 +108,33 @@ class Surface(ABC):
         step = NORMAL_STEP * v / speed
         return (self.gap_and_normal(p + step)[1] - self.gap_and_normal(p - step)[1]) * speed / (2.0 * NORMAL_STEP)
 
+    def distance_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distance (...) of the nearest point, negative behind the surface, and the normal (..., 3) there."""
+        gap, normal = self.gap_and_normal(p)
+        return (gap, normal) if self.is_distance else self.sphere_motion(p, np.zeros_like(p))[:2]
+
+    def sphere_motion(self, p: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Distance, normal, curvature acceleration and rate of the normal, for centres (..., 3) of spheres with velocities v.
+
+        Where Newton's method finds no nearest point, far from the surface, distance and normal are those of first order.
+        """
+        distance, normal = self.gap_and_normal(p)
+        if self.is_distance:
+            return distance, normal, self.curvature_acceleration(p, v), self.normal_rate(p, v)
+        distance, normal, curvature, turn = map(np.array, (distance, normal, np.zeros_like(distance), np.zeros_like(p)))
+        for k in np.ndindex(p.shape[:-1]):
+            nearest = self.nearest(p[k])
+            if nearest is None:
+                continue
+            distance[k], normal[k] = self.sign * nearest.distance(p[k]), self.sign * nearest.normal
+            turn[k] = self.sign * nearest.normal_derivative(p[k]) @ v[k]
+            curvature[k] = v[k] @ turn[k]
+        return distance, normal, curvature, turn
+
+    def nearest(self, p: np.ndarray) -> Nearest | None:
+        """The nearest point of the surface to one position, None where Newton's method finds none."""
+        return nearest_point(self.value_and_gradient, self.hessian_matrix, p)
+
     def curvature_acceleration(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
         """± v^T ∇²F v / |∇F|, (...). [m/s²]"""
         return self.sign * self.second_derivative(p, v) / norm_or_one(self.value_and_gradient(p)[1])
@@ -103,17 +147,17 @@ class Surface(ABC):
             >>> appell.surfaces.Circle(radius=2.5).gap([1.5, 0.0, 0.0]).item()
             1.0
         """
-        return self.gap_and_normal(np.asarray(p, dtype=float))[0]
+        return self.distance_and_normal(np.asarray(p, dtype=float))[0]
 
     def normal_at(self, p) -> np.ndarray:
-        """Unit vectors (..., 3) towards the allowed side.
+        """Unit vectors (..., 3) towards the allowed side, at the nearest points of the surface.
 
         Example:
             >>> import appell
             >>> appell.surfaces.Circle(radius=2.5).normal_at([2.5, 0.0, 0.0]).tolist()
             [-1.0, -0.0, -0.0]
         """
-        return self.gap_and_normal(np.asarray(p, dtype=float))[1]
+        return self.distance_and_normal(np.asarray(p, dtype=float))[1]
 
 
 class SidedSurface(Surface):
