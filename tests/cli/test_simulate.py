@@ -75,6 +75,18 @@ def test_joint_limits_are_reported_or_stops(run):
         assert (json.loads(out)["q"][1] > 2.5 + 1e-9) == (limits == "report")
 
 
+@pytest.mark.parametrize("method", ["DOP853", "moreau"])
+def test_the_default_start_is_within_the_stops(run, tmp_path, method):
+    (tmp_path / "bent.urdf").write_text(ARM.replace('lower="-2.5" upper="2.5"', 'lower="0.5" upper="2.5"'))
+    options = ("bent.urdf", "--duration", "0.1", "--joint-limits", "stop", "--method", method)
+    code, out, _ = run(*options, "--out", "a.npz", "--json")
+    assert code == 0
+    assert appell.Trajectory.load(tmp_path / "a.npz").q[0].tolist() == [0.0, 0.5]
+    code, _, err = run(*options, "--q0", "elbow=0.4")
+    assert code == 1
+    assert "'elbow'" in err and "0.1 beyond its lower limit" in err  # noqa: PT018
+
+
 def test_the_help_names_every_method():
     for name in (*METHODS, AUTO):
         assert name in METHOD_NAMES

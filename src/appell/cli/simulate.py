@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--q0",
         nargs="+",
         metavar="Q",
-        help="configuration [rad, m], or the name of a posture (default: that of the robot, or neutral)",
+        help="configuration [rad, m], or the name of a posture (default: that of the robot, or neutral; with --joint-limits stop "
+        "the nearest within the limits)",
     )
     start.add_argument(
         "--qd0", nargs="+", metavar="QD", help="velocities [rad/s, m/s] (default: those of the robot, or 0)"
@@ -140,6 +141,11 @@ def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarr
     model = robot.simulation_model()
     start = robot.initial_state or (robot.neutral_configuration(), np.zeros(robot.nv))
     q0, qd0 = (np.array(x, dtype=float) for x in start)
+    if arguments.joint_limits == "stop":
+        within = np.clip(q0, model.limits.lower, model.limits.upper)
+        q0 = (
+            within if model.constraint_error(within, qd0) <= model.constraint_error(q0, qd0) else q0
+        )  # loops stay closed
     tau = np.zeros(len(model.actuator_names))
     posture = getattr(robot, "postures", {}).get(" ".join(arguments.q0 or ()))
     if arguments.q0 is not None:

@@ -243,19 +243,30 @@ class ContactEnvironment(Environment):
 
     def _require_no_penetration(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState) -> None:
         deepest = int(np.argmin(contacts.gap))
-        if contacts.gap[deepest] >= -(CLOSED_GAP_TOL if t == 0.0 else MAX_PENETRATION):
+        gap, start = contacts.gap[deepest], t == 0.0
+        if gap >= -(CLOSED_GAP_TOL if start else MAX_PENETRATION):
             return
-        point, surface = self.pairs.point_name(deepest), self.pairs.surfaces[self.pairs.surface_index(deepest)]
-        when = "at the start" if t == 0.0 else f"at t = {t:.12g} s"
-        raise SimulationError(
-            f"point {point!r} is {-contacts.gap[deepest]:.6g} m behind the surface {surface} {when}. "
-            + (
-                "Start with every point on the allowed side, or leave this one out of the contact points."
-                if t == 0.0
-                else "Choose a smaller dt or rtol."
-            ),
-            time=t, state=np.concatenate([q, qd]), quantity=f"gap of {point}",
-        )  # fmt: skip
+        quantity, message, remedy = (self._behind if deepest < self.pairs.count else self._beyond)(deepest, -gap)
+        if not np.isfinite(gap):
+            message = f"{quantity} is not finite, with velocities up to {np.abs(qd).max():.6g},"
+            remedy = "Check the initial state and the actuators."
+        elif not start:
+            remedy = "Choose a smaller dt or rtol."
+        when = "at the start" if start else f"at t = {t:.12g} s"
+        raise SimulationError(f"{message} {when}. {remedy}", time=t, state=np.concatenate([q, qd]), quantity=quantity)
+
+    def _behind(self, contact: int, depth: float) -> tuple[str, str, str]:
+        """Quantity, message and remedy where a point is behind a surface."""
+        point, surface = self.pairs.point_name(contact), self.pairs.surfaces[self.pairs.surface_index(contact)]
+        remedy = "Start with every point on the allowed side, or leave this one out of the contact points."
+        return f"gap of {point}", f"point {point!r} is {depth:.6g} m behind the surface {surface}", remedy
+
+    def _beyond(self, contact: int, depth: float) -> tuple[str, str, str]:
+        """The same where a joint is beyond its stop."""
+        assert isinstance(self.pairs, CompiledPairs)
+        name, bound = self.pairs.stepper.stop(contact)
+        remedy = "Start within the limits, or choose limits='report'."
+        return name, f"joint {name!r} is {depth:.6g} beyond its {bound} limit", remedy
 
 
 def _slows_down(contacts: ContactState, qd: np.ndarray) -> bool:

@@ -91,6 +91,11 @@ class Stepper:
         )
         np.frombuffer(out)[:] = np.column_stack(found).ravel()
 
+    def stop(self, contact: int) -> tuple[str, str]:
+        """Coordinate and side, lower or upper, of a contact that is the stop of a joint."""
+        limit, upper = divmod(contact - self.contacts, 2)
+        return self.limited[limit], "upper" if upper else "lower"
+
     def vector(self, name: str, *shape: int) -> np.ndarray:
         """A vector of the state or of the last impact."""
         out = np.empty(shape)
