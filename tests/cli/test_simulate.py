@@ -79,7 +79,7 @@ def test_joint_limits_are_reported_or_stops(run):
 def test_the_default_start_is_within_the_stops(run, tmp_path, method):
     (tmp_path / "bent.urdf").write_text(ARM.replace('lower="-2.5" upper="2.5"', 'lower="0.5" upper="2.5"'))
     options = ("bent.urdf", "--duration", "0.1", "--joint-limits", "stop", "--method", method)
-    code, out, _ = run(*options, "--out", "a.npz", "--json")
+    code, *_ = run(*options, "--out", "a.npz", "--json")
     assert code == 0
     assert appell.Trajectory.load(tmp_path / "a.npz").q[0].tolist() == [0.0, 0.5]
     code, _, err = run(*options, "--q0", "elbow=0.4")

@@ -205,6 +205,9 @@ def test_impacts_without_end(monkeypatch):
     ) as caught:
         environment.resolve_instant(0.5, np.zeros(3), np.array([0.0, 0.0, -1.0]))
     assert calls == [[0.75]] * 100 + [[0.0]] * 100
+    assert "lower friction" not in str(caught.value)
+    with pytest.raises(appell.SimulationError, match=r"impacts of a follow .* Choose a lower friction, or give"):
+        particles_on(ROUGH).resolve_instant(0.5, np.zeros(3), np.array([0.0, 0.0, -1.0]))
     assert caught.value.time == 0.5
     assert caught.value.state.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, -1.0]
 

@@ -104,6 +104,17 @@ def particle_contact(qd):
     return ContactState(np.arange(1), np.zeros(1), up, (J @ qd), J, np.zeros((1, 3)), np.zeros(1))
 
 
+@pytest.mark.parametrize(("seed", "m", "mu"), [(5, 4, 1e3), (7, 4, 1e3), (15, 3, 100.0), (32, 3, 10.0)])
+def test_impacts_end_the_approach_where_large_friction_has_no_impulses(seed, m, mu):
+    """Those of a part of the friction are taken; the residual says so."""
+    M, qd, contacts, _ = random_impact(seed, m=m)
+    outcome = solve_impact(M, qd, contacts, np.zeros(m), np.full(m, mu))
+    assert (contacts.J_n @ outcome.qd).min() >= -1e-9
+    assert energy(M, outcome.qd) <= energy(M, qd)
+    assert (np.linalg.norm(outcome.friction, axis=1) <= mu * outcome.normal * (1.0 + 1e-12)).all()
+    assert 1e-6 < outcome.residual < 1.0
+
+
 @pytest.mark.parametrize(("slide", "mu"), [(2.0, 0.3), (0.2, 0.3), (0.45, 0.3), (5.0, 0.0)])
 def test_a_particle_slides_or_sticks(slide, mu):
     """Closed form: the impulse (1 + e) m v along the normal, and μ times it against sliding, but never reversing it."""

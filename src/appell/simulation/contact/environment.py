@@ -122,10 +122,14 @@ class ContactEnvironment(Environment):
             result = self._collide(t, q, qd, hit, e[involved])
             impacts.append(self._record(t, q, qd, hit, result))
             qd = result.qd
-        names = ", ".join(sorted({name for impact in impacts for name in impact.points}))
+        contacts = self.pairs.state(q, qd)
+        numbers = contacts.index[self._involved(contacts)]
+        points = {self.pairs.point_name(i) for i in numbers[numbers < self.pairs.count].tolist()}
+        names = ", ".join(sorted(points)) or "joints on their stops"
+        remedy = "Choose a lower friction, or give" if self.mu.any() else "Give"
         raise SimulationError(
             f"at t = {t:.12g} s impacts of {names} follow each other without end ({MAX_IMPACTS_PER_INSTANT} at one instant). "
-            "Give the robot more room between the surfaces.",
+            f"{remedy} the robot more room between the surfaces.",
             time=t, state=np.concatenate([q, qd]), quantity="impacts",
         )  # fmt: skip
 

@@ -8,6 +8,8 @@ Source: Shafei and Shafei 2018, section 4, for several contacts at once (docs/th
 As contact is unilateral, (46) holds for contacts with f_j > 0, and v_j⁺ >= -e_j v_j⁻ for those with f_j = 0. The energy then
 changes by Σ (1 - e_j) f_j v_j⁻ / 2 <= 0. Friction obeys Coulomb's law with the velocities after the impact; where Newton's law
 together with it would add energy (possible with several contacts), only the largest part of friction is applied that does not.
+Where the solver finds no impulses that end the approach, as with very large friction, those of a part of the friction are taken;
+the residual is that of the whole.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.simulation.contact.mode import (
+    NORMAL_VELOCITY_TOL,
     OPEN,
     SLIP,
     STICK,
@@ -31,6 +34,12 @@ from appell.simulation.contact.solver import ContactBlocks
 
 RESIDUAL_TOL = 1e-13
 """Residual of the contact law at which an impact is solved, as part of the velocities."""
+
+
+SOLVED = 1e-6
+"""Residual, as part of the velocities, beyond which less friction is tried."""
+PARTS = (1.0, 0.25, 0.0625, 0.0)
+"""Parts of the friction that are tried, the last of which always has impulses."""
 
 
 class ImpactResult(NamedTuple):
@@ -60,7 +69,13 @@ def solve_impact(
         return problem.expand(solution.impulses), solution.residual / scale
 
     p, residual = impulses(mu)
-    p = _polished(M, qd, J, c, mu, p, c + G @ p, max(10.0 * residual, 1e-12) * scale)
+    whole, solved = mu, residual
+    for part in PARTS[1:]:
+        if solved <= SOLVED and (c + G @ p)[2::3].min(initial=0.0) >= -0.5 * NORMAL_VELOCITY_TOL:
+            break
+        mu = part * whole
+        p, solved = impulses(mu)
+    p = _polished(M, qd, J, c, mu, p, c + G @ p, max(10.0 * solved, 1e-12) * scale)
     jump = columns @ p
     if mu.any() and _energy_change(M, qd, jump) > 0.0:
         smooth, _ = impulses(np.zeros_like(mu))

@@ -109,6 +109,7 @@ def _nearest_angle(place: np.ndarray, e: np.ndarray) -> np.ndarray:
         if not (following > s).any():
             break
         s = np.maximum(s, following)
+    parts = arms / (s[..., None] + lift)
     return parts / np.sqrt(np.sum(parts**2, axis=-1, keepdims=True))
 
 

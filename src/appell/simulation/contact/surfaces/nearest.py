@@ -41,7 +41,7 @@ class Nearest(NamedTuple):
 
 
 def nearest_point(
-    value_and_gradient: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    value_and_gradient: Callable[[np.ndarray], tuple[np.ndarray | float, np.ndarray]],
     hessian: Callable[[np.ndarray], np.ndarray],
     p: np.ndarray,
 ) -> Nearest | None:

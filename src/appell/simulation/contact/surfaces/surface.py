@@ -110,8 +110,10 @@ class Surface(ABC):
 
     def distance_and_normal(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Distance (...) of the nearest point, negative behind the surface, and the normal (..., 3) there."""
-        gap, normal = self.gap_and_normal(p)
-        return (gap, normal) if self.is_distance else self.sphere_motion(p, np.zeros_like(p))[:2]
+        if self.is_distance:
+            return self.gap_and_normal(p)
+        distance, normal, *_ = self.sphere_motion(p, np.zeros_like(p))
+        return distance, normal
 
     def sphere_motion(self, p: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
         """Distance, normal, curvature acceleration and rate of the normal, for centres (..., 3) of spheres with velocities v.
