@@ -165,6 +165,8 @@ def test_errors() -> None:
         ([Point("link3")], "body of a point 'link3'"),
         ("link2", r"as in \['foot'\]"),
         ([], "expected names of frames and points"),
+        (["base"], "contact 'base' is fixed to the world. Name frames and points of moving bodies"),
+        (["link2", Point("base", (0.1, 0.0, 0.0))], "contact 'base' is fixed to the world"),
         ([3], "expected the name of a frame or an appell.Point"),
     ):
         with pytest.raises(appell.ArgumentError, match=text):

@@ -11,6 +11,7 @@ from helpers.closeness import assert_close
 import appell
 from appell import Point, Pose
 from appell.model.body import Geometry
+from appell.robot.default_points import default_contact_points
 
 FLOOR = appell.surfaces.Plane()
 
@@ -69,13 +70,27 @@ def test_distances_to_curved_surfaces_are_not_of_first_order(wall) -> None:
         assert_close((foot[0] / 1.5) ** 2 + foot[1] ** 2, np.array(1.0), tolerance=1e-12)
 
 
-def test_robots_without_shapes_have_the_origins_of_their_bodies() -> None:
+def test_robots_without_shapes_have_joint_origins_and_tips() -> None:
+    """The points that `appell.simulate` takes."""
     tree = appell.load("shafei_tree")
-    found = tree.distances(tree.initial_state[0], appell.surfaces.Circle(radius=2.5))
-    assert set(found.bodies) <= set(tree.body_names)
+    q, wall = tree.initial_state[0], appell.surfaces.Circle(radius=2.5)
+    found = tree.distances(q, wall)
+    assert found.bodies == default_contact_points(tree)
     nearest = found.bodies[int(found.distance[0].argmin())]
-    radius = np.linalg.norm(tree.pose(tree.initial_state[0], nearest)[:3, 3])
+    radius = np.linalg.norm(tree.pose(q, nearest)[:3, 3])
     assert_close(found.distance.min(), np.array(2.5 - radius), tolerance=1e-13)
+
+
+def test_closed_loops_have_distances() -> None:
+    """Those of their spanning tree, with the default points of `appell.simulate`."""
+    robot, floor = appell.load("four_bar"), appell.surfaces.Plane(normal=(0, 1, 0), point=(0, -2, 0))
+    q = robot.neutral_configuration()
+    found = robot.distances(q, floor)
+    heights = [robot.spanning_tree.pose(q, name)[1, 3] + 2.0 for name in found.bodies]
+    assert_close(found.distance[0], np.array(heights), tolerance=1e-13)
+    assert robot.contact_points() == ()
+    named = robot.distances(np.stack([q, q]), floor, points=["rocker_link"])
+    assert named.distance.shape == (2, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from helpers.closeness import assert_close
 from helpers.shared_data import shared
 
 import appell
-from appell.simulation.contact.pairs import default_contact_points
+from appell.robot.default_points import default_contact_points
 
 G = 9.81
 

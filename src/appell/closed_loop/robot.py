@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from appell.errors import ArgumentError, LoopClosureError
 from appell.model.description import velocity_indices
 from appell.model.joint_friction import joint_friction
 from appell.model.joints import KINDS
+from appell.model.point import Point
+from appell.robot.default_points import default_points
+from appell.robot.distances import Distances
 from appell.robot.protocol import AnyRobot, delegated
 from appell.robot.robot import Robot
 
@@ -229,6 +232,30 @@ class ClosedLoopRobot(AnyRobot):
         """
         forces = joint_friction(self.spanning_tree).forces(np.asarray(q, dtype=float), self.joint_velocities(q, qd))
         return np.einsum("...ji,...j->...i", self.joint_velocity_jacobian(q), forces)
+
+    def contact_points(self, **options: Any) -> tuple[Point, ...]:
+        """Contact points of the collision shapes of all moving bodies, as `Robot.contact_points`.
+
+        Example:
+            >>> import appell
+            >>> appell.load("four_bar").contact_points()
+            ()
+        """
+        return self.spanning_tree.contact_points(**options)
+
+    def distances(self, q: ArrayLike, surfaces: Any, points: Sequence[str | Point] | None = None) -> Distances:
+        """Smallest distances of the bodies to contact surfaces and obstacles at closed configurations, as `Robot.distances`.
+
+        Example:
+            >>> import appell
+            >>> robot, floor = appell.load("four_bar"), appell.surfaces.Plane(normal=(0, 1, 0), point=(0, -1, 0))
+            >>> robot.distances(robot.reference_configuration, floor).distance.shape[:1]
+            (1,)
+        """
+        if points is None:
+            closed = tuple(tuple(self.random_configuration(seed).tolist()) for seed in (1, 2))
+            points = default_points(self.spanning_tree, closed)
+        return self.spanning_tree.distances(q, surfaces, points)
 
     def simulation_model(self) -> LoopSimulationModel:
         """The interface that `appell.simulate` uses."""

@@ -15,7 +15,7 @@ from appell.compiler.evaluate import Evaluator
 from appell.compiler.provider import TracedProvider
 from appell.errors import ArgumentError
 from appell.model.point import Point
-from appell.model.tree import Frame
+from appell.model.tree import BASE, Frame
 
 Contacts = Sequence[str | Point]
 """Names of frames, which are held with their orientation, and points, whose positions alone are held."""
@@ -122,13 +122,20 @@ class ConstrainedDynamics:
 def held_frame(system: SystemOnTree, contact: str | Point) -> HeldFrame:
     """The frame of a contact, and how many rows it has."""
     if isinstance(contact, Point):
-        body: Frame = system.frames[require_choice("body of a point", contact.body, system.frames)]
+        body = _moving(contact.body, system.frames[require_choice("body of a point", contact.body, system.frames)])
         return HeldFrame(Frame(body.link, body.R, body.p + body.R @ Vec3(*contact.offset)), 3)
     if not isinstance(contact, str):
         raise ArgumentError(
             f"a contact is a {type(contact).__name__}, expected the name of a frame or an appell.Point."
         )
-    return HeldFrame(system.frames[require_choice("frame", contact, system.frames)], 6)
+    return HeldFrame(_moving(contact, system.frames[require_choice("frame", contact, system.frames)]), 6)
+
+
+def _moving(name: str, frame: Frame) -> Frame:
+    """The frame, which a joint moves."""
+    if frame.link == BASE:
+        raise ArgumentError(f"contact {name!r} is fixed to the world. Name frames and points of moving bodies.")
+    return frame
 
 
 def _gains(baumgarte: Sequence[float]) -> tuple[float, float]:

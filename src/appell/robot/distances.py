@@ -16,7 +16,7 @@ from appell.meshes import MeshError
 from appell.model.body import Geometry
 from appell.model.contact_points import mesh_vertices
 from appell.model.point import Point
-from appell.model.tree import BASE
+from appell.robot.default_points import default_points
 
 if TYPE_CHECKING:
     from appell.robot.robot import Robot
@@ -51,9 +51,9 @@ Nearest = tuple[np.ndarray, np.ndarray, np.ndarray]
 def distances(robot: Robot, q: ArrayLike, surfaces: Any, points: Sequence[str | Point] | None = None) -> Distances:
     """Smallest distances of the bodies of a robot to contact surfaces and obstacles, with the closest points.
 
-    Surfaces of `appell.surfaces` are met by points: those of `contact_points` with the errors given there, or the origins of all
-    moving bodies where the robot has no collision shapes. Obstacles are shapes (`appell.model.body.Geometry`), with their pose
-    in the world; to these the distances of the collision shapes themselves are computed by the library coal
+    Surfaces of `appell.surfaces` are met by points: those of `contact_points` with the errors given there, or joint origins and
+    tips where the robot has no collision shapes, as in `appell.simulate`. Obstacles are shapes (`appell.model.body.Geometry`),
+    with their pose in the world; to these the distances of the collision shapes themselves are computed by the library coal
     (`pip install 'appell[collision]'`), where meshes are their convex hulls. Distances of bodies to each other are not computed.
 
     Args:
@@ -95,9 +95,7 @@ def distances(robot: Robot, q: ArrayLike, surfaces: Any, points: Sequence[str | 
 
 def candidates(robot: Robot, points: Sequence[str | Point] | None) -> dict[str, list[Point]]:
     """Points of each body, in the order given."""
-    if points is None:
-        moving = [name for name, frame in robot.tree.frames.items() if frame.link != BASE and name in robot.body_names]
-        points = robot.contact_points() or moving
+    points = default_points(robot) if points is None else points
     result: dict[str, list[Point]] = {}
     for point in points:
         own = point if isinstance(point, Point) else Point(point)

@@ -9,6 +9,7 @@ from helpers.contact_robots import ball, particle, rod
 
 import appell
 from appell.model.point import Point
+from appell.robot.default_points import default_contact_points
 from appell.simulation.contact import stepper
 from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
 from appell.simulation.contact.pairs import (
@@ -19,7 +20,6 @@ from appell.simulation.contact.pairs import (
     InterpretedPairs,
     contact_candidates,
     contact_points_of,
-    default_contact_points,
     moved_frame,
     restitution_of,
 )

@@ -11,7 +11,8 @@ from helpers.random_trees import SMALL_TREES, over
 import appell
 from appell import Point, Pose
 from appell.model.body import Geometry
-from appell.simulation.contact.pairs import ContactPoints, contact_points_of, default_contact_points
+from appell.robot.default_points import default_contact_points
+from appell.simulation.contact.pairs import ContactPoints, contact_points_of
 
 
 @over([*SMALL_TREES, appell.load("shafei_tree"), rod(3)])
@@ -55,6 +56,19 @@ def test_unknown_points_are_refused_by_name():
     with pytest.raises(appell.ArgumentError, match=r"unknown body 'O12'.*Did you mean 'O"):
         contact_points_of(robot, ["O1", "O12"])
     assert contact_points_of(robot, ["O3", Point("O1"), "O3"]) == (Point("O3"), Point("O1"))
+
+
+@pytest.mark.parametrize("method", ["DOP853", "moreau"])
+@pytest.mark.parametrize("limits", ["report", "stop"])
+def test_points_that_cannot_touch_are_an_error(method, limits):
+    """They were passed over in silence."""
+    robot, floor = appell.load("planar2r"), appell.surfaces.Plane(point=(0, 0, -3))
+    for points, text in (([], "has no moving points for contact"), (["link2", "base"], "'base' is fixed to the world")):
+        with pytest.raises(appell.ArgumentError, match=text):
+            appell.simulate(
+                robot, [0.0, 0.0], [0.0, 0.0], 0.1, surfaces=floor, contact=appell.ContactOptions(points), method=method,
+                limits=limits,
+            )  # fmt: skip
 
 
 def ball(radius: float = 0.1, mass: float = 2.0) -> appell.Robot:

@@ -11,7 +11,7 @@ from helpers.contact_robots import momentum_error, rod, smallest_gap, stacked_ro
 
 import appell
 from appell.loading.load import with_floating_base
-from appell.simulation.contact.pairs import default_contact_points
+from appell.robot.default_points import default_contact_points
 
 SHELL = appell.surfaces.Sphere(1.0)
 

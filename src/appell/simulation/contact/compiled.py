@@ -106,8 +106,6 @@ def contact_pairs(
     if robot is None:
         raise ArgumentError(NO_CONTACT_TREE.format(model.name))
     points, e = contact_candidates(model, q, surfaces, options)
-    if not points and not stops:
-        raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
     names = tuple(map(str, points))
     try:
         stepper = Stepper(model, points, surfaces, e, stops)

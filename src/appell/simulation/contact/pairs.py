@@ -19,12 +19,11 @@ from appell.checks import require_choice, require_integer, require_positive
 from appell.errors import ArgumentError
 from appell.model.point import Point
 from appell.model.tree import BASE, Frame, Tree
+from appell.robot.default_points import Configurations, default_points
 from appell.robot.robot import Robot
 from appell.robot.simulation_model import SimulationModel
 from appell.simulation.contact.surfaces import Plane, Surface
 from appell.simulation.contact.surfaces.surface import require_restitution
-
-Configurations = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -175,50 +174,15 @@ def contact_points_of(
 ) -> tuple[Point, ...]:
     """Validated contact points, one of each name; the default ones if None, told apart at some configurations."""
     points = [point if isinstance(point, Point) else Point(point) for point in given or ()]
-    if given is None:
-        points = robot.contact_points() or [Point(name) for name in default_contact_points(robot, configurations)]
     for point in points:
         require_choice("body", point.body, robot.body_names)
+        if robot.tree.frames[point.body].link == BASE:
+            raise ArgumentError(
+                f"contact point {str(point)!r} is fixed to the world, and cannot touch a surface. Name points of moving bodies."
+            )
+    if given is None:
+        points = default_points(robot, configurations)
     return tuple({str(point): point for point in sorted(points, key=lambda point: point.radius)}.values())
-
-
-@lru_cache(maxsize=64)
-def default_contact_points(robot: Robot, configurations: Configurations | None = None) -> tuple[str, ...]:
-    """Joint origins and tips: the origin of every moving link with mass, and every leaf body.
-
-    Points that always coincide count once, under the name of a marker frame (a fixed body without mass) if there is one.
-    Points that never move are left out. Both are decided at two configurations, by default random ones; those of closed loops
-    must be closed.
-
-    Example:
-        >>> import appell
-        >>> from appell.simulation.contact.pairs import default_contact_points
-        >>> default_contact_points(appell.load("shafei_tree"))
-        ('O1', 'O2', 'O3', 'O4', 'O5', 'O6', 'O7', 'O8', 'O9', 'O10', 'O11')
-    """
-    parent_joint = {joint.child: joint for joint in robot.joints}
-    parents = {joint.parent for joint in robot.joints}
-    massive = {link.body for link in robot.tree.links if link.inertia.mass}
-    candidates = [name for name in robot.body_names if name in massive or name not in parents]
-    tree = robot.tree
-    if configurations is None:
-        configurations = tuple(tuple(robot.random_configuration(seed).tolist()) for seed in (1, 2))
-    poses = [world_motion(tree, list(q)) for q in configurations]
-    positions = {
-        name: np.array([[*_origin(tree, pose, frame)[0]] for pose in poses]) for name, frame in tree.frames.items()
-    }
-
-    def is_marker(name: str) -> bool:
-        joint = parent_joint.get(name)
-        return joint is not None and joint.kind == "fixed" and not robot.body(name).mass
-
-    names = sorted(robot.body_names, key=lambda name: not is_marker(name))
-    selected = set()
-    for point in candidates:
-        name = next(name for name in names if np.abs(positions[name] - positions[point]).max() < 1e-9)
-        if np.abs(positions[name][0] - positions[name][1]).max() > 1e-9:
-            selected.add(name)
-    return tuple(name for name in robot.body_names if name in selected)
 
 
 class ContactState(NamedTuple):
@@ -341,6 +305,8 @@ def contact_candidates(
     if robot.nv != model.nv and options.points is None:
         closed = tuple(tuple(model.random_configuration(seed).tolist()) for seed in (1, 2))
     points = list(contact_points_of(robot, options.points, closed))
+    if not points:
+        raise ArgumentError(f"robot {robot.name!r} has no moving points for contact. Name some as contact points.")
     circles = [str(point) for point in points if point.axis is not None]
     if circles and not all(isinstance(surface, Plane) for surface in surfaces):
         raise ArgumentError(
