@@ -75,6 +75,33 @@ def test_joint_limits_are_reported_or_stops(run):
         assert (json.loads(out)["q"][1] > 2.5 + 1e-9) == (limits == "report")
 
 
+def test_the_note_on_limits_says_what_is_enforced(run):
+    start = ("mine.urdf", "--q0", "elbow=2.4", "--qd0", "elbow=9", "--duration", "0.1")
+    for limits, what in (("report", "position and velocity"), ("stop", "velocity")):
+        _, out, _ = run(*start, "--joint-limits", limits)
+        assert f"Limits of {what} are reported, not enforced." in out
+
+
+def test_steps_and_contact_forces_are_shown(run, tmp_path):
+    """A ball that bounces ever lower comes to rest by time stepping."""
+    ball = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+      <inertia ixx="0.004" iyy="0.004" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>"""
+    (tmp_path / "ball.urdf").write_text(ball)
+    start = ("ball.urdf", "--floating", "--q0", "root_joint.z=0.2", "--surface", "plane:0,0,1", "--restitution", "0.5")
+    options = (*start, "--method", "auto", "--sample-period", "0.01")
+    code, text, _ = run(*options)
+    assert code == 0
+    assert "Contact forces [N]: 1" in text
+    code, out, _ = run(*options, "--json")
+    data = json.loads(out)
+    assert ("time stepping from" in text) == bool(data["stepped_from"])
+    assert data["fallback_steps"] == data["implicit_intervals"] == []
+    row = next(table["rows"][0] for table in data["tables"] if table["title"].startswith("Contact forces"))
+    assert row[0] == "ball"
+    assert row[2] == pytest.approx(9.81, abs=1e-6)
+
+
 @pytest.mark.parametrize("method", ["DOP853", "moreau"])
 def test_the_default_start_is_within_the_stops(run, tmp_path, method):
     (tmp_path / "bent.urdf").write_text(ARM.replace('lower="-2.5" upper="2.5"', 'lower="0.5" upper="2.5"'))
@@ -85,6 +112,12 @@ def test_the_default_start_is_within_the_stops(run, tmp_path, method):
     code, _, err = run(*options, "--q0", "elbow=0.4")
     assert code == 1
     assert "'elbow'" in err and "0.1 beyond its lower limit" in err  # noqa: PT018
+
+
+def test_numbers_of_a_contact_point_are_named(run):
+    code, _, err = run("mine.urdf", "--surface", "plane:0,0,1", "--contact-points", "fore:0,0")
+    assert code == 1
+    assert "'0,0' after 'fore'" in err
 
 
 def test_the_help_names_every_method():

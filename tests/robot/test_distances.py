@@ -140,3 +140,11 @@ def test_errors(monkeypatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without_coal)
     with pytest.raises(appell.AppellError, match=r"appell\[collision\]"):
         robot.distances(q, Geometry("sphere", (0.3,)))
+
+
+def test_an_obstacle_without_its_mesh_is_an_argument_error() -> None:
+    pytest.importorskip("coal")
+    with pytest.raises(appell.ArgumentError, match=r"an obstacle cannot be used: mesh 'missing\.stl' was not found"):
+        free_body(Geometry("sphere", (0.1,))).distances(
+            placed((0.0, 0.0, 1.0)), Geometry("mesh", (1, 1, 1), mesh="missing.stl")
+        )

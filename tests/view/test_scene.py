@@ -322,3 +322,8 @@ def test_addresses_that_cannot_be_listened_on_are_refused(address, text) -> None
     pytest.importorskip("viser")
     with pytest.raises(appell.ArgumentError, match=text):
         appell.show(appell.load("planar2r"), **address)
+
+
+def test_one_surface_needs_no_list():
+    floor = surfaces.Plane()
+    assert surface_shapes(floor, 1.0)[0].name == surface_shapes([floor], 1.0)[0].name == "surface0"

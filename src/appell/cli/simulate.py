@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     seconds = time.perf_counter() - begin
     files = write_files(arguments, out=motion.save, csv=motion.to_csv, plot=motion.plot)
-    shown = tables.all_tables(motion)
+    shown = tables.all_tables(motion, arguments.joint_limits == "stop")
     hint = "Add --plot motion.png for a figure, --csv or --out for the numbers."
     last = f"Files: {', '.join(files)}" if files else hint
     text = "\n\n".join([tables.head(motion, seconds), *map(str, shown), last])
@@ -163,6 +163,13 @@ def contact_points(robot: Robot, arguments: argparse.Namespace) -> list[Any] | N
     from appell.model.point import Point
 
     given = arguments.contact_points
+    for text in given or ():
+        body, _, numbers = text.rpartition(":")
+        if body in robot.body_names and text not in robot.body_names and Point.from_text(text).body == text:
+            raise ArgumentError(
+                f"--contact-points: {numbers!r} after {body!r} is not X,Y,Z, nor X,Y,Z,R of a sphere or X,Y,Z,R,AX,AY,AZ of a "
+                "circle."
+            )
     return given and [text if text in robot.body_names else Point.from_text(text) for text in given]
 
 

@@ -26,7 +26,19 @@ def head(motion: Trajectory, seconds: float) -> str:
         f"{np.abs(motion.balance).max():.1e} J unaccounted for at most",
     ]
     parts = [f"{name} {values[-1]:+.4g} J" for name, values in work._asdict().items() if np.abs(values).max() > 0.0]
-    return "\n".join(lines + ([f"work of {', '.join(parts)}"] if parts else []))
+    return "\n".join(lines + ([f"work of {', '.join(parts)}"] if parts else []) + _steps(motion))
+
+
+def _steps(motion: Trajectory) -> list[str]:
+    """Where something else than the integrator between events has made steps, one line each."""
+    implicit = sum(end - start for start, end in motion.implicit_intervals)
+    stepped, short = motion.stepped_from, len(motion.fallback_steps)
+    lines = [
+        f"time stepping from t = {stepped:.6g} s on" if stepped else "",
+        f"{short} short steps of time stepping where no contact mode lasted" if short else "",
+        f"implicit steps during {implicit:.3g} s, where those of the integrator collapsed" if implicit else "",
+    ]
+    return [line for line in lines if line]
 
 
 def summary(motion: Trajectory) -> dict[str, Any]:
@@ -36,12 +48,15 @@ def summary(motion: Trajectory) -> dict[str, Any]:
         "duration": float(motion.t[-1]), "samples": len(motion),
         "energy": [float(motion.energy[0]), float(motion.energy[-1])],
         "work": {name: float(values[-1]) for name, values in motion.work._asdict().items()},
-        "balance": float(np.abs(motion.balance).max()), "q": motion.q[-1].tolist(), "qd": motion.qd[-1].tolist(),
+        "balance": float(np.abs(motion.balance).max()),
+        "stepped_from": motion.stepped_from, "fallback_steps": list(motion.fallback_steps),
+        "implicit_intervals": [list(interval) for interval in motion.implicit_intervals],
+        "q": motion.q[-1].tolist(), "qd": motion.qd[-1].tolist(),
     }  # fmt: skip
 
 
-def all_tables(motion: Trajectory) -> list[Table]:
-    """The tables that have rows."""
+def all_tables(motion: Trajectory, stops: bool = False) -> list[Table]:
+    """The tables that have rows; `stops`: joint limits were stops."""
     q, qd, tau = motion.q, motion.qd, motion.tau
     range_of_q = {"start": q[0], "end": q[-1], "min": q.min(axis=0), "max": q.max(axis=0)}
     sizes = {"start": tau[0], "end": tau[-1], "max size": np.abs(tau).max(axis=0)}
@@ -56,7 +71,8 @@ def all_tables(motion: Trajectory) -> list[Table]:
         _table("Actuators [N m, N]", "tau", motion.actuator_names if tau.any() else (), sizes),
         impact_table(motion),
         contact_table(motion),
-        limit_table(motion),
+        force_table(motion),
+        limit_table(motion, stops),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
 
@@ -85,12 +101,22 @@ def contact_table(motion: Trajectory) -> Table:
     return Table(_title("Contacts", motion.contacts), ("point", "surface", "from [s]", "to [s]"), rows)
 
 
-def limit_table(motion: Trajectory) -> Table:
+def force_table(motion: Trajectory) -> Table:
+    """Sizes of the forces on the points that touched surfaces longest."""
+    sizes = {name: np.linalg.norm(force, axis=1) for name, force in motion.contact_forces.items()}
+    loaded = sorted(sizes, key=lambda name: -np.count_nonzero(sizes[name]))
+    rows = tuple(
+        (name, *(float(size) for size in (f[0], f[-1], f.max()))) for name in loaded[:MAX_ROWS] for f in [sizes[name]]
+    )
+    return Table(_title("Contact forces [N]", tuple(loaded)), ("point", "start", "end", "max size"), rows)
+
+
+def limit_table(motion: Trajectory, stops: bool) -> Table:
     """The first limit violations."""
     shown = motion.limit_violations[:MAX_ROWS]
     rows = tuple((each.name, f"{each.bound} {each.quantity}", each.start, each.end, each.worst) for each in shown)
     columns = ("name", "limit", "from [s]", "to [s]", "exceeded by")
-    note = "Limits of position and velocity are reported, not enforced."
+    note = f"Limits of {'velocity' if stops else 'position and velocity'} are reported, not enforced."
     return Table(_title("Limit violations", motion.limit_violations), columns, rows, (note,) if rows else ())
 
 

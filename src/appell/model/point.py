@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from appell.checks import require_direction, require_in_range, require_vector
 from appell.model.pose import Triple, triple
 
+NAME_DIGITS = 12
+"""Digits after the point in the names of points: what rounding leaves is not shown."""
 _NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
 _NUMBERS = re.compile(
     rf"(?P<body>.+?)(?:\((?P<inside>{_NUMBER}(?:,{_NUMBER}){{2}})\)|:(?P<after>{_NUMBER}(?:,{_NUMBER}){{2}}(?:,{_NUMBER}(?:(?:,{_NUMBER}){{3}})?)?))"
@@ -65,4 +67,5 @@ class Point:
         return cls(found["body"], triple(numbers[:3]), radius, axis)
 
     def __str__(self) -> str:
-        return self.body if not any(self.offset) else f"{self.body}({', '.join(f'{x:g}' for x in self.offset)})"
+        offset = [round(x, NAME_DIGITS) + 0.0 for x in self.offset]
+        return f"{self.body}({', '.join(f'{x:g}' for x in offset)})" if any(offset) else self.body

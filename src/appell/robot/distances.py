@@ -124,7 +124,10 @@ def _to_obstacle(
     """The nearest of the shapes of each body, by coal; of its points where it has no shapes."""
     coal = import_coal()
     folder = Path(robot.folder) if robot.folder else None
-    there, place = _solid(coal, obstacle, folder), coal.Transform3s(obstacle.pose.rotation, np.array(obstacle.pose.xyz))
+    there, place = (
+        _obstacle_solid(coal, obstacle, folder),
+        coal.Transform3s(obstacle.pose.rotation, np.array(obstacle.pose.xyz)),
+    )
     request, found = coal.DistanceRequest(), []
     request.enable_signed_distance = True
     for body, points in by_body.items():
@@ -162,6 +165,15 @@ def import_coal() -> Any:
     except ImportError:
         raise AppellError("distances to obstacles need coal. Run: pip install 'appell[collision]'") from None
     return coal
+
+
+def _obstacle_solid(coal: Any, obstacle: Geometry, folder: Path | None) -> Any:
+    try:
+        return _solid(coal, obstacle, folder)
+    except MeshError as error:
+        raise ArgumentError(
+            f"an obstacle cannot be used: {error}. Give the path of its file, or another shape."
+        ) from None
 
 
 def _readable(coal: Any, shape: Geometry, folder: Path | None) -> Any:

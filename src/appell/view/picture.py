@@ -39,7 +39,7 @@ def draw(
     q: Sequence[float] | np.ndarray | Mapping[str, float] | None = None,
     *,
     motion: Trajectory | None = None,
-    surfaces: Sequence[Surface] = (),
+    surfaces: Surface | Sequence[Surface] = (),
     folder: str | Path | None = None,
 ) -> Any:
     """Draw a robot in one configuration, or several states of a motion, later ones more opaque. Needs matplotlib.
@@ -49,7 +49,7 @@ def draw(
     Args:
         path: file to write; its extension selects the format.
         q: configuration, also by name; by default the initial one, or those of `motion`.
-        surfaces, folder: as for `appell.show`.
+        surfaces, folder: as for `appell.show`. A motion does not contain its surfaces: give them here as well.
 
     Returns:
         The `matplotlib.figure.Figure`.

@@ -139,7 +139,7 @@ def read_parts(path: Path, modified: int) -> tuple[tuple[Mesh, Rgba | None], ...
     )
 
 
-def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...]:
+def surface_shapes(surfaces: Surface | Sequence[Surface], size: float) -> tuple[Shape, ...]:
     """Shapes of surfaces around a robot whose reach is about `size`. [m]
 
     Example:
@@ -147,16 +147,17 @@ def surface_shapes(surfaces: Sequence[Surface], size: float) -> tuple[Shape, ...
         >>> [shape.name for shape in surface_shapes([appell.surfaces.Circle(radius=2.5)], size=2.0)]
         ['surface0']
     """
+    listed = (surfaces,) if isinstance(surfaces, Surface) else surfaces
     return tuple(
         Shape(f"surface{number}", WORLD, surface_mesh(surface, size), COLOUR, OPACITY, "surfaces")
-        for number, surface in enumerate(surfaces)
+        for number, surface in enumerate(listed)
     )
 
 
 @singledispatch
 def surface_mesh(surface: Surface, size: float) -> Mesh:
     """The mesh of a surface; by default a belt along its outline in the plane z = 0."""
-    return _belt(_outline(surface.gap), 0.02 * size)
+    return _belt(_outline(lambda p: surface.gap_and_normal(p)[0]), 0.02 * size)
 
 
 @surface_mesh.register

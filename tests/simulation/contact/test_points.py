@@ -107,6 +107,12 @@ def test_offsets_and_radii_are_those_of_a_point_on_the_body():
     assert robot.contact_points() == ()
 
 
+def test_names_of_points_do_not_show_rounding():
+    assert str(Point("l", (0.1 * np.cos(np.pi / 2), 0.02, -0.1))) == "l(0, 0.02, -0.1)"
+    assert str(Point("l", (0.0, -1e-17, 0.0))) == "l"
+    assert str(Point("l", (0.0, -1e-9, 0.0))) == "l(0, -1e-09, 0)"
+
+
 def test_a_sliding_ball_begins_to_roll():
     """After t = 2 v / (7 μ g) it rolls at 5/7 of its velocity, and friction does no more work."""
     speed, mu = 1.0, 0.2
