@@ -195,6 +195,11 @@ def endless(monkeypatch, calls):
     monkeypatch.setattr(environments.ContactEnvironment, "_collide", collide)
 
 
+def test_a_gap_that_is_not_finite_is_no_depth():
+    with pytest.raises(appell.SimulationError, match=r"gap of a is not finite, with velocities up to 3, at t = 0\.5 s"):
+        particles_on(FLOOR).resolve_instant(0.5, np.array([0.0, 0.0, np.nan]), np.array([0.0, 0.0, -3.0]))
+
+
 def test_impacts_without_end(monkeypatch):
     """They lose their rebound after 100 at one instant and are an error after 200."""
     calls: list = []
