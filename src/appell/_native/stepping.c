@@ -14,8 +14,8 @@
 
    (5)  M (v+ - v-) = J^T p - h D' v+,   w_n = J_n v+ + e J_n v-,   w_t = J_t v+
 
-   with all closed contacts, and the damping D' that stops joints within STOPPED_WITHIN. After MOST_CUTS such cuts of one step, the
-   contacts that would be passed get rows in (3) with the whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for
+   with all closed contacts, and the damping D' that stops joints within STOPPED_WITHIN. After MOST_CUTS such cuts, or so many
+   impacts, of one step (an impact that the contact solver does not resolve changes nothing), the contacts that would be passed get rows in (3) with the whole gap, g/h, and (4) becomes q' = q + h v', in steps short enough for
    their depth: this always ends. The configuration space may have floating, spherical and planar joints; "+" is then along their
    twists. docs/theory/contact.md
 
@@ -590,17 +590,17 @@ static void solve(stepper *s)
     if (!(least <= s->worst_residual)) s->worst_residual = least;
 }
 
-/* Impulses of the contacts in world axes, added to `force` (contacts, 3) after division by h. */
-static void add_forces(const stepper *s, const stepping_gap *gap, double h, double *force)
+/* Impulses of the contacts in world axes, added to `sum` (contacts, 3). */
+static void add_impulses(const stepper *s, const stepping_gap *gap, double *sum)
 {
     for (int k = 0; k < s->actives; k++) {
         const int contact = s->active[k];
         if (is_limit(s, contact)) continue;
         const double *p = s->p + s->row[contact], *n = gap[contact].normal;
-        double *f = force + 3 * contact, a[3], b[3];
+        double *f = sum + 3 * contact, a[3], b[3];
         const int size = rows_of(s, contact);
         if (size == 3) tangents(n, a, b);
-        for (int i = 0; i < 3; i++) f[i] += ((size == 3 ? p[0] * a[i] + p[1] * b[i] : 0.0) + p[size - 1] * n[i]) / h;
+        for (int i = 0; i < 3; i++) f[i] += (size == 3 ? p[0] * a[i] + p[1] * b[i] : 0.0) + p[size - 1] * n[i];
     }
 }
 
@@ -694,7 +694,7 @@ static int resolve_impact(stepper *s, double h)
     }
     for (int k = 0; k < nv; k++) s->work[1] -= 0.5 * stopping[k] * s->v[k] * (s->v_before[k] + s->v[k]);
     memset(s->impact, 0, 3 * (size_t)s->surfaces * s->points * sizeof *s->impact);
-    add_forces(s, s->gap, 1.0, s->impact);
+    add_impulses(s, s->gap, s->impact);
     memset(s->acceleration, 0, (size_t)nv * sizeof *s->acceleration);
     s->impacts++;
     return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? IMPACT : NOT_FINITE_STATE;
@@ -822,8 +822,8 @@ static int balance_energy(stepper *s, double work)
     return STEPPED;
 }
 
-/* Take over q_next, v_next as the state after a time h of a step of some duration, with work, forces and warm starts. */
-static int accept(stepper *s, double h, double duration)
+/* Take over q_next, v_next as the state after a time h, with work, impulses and warm starts. */
+static int accept(stepper *s, double h)
 {
     const int nv = s->nv;
     const double before = s->work[0] + s->work[1] + s->work[2], works[3] = {s->work[0], s->work[1], s->work[2]};
@@ -855,7 +855,8 @@ static int accept(stepper *s, double h, double duration)
         memcpy(s->work, works, sizeof works);
         return status;
     }
-    add_forces(s, s->gap_next, duration, s->force);
+    add_impulses(s, s->gap_next, s->sum);
+    s->span += h;
     double *held = s->q;
     s->q = s->q_next, s->q_next = held;
     held = s->v, s->v = s->v_next, s->v_next = held;
@@ -866,6 +867,12 @@ static int accept(stepper *s, double h, double duration)
     return STEPPED;
 }
 
+void stepper_begin_sum(stepper *s)
+{
+    memset(s->sum, 0, 3 * (size_t)s->contacts * sizeof *s->sum);
+    s->span = 0.0;
+}
+
 int stepper_begin(stepper *s, int warm)
 {
     if (!warm) {
@@ -873,18 +880,22 @@ int stepper_begin(stepper *s, int warm)
         memset(s->impulse, 0, 3 * (size_t)s->contacts * sizeof *s->impulse);
         memset(s->joint_impulse, 0, (size_t)s->nv * sizeof *s->joint_impulse);
     }
+    s->hits = 0;
+    stepper_begin_sum(s);
     return find_gaps(s, s->q, s->v, s->gap) && renew_energy(s) ? STEPPED : NOT_FINITE_STATE;
 }
 
 int stepper_advance(stepper *s, const double *tau, double duration, double *left)
 {
     const double shortest = SMALLEST * duration;
-    if (*left == duration) memset(s->force, 0, 3 * (size_t)s->contacts * sizeof *s->force);
     double longest = INFINITY, accurate = INFINITY;
     s->calm = 0;
     for (int cuts = 0; *left > shortest; cuts++) {
-        const int whole = cuts > MOST_CUTS;
-        if (!whole && needs_impact(s)) return resolve_impact(s, duration);
+        const int whole = cuts > MOST_CUTS || s->hits >= MOST_CUTS;
+        if (!whole && needs_impact(s)) {
+            s->hits++;
+            return resolve_impact(s, duration);
+        }
         double h = fmin(*left, fmin(longest, accurate));
         s->lenient = h <= LEAST * duration;
         if (whole) {
@@ -906,7 +917,7 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
             status = try_step(s, tau, h, whole);
             s->splits++;
         }
-        if (status == STEPPED) status = accept(s, h, duration);
+        if (status == STEPPED) status = accept(s, h);
         if (status == LIFTED || status == INACCURATE || status == NOT_FINITE_STATE) s->failures = failures, s->worst_residual = worst;
         if (status == INACCURATE || (status == NOT_FINITE_STATE && !s->lenient)) { /* light bodies turn far within the step */
             accurate = 0.25 * h, cuts--;
@@ -922,6 +933,7 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
         s->calm = 0;
         *left -= h;
     }
+    s->hits = 0;
     return STEPPED;
 }
 
@@ -938,7 +950,7 @@ int stepper_allocate(stepper *s)
         {&s->q, nq}, {&s->q_mid, nq}, {&s->q_next, nq}, {&s->v, nv}, {&s->v_next, nv}, {&s->v_free, nv}, {&s->v_mean, nv},
         {&s->v_guess, nv}, {&s->acceleration, nv}, {&s->M, nv * nv}, {&s->L, nv * nv}, {&s->b, nv}, {&s->rhs, work},
         {&s->out, results}, {&s->position, 3 * points}, {&s->velocity, 3 * points}, {&s->impulse, 3 * contacts}, {&s->joint_impulse, nv},
-        {&s->force, 3 * contacts}, {&s->v_before, nv}, {&s->impact, 3 * contacts}, {&s->rate_before, contacts},
+        {&s->sum, 3 * contacts}, {&s->v_before, nv}, {&s->impact, 3 * contacts}, {&s->rate_before, contacts},
         {&s->velocity_before, 3 * points}, {&s->D, joints ? nv * nv : 0}, {&s->Ja, joints ? actuators * nv : 0},
         {&s->force_of_tau, joints ? nv : 0}, {&s->joint_velocity, joints}, {&s->q_closed, joints ? nq : 0},
     };
@@ -952,7 +964,7 @@ int stepper_allocate(stepper *s)
 void stepper_free(stepper *s)
 {
     void *arrays[] = {s->q, s->q_mid, s->q_next, s->v, s->v_next, s->v_free, s->v_mean, s->v_guess, s->acceleration, s->M, s->L,
-        s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->joint_impulse, s->force, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
+        s->b, s->rhs, s->out, s->position, s->velocity, s->impulse, s->joint_impulse, s->sum, s->v_before, s->impact, s->rate_before, s->velocity_before, s->gap, s->gap_next, s->row,
         s->active, s->J, s->Y, s->G, s->c, s->block, s->solver_work, s->joint, s->entry, s->unit, s->parent, s->first_unit, s->point,
         s->surface, s->limit, s->damping, s->friction, s->D, s->Ja, s->force_of_tau, s->joint_velocity, s->q_closed};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);

@@ -68,7 +68,8 @@ typedef struct stepper {
     contact_block *block;
     void *solver_work;
     double *impulse, *joint_impulse; /* warm start of contacts (contacts, 3), and of joint friction (nv), per time */
-    double *force;   /* of the last step on points, world axes (contacts, 3) */
+    double *sum, span; /* impulses on points, world axes (contacts, 3), and the time in which they were given */
+    int hits;        /* impacts of the step so far */
     int pushed, calm, lenient; /* whether deep contacts are pushed out in a step; must not be; whether it may gain energy */
     double energy;   /* kinetic plus potential */
     double work[3];  /* of actuators, joints, contact since the start */
@@ -91,6 +92,9 @@ int stepper_advance(stepper *s, const double *tau, double duration, double *left
 
 /* Gaps at q, v: called before the first step; `warm`: accelerations and impulses of the last step are near those of the next. */
 int stepper_begin(stepper *s, int warm);
+
+/* Begin to sum impulses anew. */
+void stepper_begin_sum(stepper *s);
 
 /* All gaps at q, v; 0 where something is not finite. */
 int stepper_gaps(stepper *s, const double *q, const double *v, stepping_gap *gap);

@@ -3,12 +3,14 @@
 
 #include "stepping.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <structmember.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TREE_KERNELS = 5, LOOP_KERNELS = 8, KERNELS = 9, ALIGNMENT = 64, SURFACE_NUMBERS = 17 };
+#define MOST_FRICTION 1e6 /* more is the same: residuals of the contact solver would be rounding errors of friction times slip */
 
 typedef struct {
     PyObject_HEAD
@@ -63,7 +65,7 @@ static int read_surfaces(Stepper *self, PyObject *given)
         surface->kind = (int)row[0], surface->sign = row[1], surface->radius = row[2];
         memcpy(surface->centre, row + 3, sizeof surface->centre);
         memcpy(surface->S, row + 6, sizeof surface->S);
-        surface->friction = row[15], surface->restitution = row[16];
+        surface->friction = fmin(row[15], MOST_FRICTION), surface->restitution = row[16];
     }
     free(numbers);
     if (!self->s.surface) PyErr_NoMemory();
@@ -243,16 +245,18 @@ static PyObject *stepper_start(Stepper *self, PyObject *arguments)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* Forces of the contacts of a step as rows (step, contact, x, y, z); returns how many. */
-static int record_forces(const stepper *s, int step, double *row)
+/* Mean forces of the contacts since the last record, as rows (step, contact, x, y, z); returns how many. */
+static int record_forces(stepper *s, int step, double *row)
 {
     int count = 0;
-    for (int c = 0; c < s->surfaces * s->points; c++) {
-        const double *f = s->force + 3 * c;
-        if (f[0] == 0.0 && f[1] == 0.0 && f[2] == 0.0) continue;
-        row[0] = step, row[1] = c, row[2] = f[0], row[3] = f[1], row[4] = f[2];
+    for (int c = 0; s->span > 0.0 && c < s->surfaces * s->points; c++) {
+        const double *p = s->sum + 3 * c;
+        if (p[0] == 0.0 && p[1] == 0.0 && p[2] == 0.0) continue;
+        row[0] = step, row[1] = c;
+        for (int k = 0; k < 3; k++) row[2 + k] = p[k] / s->span;
         row += 5, count++;
     }
+    stepper_begin_sum(s);
     return count;
 }
 
@@ -279,6 +283,7 @@ static PyObject *stepper_run(Stepper *self, PyObject *arguments)
     while (done < steps && forces <= room) {
         if (!(self->left > 0.0)) self->left = dt;
         status = stepper_advance(s, view[0].buf, dt, &self->left);
+        if (status == IMPACT) forces += record_forces(s, done, force + 5 * (size_t)forces);
         if (status != STEPPED) break;
         self->left = 0.0;
         memcpy(q + (size_t)done * s->nq, s->q, (size_t)s->nq * sizeof *q);

@@ -139,6 +139,7 @@ def _advance(plant: Plant, pairs: CompiledPairs, state: StateAtTime, h: float, s
         more = stepper.vector("work", 3)
         more[2] -= native.energy - native.energy_before
         q, qd, t = stepper.vector("q", nq), stepper.vector("qd_before", nv), t + (done + 1) * h - left
+        rows = rows[rows[:, 0] == rows[:, 0].max(initial=0.0)]
     elif status == STEPPED:
         q, qd, more, t = states[0][-1], states[1][-1], states[2][-1], t + steps * h
         rows = rows[rows[:, 0] == steps - 1]
