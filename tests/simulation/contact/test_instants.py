@@ -53,9 +53,10 @@ def test_an_impact_needs_a_closed_gap():
     assert particles_on(FLOOR, gap=1e-3).simultaneity_gap == 1e-3
 
 
-@pytest.mark.parametrize(("t", "depth"), [(0.0, 1e-9), (0.5, 1e-6)])
-def test_points_behind_a_surface(t, depth):
-    """At the start up to 1e-9 m, later up to 1e-6 m."""
+@pytest.mark.parametrize("t", [0.0, 0.5])
+def test_points_behind_a_surface(t):
+    """Up to 1e-6 m, at which time stepping may end."""
+    depth = 1e-6
     environment = particles_on(FLOOR, appell.surfaces.Plane(point=(0, 0, -5)), count=2)
     for height in (-0.99 * depth, 0.0, 1.0):
         environment._require_no_penetration(t, *state_of(environment, [1.0, height], [0.0, 0.0]))

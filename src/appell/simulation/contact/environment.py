@@ -48,7 +48,7 @@ MAX_STOPS_PER_INSTANT = 5
 MAX_ELASTIC_IMPACTS = 100
 """Number of impacts at one instant after which they lose their rebound."""
 MAX_PENETRATION = 1e-6
-"""Points that an event leaves less deep behind a surface are moved to it. [m]"""
+"""Points that an event, or the start, leaves less deep behind a surface are moved to it. [m]"""
 SHORTEST_FALLBACK = 1e-10
 """A step of time stepping is not shortened further. [s]"""
 AT_ONCE = 1e-12
@@ -248,7 +248,7 @@ class ContactEnvironment(Environment):
     def _require_no_penetration(self, t: float, q: np.ndarray, qd: np.ndarray, contacts: ContactState) -> None:
         deepest = int(np.argmin(contacts.gap))
         gap, start = contacts.gap[deepest], t == 0.0
-        if gap >= -(CLOSED_GAP_TOL if start else MAX_PENETRATION):
+        if gap >= -MAX_PENETRATION:
             return
         quantity, message, remedy = (self._behind if deepest < self.pairs.count else self._beyond)(deepest, -gap)
         if not np.isfinite(gap):
