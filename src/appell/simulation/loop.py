@@ -76,9 +76,15 @@ class SimulationLoop:
                 actuation.sample(t, q, qd)
             impacts: tuple[Impact, ...] = ()
             instant_work = np.zeros(3)
-            y = self.plant.join(q, qd, work)
+            before, y = phase, self.plant.join(q, qd, work)
+            tau = self.plant.tau(t, q, qd)[0]
+            if not np.isfinite(tau).all():
+                self.plant.note_nonfinite(t, q, qd, "tau", tau)
+                self._raise_diverged(t, y, "forces of the actuators are not finite")
             if event or phase is None or not phase.continues(t, y):
                 q, qd, phase, impacts, instant_work, resolved = self.environment.resolve_instant(t, q, qd)
+                if before is None:
+                    self.recorder.end(t, y, phase)
                 y = self.plant.join(q, qd, work)
             self.recorder.begin(t, y, phase, impacts, instant_work)
             stopped = self.detector.begin(t, q, qd)
@@ -113,7 +119,7 @@ class SimulationLoop:
                 break
             self.recorder.end(t, y, phase)
             (q, qd), work = self.plant.split(y), self.plant.work(y)
-        self.recorder.finish(t, y, phase)
+        self.recorder.finish(t, y, phase, goes_on=self.hands_over and status == NO_PROGRESS)
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by else status
 
     def _impacts_accumulate(self) -> bool:

@@ -108,7 +108,10 @@ class Plant:
                 size = len(self.model.actuator_names)
                 return np.full(size, np.nan), np.zeros(size, dtype=bool)
             q, _ = self.model.project_to_constraints(q, qd)
-        return self.limited(self.actuation.desired_tau(t, q, qd))
+        tau, saturated = self.limited(self.actuation.desired_tau(t, q, qd))
+        if not self.actuation.constant and not np.isfinite(tau).all():
+            self.note_nonfinite(t, q, qd, "tau", tau)
+        return tau, saturated
 
     def limited(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Forces within the limits of the actuators, and a mask of those at their limit."""
@@ -128,7 +131,7 @@ class Plant:
             forces, passive_power = active + passive, float(passive @ qd)
         qdd = self.model.forward_dynamics(q, qd, forces)
         if not np.isfinite(qdd).all():
-            self._note_nonfinite(t, q, qd, tau, qdd)
+            self.note_nonfinite(t, q, qd, *(("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)))
         elif self.added_inertia.any():
             qdd = np.linalg.solve(self.mass_matrix(q), self.model.mass_matrix(q) @ qdd)
             passive_power -= float(self.added_inertia * qdd @ qd)
@@ -149,12 +152,17 @@ class Plant:
             self._damping_rate = np.array(q), float(rates.max())
         return self._damping_rate[1]
 
-    def _note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, qdd: np.ndarray) -> None:
+    def note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, name: str, array: np.ndarray) -> None:
+        """Keep the first entry of an array that is not finite as `first_nonfinite` if the state is finite."""
         if np.isfinite(q).all() and np.isfinite(qd).all():
-            name, array = ("qdd", qdd) if np.isfinite(tau).all() else ("tau", tau)
-            first = int(np.flatnonzero(~np.isfinite(array))[0])
             reason = self.model.nonfinite_reason(q)
-            self.first_nonfinite = (t, f"{name}[{first}] = {array[first]}{f' ({reason})' if reason else ''}")
+            self.first_nonfinite = (t, f"{first_nonfinite(name, array)}{f' ({reason})' if reason else ''}")
+
+
+def first_nonfinite(name: str, array: np.ndarray) -> str:
+    """The first entry of an array that is not finite."""
+    first = int(np.flatnonzero(~np.isfinite(array))[0])
+    return f"{name}[{first}] = {array[first]}"
 
 
 def damping_rates(M: np.ndarray, D: np.ndarray) -> np.ndarray:

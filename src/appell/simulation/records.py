@@ -123,6 +123,7 @@ class Recorder:
 
     Attributes:
         times: increasing times to sample at; None for every step, and both sides of every impact.
+        last: the state in which the run has ended.
     """
 
     def __init__(self, plant: Plant, times: np.ndarray | None) -> None:
@@ -131,6 +132,7 @@ class Recorder:
         self.samples: list[Sample] = []
         self.impacts: list[Impact] = []
         self.contacts: list[ContactInterval] = []
+        self.last: Sample | None = None
         self._impact_work = np.zeros(3)
         self._before_impact: Sample | None = None
         self._next = 0
@@ -171,23 +173,29 @@ class Recorder:
         if self.times is None:
             self._before_impact = self._sample(t, y, phase)
 
-    def finish(self, t: float, y: np.ndarray, phase: Phase) -> None:
-        """The run ends in this state."""
-        missing = t > self.samples[-1].t if self.times is None else self._next < len(self.times)
-        if missing:
-            self.samples.append(self._sample(t, y, phase))
+    def finish(self, t: float, y: np.ndarray, phase: Phase, goes_on: bool = False) -> None:
+        """The run ends in this state: a sample, where another method goes on from it only if it is asked for."""
+        self.last = self._sample(t, y, phase)
+        if self.times is None:
+            asked = t > self.samples[-1].t
+        else:
+            left = self.times[self._next :]
+            asked = len(left) and (left[0] <= t or not goes_on)
+        self.samples += [self.last] if asked else []
         self._update_contacts(t, ())
 
     def fields(self) -> dict[str, Any]:
         """Fields of the trajectory."""
-        columns = dict(zip(Sample._fields, zip(*self.samples, strict=True), strict=True))
+        last = self.last or self.samples[-1]
+        samples, count = self.samples or [last], len(self.samples)
+        columns = dict(zip(Sample._fields, zip(*samples, strict=True), strict=True))
         forces = columns.pop("contact_forces")
         names, none = dict.fromkeys(name for sample in forces for name in sample), np.zeros(3)
-        on_points = {name: np.array([sample.get(name, none) for sample in forces]) for name in names}
+        on_points = {name: np.array([sample.get(name, none) for sample in forces])[:count] for name in names}
         return {
-            **{name: np.array(column) for name, column in columns.items()}, "contact_forces": on_points,
+            **{name: np.array(column)[:count] for name, column in columns.items()}, "contact_forces": on_points,
             "impacts": tuple(self.impacts), "contacts": tuple(self.contacts),
-            "limit_violations": self.limit_monitor.finish(self.samples[-1].t),
+            "limit_violations": self.limit_monitor.finish(last.t),
         }  # fmt: skip
 
     def _sample(self, t: float, y: np.ndarray, phase: Phase) -> Sample:

@@ -39,7 +39,8 @@ def fastest_rate(plant: Plant, q: np.ndarray, qd: np.ndarray, damped: bool = Tru
 
     y = np.concatenate([q, qd])
     steps = DIFFERENCE * np.eye(len(y))
-    A = np.stack([(rate(y + step) - rate(y - step)) / (2.0 * DIFFERENCE) for step in steps], axis=1)
+    with np.errstate(invalid="ignore"):
+        A = np.stack([(rate(y + step) - rate(y - step)) / (2.0 * DIFFERENCE) for step in steps], axis=1)
     return float(np.abs(np.linalg.eigvals(A)).max()) if np.isfinite(A).all() else np.nan
 
 
