@@ -11,12 +11,14 @@ from helpers.closeness import assert_close
 from helpers.point_masses import PointMasses
 
 import appell
+from appell.robot.simulation_model import LimitViolation
 from appell.simulation import joint_friction, roots, runge_kutta, time_stepping
 from appell.simulation import phase as phases
 from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.joint_friction import JointFrictionState
 from appell.simulation.phase import Phase
 from appell.simulation.plant import Plant
+from appell.simulation.records import ContactInterval
 from appell.simulation.runge_kutta import EmbeddedSolver, embedded_tableau, stages_by_rate
 
 # --- Runge-Kutta --------------------------------------------------------------------------------------------------------------
@@ -250,12 +252,16 @@ def test_samples_of_a_controller():
 
 
 def test_mean_accelerations():
-    """Those of the step before; across an impact (two samples at one time) those before it."""
+    """Those of the step before; at the start those of the first step, on both sides of an impact those before it."""
     t, qd = np.array([0.0, 0.1, 0.3, 0.3, 0.4]), np.array([[0.0], [1.0], [2.0], [-2.0], [-1.0]])
-    assert_close(
-        time_stepping._mean_accelerations(t, qd), np.array([[10.0], [10.0], [5.0], [5.0], [10.0]]), tolerance=1e-12
-    )
-    assert_close(time_stepping._mean_accelerations(t[:1], qd[:1]), np.zeros((1, 1)), scale=1.0)
+
+    def accelerations(t, qd):
+        return time_stepping._mean_accelerations(t, qd)[time_stepping._step_ends(t)]
+
+    assert_close(accelerations(t, qd), np.array([[10.0], [10.0], [5.0], [5.0], [10.0]]), tolerance=1e-12)
+    assert_close(accelerations(t[:1], qd[:1]), np.zeros((1, 1)), scale=1.0)
+    t, qd = np.array([0.0, 0.0, 0.0, 0.2]), np.array([[7.0], [3.0], [1.0], [2.0]])
+    assert_close(accelerations(t, qd), np.full((4, 1), 5.0), tolerance=1e-12)
 
 
 STEPPER = SimpleNamespace(points=("a", "b"))
@@ -295,13 +301,40 @@ def test_parts_of_a_run_are_joined():
 
     first = part([0.0, 1.0], [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], {"a": np.ones((2, 3))})
     second = part([1.0, 2.0, 3.0], [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]], {"b": np.ones((3, 3))})
-    found = time_stepping.joined(first, second)
-    assert found["t"].tolist() == [0.0, 1.0, 1.0, 2.0, 3.0]
-    assert found["work"][2:].tolist() == [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0], [3.0, 2.0, 3.0]]
+    last = SimpleNamespace(t=1.0, work=np.array([1.0, 2.0, 3.0]))
+    found = time_stepping.joined(first, second, last)  # type: ignore[arg-type]
+    assert found["t"].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert found["work"][1:].tolist() == [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0], [3.0, 2.0, 3.0]]
     assert found["impacts"] == (2, 3)
-    assert found["contact_forces"]["a"].sum(axis=1).tolist() == [3.0, 3.0, 0.0, 0.0, 0.0]
-    assert found["contact_forces"]["b"].sum(axis=1).tolist() == [0.0, 0.0, 3.0, 3.0, 3.0]
-    assert time_stepping.joined({}, second) is second
+    assert found["contact_forces"]["a"].sum(axis=1).tolist() == [3.0, 3.0, 0.0, 0.0]
+    assert found["contact_forces"]["b"].sum(axis=1).tolist() == [0.0, 0.0, 3.0, 3.0]
+    second["t"] = np.array([1.5, 2.0, 3.0])
+    assert time_stepping.joined(first, second, last)["t"].tolist() == [0.0, 1.0, 1.5, 2.0, 3.0]  # type: ignore[arg-type]
+
+
+def test_intervals_of_two_parts_that_meet_are_one():
+    def interval(point, surface, start, end):
+        return ContactInterval(point, surface, start, end)
+
+    first = (
+        interval("a", 0, 0.0, 0.5),
+        interval("a", 0, 0.7, 1.0),
+        interval("b", 0, 0.2, 1.0),
+        interval("c", 0, 0.3, 0.9),
+    )
+    second = (
+        interval("a", 0, 1.0, 2.0),
+        interval("b", 1, 1.0, 3.0),
+        interval("c", 0, 1.0, 1.5),
+        interval("a", 0, 2.5, 3.0),
+    )
+    assert time_stepping._joined_intervals(first, second, 1.0) == (
+        interval("a", 0, 0.0, 0.5), interval("b", 0, 0.2, 1.0), interval("c", 0, 0.3, 0.9), interval("a", 0, 0.7, 2.0),
+        interval("b", 1, 1.0, 3.0), interval("c", 0, 1.0, 1.5), interval("a", 0, 2.5, 3.0),
+    )  # fmt: skip
+    limits = [LimitViolation("x", "position", "upper", *values) for values in ((0.5, 1.0, 0.2), (1.0, 2.0, 0.1))]
+    (found,) = time_stepping._joined_intervals(limits[:1], limits[1:], 1.0)
+    assert found == LimitViolation("x", "position", "upper", 0.5, 2.0, 0.2)
 
 
 def sliders():

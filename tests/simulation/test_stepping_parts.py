@@ -101,17 +101,21 @@ def test_steps_are_whole_to_1e_9(duration, dt, count):
 
 
 def test_steps_from_a_later_start():
-    (call,), times = steps_of(1.3, start=0.5, dt=0.3)
-    assert call == (4.0, pytest.approx(0.8 / 3.0), 3)
-    assert_close(times, np.linspace(0.5, 1.3, 4), tolerance=1e-12)
+    """They go on from multiple to multiple of dt."""
+    (first, call), times = steps_of(1.3, start=0.5, dt=0.4)
+    assert first == (4.0, pytest.approx(0.3), 1)
+    assert call == (4.0, pytest.approx(0.25), 2)
+    assert_close(times, np.array([0.5, 0.8, 1.05, 1.3]), tolerance=1e-12)
     (call,), _ = steps_of(1.5, start=0.5, dt=0.25)
     assert call == (4.0, 0.25, 4)
+    (call,), _ = steps_of(0.55, start=0.5, dt=0.2)
+    assert call == (4.0, pytest.approx(0.05), 1)
 
 
 def test_portions_of_256_steps():
-    calls, times = steps_of(600.5, dt=1.0, start=0.5)
+    calls, times = steps_of(603.0, dt=1.0, start=3.0)
     assert [n for _, _, n in calls] == [256, 256, 88]
-    assert_close(times, 0.5 + np.arange(601.0))
+    assert_close(times, 3.0 + np.arange(601.0))
     assert [n for _, _, n in steps_of(257.0, dt=1.0)[0]] == [256, 1]
 
 
@@ -139,7 +143,7 @@ def test_controllers_are_sampled_and_divide_their_periods():
 def test_forces_that_change_are_those_of_the_samples_before_the_next():
     run = run_of(period=0.5)
     run.run(np.zeros(1), np.zeros(1), 1.0, 10)
-    fields = run.fields(None, False)
+    fields = run.fields(False)
     assert fields["t"].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert fields["tau"][:, 0].tolist() == [1.0, 1.0, 1.0, 1.5, 1.5]
     assert fields["saturated"].tolist() == [[False]] * 5
@@ -155,13 +159,14 @@ def test_a_terminal_event_ends_the_run():
     high.terminal = True
     run = run_of(events=[high])
     assert run.run(np.zeros(1), np.zeros(1), 1.0, 10) == "stopped by high"
-    fields = run.fields(None, False)
+    fields = run.fields(False)
     assert_close(fields["t"], np.array([0.0, 0.25, 0.5, 0.6]))
     assert_close(fields["qd"][:, 0], np.array([0.0, 0.5, 1.0, 1.2]), tolerance=1e-12)
     assert_close(fields["work"][:, 0], np.array([0.0, 1.0, 2.0, 2.4]), tolerance=1e-12)
 
 
-def test_states_between_steps_are_linear():
+def test_velocities_between_steps_are_linear():
+    """And configurations those of constant accelerations."""
     plant = run_of().plant
     first, last = (
         StateAtTime(t, np.array([q]), np.array([qd]), np.full(3, work))
@@ -169,7 +174,7 @@ def test_states_between_steps_are_linear():
     )
     step = LinearStep(plant, first, last)
     assert (step.start, step.end) == (1.0, 3.0)
-    assert step.state(1.5).tolist() == [3.0, 2.5, 3.0, 3.0, 3.0]
+    assert step.state(1.5).tolist() == [3.375, 2.5, 3.0, 3.0, 3.0]
 
 
 # --- impacts ------------------------------------------------------------------------------------------------------------------
@@ -177,7 +182,7 @@ def test_states_between_steps_are_linear():
 
 def impact_run(max_impacts=10):
     """The third of four steps of 0.25 s has an impact 0.15 s before its end; forces before and after."""
-    rows = [[0, 0, 1, 2, 3], [1, 3, 4, 5, 6]]
+    rows = [[0, 0, 1, 2, 3], [1, 3, 4, 5, 6], [2, 3, 5, 5, 5]]
     native = Native([(2, 1, 0.15, rows), (2, 0, 0.0, [[1, 2, 7, 8, 9]])])
     run = run_of(native)
     return run, run.run(np.zeros(1), np.zeros(1), 1.0, max_impacts)
@@ -196,13 +201,13 @@ def test_an_impact_within_a_step():
     assert_close(impact.incidence, np.arccos([3.0 / 5.0, 2.0 / 5.0]))
     assert (impact.energy_before, impact.energy_after) == (5.0, 3.0)
     assert (impact.q.tolist(), impact.qd_before.tolist(), impact.qd_after.tolist()) == ([7.0], [-3.0], [2.0])
-    fields = run.fields(None, False)
+    fields = run.fields(False)
     assert_close(fields["t"], np.array([0.0, 0.25, 0.5, 0.6, 0.6, 0.75, 1.0]), tolerance=1e-15)
     assert fields["qd"][3:5, 0].tolist() == [-3.0, 2.0]
     assert fields["work"][3:5].tolist() == [[1.0, 2.0, 32.0], [1.0, 2.0, 30.0]]
     forces = fields["contact_forces"]
-    assert forces["a"].tolist() == [[0, 0, 0], [1, 2, 3], *[[0, 0, 0]] * 4, [7, 8, 9]]
-    assert forces["b"].tolist() == [[0, 0, 0]] * 2 + [[4, 5, 6]] + [[0, 0, 0]] * 4
+    assert forces["a"].tolist() == [[1, 2, 3], [1, 2, 3], *[[0, 0, 0]] * 4, [7, 8, 9]]
+    assert forces["b"].tolist() == [[0, 0, 0]] * 2 + [[4, 5, 6], [5, 5, 5], [5, 5, 5]] + [[0, 0, 0]] * 2
     assert [(each.point, each.surface) for each in fields["contacts"]] == [("a", 0), ("b", 1), ("a", 1)]
     assert [n for _, _, n in run.stepper.native.calls] == [4, 2]
 
@@ -216,7 +221,7 @@ def test_impacts_of_stops_alone_are_work_of_the_joints(monkeypatch):
     monkeypatch.setitem(VECTORS, "impulses", [[0, 0, 0]] * 4)
     run, _ = impact_run()
     assert not run.impacts
-    assert run.fields(None, False)["work"][3:5].tolist() == [[1.0, 4.0, 30.0], [1.0, 2.0, 30.0]]
+    assert run.fields(False)["work"][3:5].tolist() == [[1.0, 4.0, 30.0], [1.0, 2.0, 30.0]]
 
 
 def test_a_point_at_rest_has_no_incidence(monkeypatch):
@@ -250,26 +255,46 @@ def sampled(times):
         (t[1:], t[1:, None] ** 2, qd[1:], np.outer(t[1:], [1.0, 2.0, 3.0])),
     ]
     run._held = [(1, np.array([4.0]), np.array([False])), (4, np.array([5.0]), np.array([True]))]
-    run._forces = [np.array([[3.0, 1.0, 0.0, 0.0, 8.0], [4.0, 3.0, 0.0, 6.0, 0.0]])]
-    return run.fields(None if times is None else np.array(times), False)
+    run._forces = [np.array([[2.0, 1.0, 0.0, 0.0, 8.0], [4.0, 3.0, 0.0, 6.0, 0.0]])]
+    run.times = None if times is None else np.array(times)
+    return run.fields(False)
 
 
-def test_samples_between_the_steps():
-    found = sampled([0.0, 0.25, 1.0, 2.0, 2.5, 3.0])
-    assert found["t"].tolist() == [0.0, 0.25, 1.0, 2.0, 2.5, 3.0]
-    assert found["q"][:, 0].tolist() == [0.0, 0.25, 1.0, 4.0, 6.5, 9.0]
-    assert found["qd"][:, 0].tolist() == [0.0, 0.25, 1.0, -5.0, -5.5, -6.0]
-    assert found["qdd"][:, 0].tolist() == [1.0, 1.0, 1.0, 1.0, 0.0, -1.0]
-    assert found["work"][:, 2].tolist() == [0.0, 0.75, 3.0, 6.0, 7.5, 9.0]
-    assert found["tau"][:, 0].tolist() == [5.0, 5.0, 5.0, 5.0, 5.0, 5.0]
-    assert found["contact_forces"]["b"].tolist() == [[0, 0, 0]] * 3 + [[0, 0, 8], [0, 6, 0], [0, 6, 0]]
-    assert sampled([0.0, 2.5, 4.0, 5.0])["t"].tolist() == [0.0, 2.5, 3.0]
+def test_samples_are_steps():
+    found = sampled([0.0, 1.0, 2.0 - 1e-12, 3.0])
+    assert found["t"].tolist() == [0.0, 1.0, 2.0 - 1e-12, 3.0]
+    assert found["q"][:, 0].tolist() == [0.0, 1.0, 4.0, 9.0]
+    assert found["qd"][:, 0].tolist() == [0.0, 1.0, -5.0, -6.0]
+    assert found["qdd"][:, 0].tolist() == [1.0, 1.0, 1.0, -1.0]
+    assert found["work"][:, 2].tolist() == [0.0, 3.0, 6.0, 9.0]
+    assert found["tau"][:, 0].tolist() == [4.0, 5.0, 5.0, 5.0]
+    assert found["contact_forces"]["b"].tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 8], [0, 6, 0]]
+    assert sampled([0.0, 2.0, 4.0, 5.0])["t"].tolist() == [0.0, 2.0, 3.0]
     assert sampled([0.0, 3.0, 5.0])["t"].tolist() == [0.0, 3.0]
-    assert sampled([2.5])["q"][:, 0].tolist() == [6.5]
+    assert sampled([2.0])["q"][:, 0].tolist() == [4.0]
+    assert sampled([])["q"].shape == (0, 1)
     whole = sampled(None)
     assert whole["tau"][:, 0].tolist() == [4.0, 5.0, 5.0, 5.0, 5.0]
     assert whole["saturated"][:, 0].tolist() == [False, True, True, True, True]
-    assert whole["contact_forces"]["b"][:, 1].tolist() == [0, 0, 0, 0, 6]
+    assert whole["contact_forces"]["b"].tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 8], [0, 0, 8], [0, 6, 0]]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([0.0, 0.5, 1.0], [0.25, 0.5, 0.75, 1.0]),
+        ([0.4, 0.6], [0.2, 0.4, 0.6, 0.8, 1.0]),
+        ([0.5 - 1e-14, 0.5 + 1e-14], [0.25, 0.5, 0.75, 1.0]),
+        ([0.25, 1.0 - 1e-12], [0.25, 0.5, 0.75, 1.0]),
+    ],
+)
+def test_steps_end_at_samples(times, expected):
+    run = run_of()
+    run.times = np.array(times)
+    assert run.run(np.zeros(1), np.zeros(1), 1.0, 10) == "finished"
+    found = np.concatenate([block[0] for block in run._blocks])
+    assert_close(found, np.array([0.0, *expected]), tolerance=1e-12)
+    assert run.fields(False)["t"].tolist() == times
 
 
 @pytest.mark.parametrize("stops", [False, True])

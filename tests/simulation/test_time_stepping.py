@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.shared_data import shared
+from scipy.spatial.transform import Rotation
 
 import appell
 from appell.robot.default_points import default_contact_points
@@ -216,6 +217,148 @@ def test_events_and_samples():
     assert sampled.q[:, 2] == pytest.approx(1.0 - 0.5 * G * sampled.t**2, abs=1e-6)
 
 
+@pytest.mark.parametrize("t_eval", [0.0014, 0.0007, 1.0 / 60.0, 0.3])
+def test_the_energy_is_balanced_at_samples_that_are_no_multiples_of_the_step(t_eval):
+    motion = step(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.6, FEET, restitution=0.3, t_eval=t_eval)
+    assert motion.problems == ()
+    assert motion.impacts
+    assert_close(motion.t, t_eval * np.arange(len(motion)), tolerance=1e-15, scale=1.0)
+    assert np.abs(motion.balance).max() < 1e-12
+
+
+def test_samples_at_steps_do_not_change_the_motion():
+    every, some = (step(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.5, FEET, t_eval=t_eval) for t_eval in (None, 0.01))
+    place = [int(np.flatnonzero(np.abs(every.t - t) < 1e-12)[-1]) for t in some.t]
+    assert (every.q[place] == some.q).all()
+    assert (every.qd[place] == some.qd).all()
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3])
+def test_forces_and_impulses_are_the_change_of_momentum(restitution):
+    """2 kg that fall on an edge, rock and come to rest, with samples at impacts within steps."""
+    mass, floor = 2.0, appell.surfaces.Plane(friction=0.3)
+    motion = step(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.6, FEET, restitution=restitution, surfaces=floor)
+    momentum = mass * Rotation.from_quat(motion.q[:, 3:]).apply(motion.qd[:, :3])
+    forces = sum(motion.contact_forces.values()) + np.array([0.0, 0.0, -mass * G])
+    given = forces[1:] * np.diff(motion.t)[:, None]
+    assert len(motion.impacts) >= 2
+    for impact in motion.impacts:
+        k = int(np.flatnonzero((motion.t[1:] == impact.time) & (np.diff(motion.t) == 0.0))[0])
+        given[k] += impact.friction_impulses.sum(axis=0) + np.array([0.0, 0.0, impact.impulses.sum()])
+    assert np.abs(np.diff(momentum, axis=0) - given).max() < 1e-5  # of steps of 1 ms: second order
+
+
+def test_forces_at_the_start_and_across_impacts_are_those_of_the_step():
+    motion = step(body(), pose(0.1), np.zeros(6), 0.01, FEET)
+    assert sum(motion.contact_forces.values())[0] == pytest.approx([0.0, 0.0, 2.0 * G], abs=1e-9)
+    falling = step(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.6, FEET)
+    loads = np.linalg.norm([falling.contact_forces[name] for name in FEET], axis=2)
+    both = np.flatnonzero(np.diff(falling.t) == 0.0)
+    assert (loads[:, both] == loads[:, both + 1]).all()
+    assert loads[:, both].any()  # points that carried the body before
+
+
+def test_an_event_just_before_an_impact_ends_the_run():
+    """Both within a step; the impact is none of the motion any more."""
+
+    def low(t, q, qd):
+        return q[2] - 1e-4
+
+    low.terminal = True
+    motion = step(body(), pose(0.5), np.zeros(6), 1.0, ["body"], events=low)
+    assert motion.status == "stopped by low"
+    assert motion.impacts == ()
+    assert motion.t[-1] == pytest.approx(np.sqrt(2.0 * (0.5 - 1e-4) / G), abs=1e-9)
+    assert np.abs(motion.balance).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "moreau", "auto"])
+def test_both_sides_of_an_impact_at_the_start(method):
+    contact = appell.ContactOptions(points=["body"], restitution=0.5)
+    floor = appell.surfaces.Plane()
+    motion = appell.simulate(
+        body(), pose(0.0), [0, 0, -2, 0, 0, 0], 0.2, surfaces=floor, contact=contact, method=method
+    )
+    assert motion.t[:2].tolist() == [0.0, 0.0]
+    assert motion.t[2] > 0.0
+    assert motion.qd[:2, 2] == pytest.approx([-2.0, 1.0])
+    assert motion.energy[:2] == pytest.approx([4.0, 1.0])
+    assert motion.work.contact[:2] == pytest.approx([0.0, -3.0])
+    assert motion.qdd[:2, 2] == pytest.approx([-G, -G])
+    stop = slider(limits=(-0.5, 0.1))
+    motion = appell.simulate(stop, [0.1], [1.0], 0.2, limits="stop", method=method)
+    assert motion.t[:2].tolist() == [0.0, 0.0]
+    assert motion.energy[:2] == pytest.approx([1.0, 0.0])
+    assert motion.work.passive[:2] == pytest.approx([0.0, -1.0])
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "rk4", "moreau", "auto"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_forces_that_are_not_finite_are_named(method, value):
+    class Bad:
+        period = 0.1
+
+        def initial_memory(self, t, q, qd):
+            return None
+
+        def step(self, t, q, qd, memory):
+            return np.array([0, 0, 0, 0, value if t > 0.05 else 0.0, 0]), memory
+
+    forces = np.array([0, 0, 0, 0, value, 0])
+    given = [
+        {"tau": forces},
+        {"tau": lambda t, q, qd: forces},
+        {"tau": lambda t, q, qd: forces if t > 0.05 else np.zeros(6)},
+    ]
+    for options in (*given, {"controller": Bad()}):
+        for surfaces in ((), appell.surfaces.Plane()):
+            with pytest.raises(appell.SimulationError, match=rf"tau\[4\] = {value}") as caught:
+                appell.simulate(body(), pose(1.0), np.zeros(6), 0.3, surfaces=surfaces, method=method, **options)
+            assert caught.value.quantity == f"tau[4] = {value}"
+
+
+@pytest.mark.parametrize("method", ["moreau", "auto", "rk4"])
+def test_runs_of_too_many_steps_are_refused_before_they_start(method):
+    with pytest.raises(
+        appell.ArgumentError, match=r"dt is 0\.001 s, expected at least 10 s: .* Choose a shorter duration"
+    ):
+        appell.simulate(slider(), [0.0], [0.0], 1e9, method=method)
+
+
+def test_friction_beyond_what_contact_problems_can_have_ends_and_is_named():
+    """All bodies of a Go2 on a floor that holds them: some impacts have no solution, and change nothing."""
+    robot = floating("go2")
+    q = robot.neutral_configuration()
+    q[2] = 0.6
+    points = [name for name in robot.body_names if name != "world"]
+    with pytest.warns(appell.SimulationWarning, match="Choose a lower friction"):
+        motion = step(robot, q, np.zeros(robot.nv), 0.62, points, friction=100.0)
+    assert motion.status == "finished"
+    assert np.abs(motion.balance).max() < 1e-10
+    assert np.diff(motion.energy).max() < 1e-10
+
+
+def test_any_large_friction_holds_a_block():
+    motion = step(body(), pose(0.1), np.array([1.0, 0.0, -1.0, 0.0, 0.0, 3.0]), 0.02, FEET, friction=1e12)
+    assert motion.problems == ()
+    assert len(motion.impacts) == 1
+    assert np.abs(motion.qd[-1]).max() < 1e-9
+
+
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "moreau", "auto"])
+def test_the_depth_at_which_time_stepping_ends_is_a_start(method):
+    contact = appell.ContactOptions(points=FEET, restitution=0.0)
+    floor = appell.surfaces.Plane(friction=0.6)
+    motion = appell.simulate(
+        body(), pose(0.1 - 9e-7), np.zeros(6), 0.05, surfaces=floor, contact=contact, method=method
+    )
+    assert motion.status == "finished"
+    assert not motion.problems
+    assert np.abs(motion.q[-1, :3] - [0.0, 0.0, 0.1]).max() < 1e-6
+    with pytest.raises(appell.SimulationError, match=r"is 1\.1e-06 m behind"):
+        appell.simulate(body(), pose(0.1 - 1.1e-6), np.zeros(6), 0.05, surfaces=floor, contact=contact, method=method)
+
+
 def test_every_surface_in_compiled_code_and_called_back_alike():
     """A sphere inside of a sphere, as such and as a function of the position."""
     inside = appell.surfaces.Sphere(radius=1.0, friction=0.3)
@@ -279,6 +422,26 @@ def test_auto_goes_over_to_time_stepping_where_events_accumulate_or_steps_are_sh
         body(), pose(5.0), rest, 0.2, surfaces=appell.surfaces.Plane(), contact=contact, method="auto"
     )
     assert free.stepped_from is None
+
+
+@pytest.mark.parametrize("times", [0.07, [0.05], [0.45, 0.5]])
+def test_auto_samples_where_it_is_asked_to(monkeypatch, times):
+    monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
+    floor, contact = appell.surfaces.Plane(friction=0.6), appell.ContactOptions(points=FEET, restitution=0.0)
+    options = {"surfaces": floor, "contact": contact, "method": "auto"}
+    motion = appell.simulate(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.5, t_eval=times, **options)
+    expected = 0.07 * np.arange(8) if np.ndim(times) == 0 else np.array(times)
+    assert_close(motion.t, expected, tolerance=1e-15, scale=1.0)
+    whole = appell.simulate(body(), pose(0.3, tilt=0.3), np.zeros(6), 0.5, **options)
+    assert 0.1 < motion.stepped_from == whole.stepped_from < 0.45
+    assert whole.balance == pytest.approx(0.0, abs=1e-8)
+    assert motion.balance == pytest.approx(0.0, abs=1e-8)
+    if times == [0.45, 0.5]:
+        assert_close(motion.q, np.array([whole.q[np.abs(whole.t - t).argmin()] for t in times]), tolerance=1e-12)
+    assert len(np.unique(whole.t)) + np.count_nonzero(np.diff(whole.t) == 0.0) == len(whole)
+    assert not any(
+        contact.end == whole.stepped_from for contact in whole.contacts if contact.point in whole.impacts[-1].points
+    )
 
 
 def hand(mass, damping=0.0):

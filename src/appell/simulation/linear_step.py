@@ -1,4 +1,4 @@
-"""Steps whose states in between are interpolated linearly: those of time stepping, and implicit ones."""
+"""Steps whose velocities in between are interpolated linearly: those of time stepping, and implicit ones."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class LinearStep:
             return self.last
         x = (t - self.start) / (self.end - self.start)
         q, qd, work = ((1.0 - x) * a + x * b for a, b in zip(self.first[1:], self.last[1:], strict=True))
+        first, last = (self.plant.model.coordinate_rates(state.q, state.qd) for state in (self.first, self.last))
+        q -= 0.5 * x * (1.0 - x) * (self.end - self.start) * (last - first)
         return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)
 
     def state(self, t: float) -> np.ndarray:

@@ -30,7 +30,7 @@ from appell.simulation.loop import ACCUMULATING, CONSTRAINT_TOL, NO_PROGRESS, SH
 from appell.simulation.monitors import DIVERGENCE_VELOCITY, PaceMonitor
 from appell.simulation.phase import Environment
 from appell.simulation.plant import Plant
-from appell.simulation.records import Recorder, Work
+from appell.simulation.records import Recorder, Sample, Work
 from appell.simulation.stability import instability_reason
 from appell.simulation.time_stepping import TimeSteppingRun, joined
 from appell.simulation.trajectory import Trajectory
@@ -40,8 +40,8 @@ INITIAL_CONSTRAINT_TOL = 1e-6
 """Largest distance of an initial state to the constraints; it is projected to them."""
 REPORT, STOP = "report", "stop"
 """What happens at joint limits."""
-MAX_STEPS, MAX_SAMPLES = 10**10, 10**8
-"""Largest numbers of steps and controller periods, and of samples, within a simulation."""
+MAX_STEPS, MAX_SAMPLES = 10**9, 10**8
+"""Largest numbers of steps and controller periods, and of samples, within a simulation: they take a day, and the memory."""
 
 
 @renamed_arguments(walls="surfaces", control="controller", sample="t_eval")
@@ -77,7 +77,8 @@ def simulate(
     Args:
         robot: a `Robot`, also a compiled one, or any object with `simulation_model()` (`appell.robot.simulation_model`).
         q0, qd0: configuration (nq,) and generalized velocities (nv,) at t = 0, also by name: `{"elbow": 0.5}`. Impacts and
-            contacts of points that touch a surface already are resolved first; a point behind a surface is an error.
+            contacts of points that touch a surface already are resolved first; a point up to 1e-6 m behind a surface is
+            moved to it, one further behind is an error.
         duration: [s]
         tau: forces of the actuators (nu,), for a tree one per generalized velocity: constant, or a function of (t, q, qd);
             zero by default. Damping and friction of the joints (`Robot.passive_forces`) are added; joints with Coulomb
@@ -98,7 +99,8 @@ def simulate(
             `appell.Integration("rk4", dt=1e-3)`. `"moreau"` is time stepping for many contacts and long runs: no point is
             deeper than 1e-6 m, and the energy changes by the recorded work.
         t_eval: sample period [s] or increasing sample times; by default every step of the integrator, and both sides of
-            every impact. The last state of a run that ends early is always a sample.
+            every impact. Time stepping ends steps at samples: times that are multiples of its step do not change the
+            motion, and those between shorten steps. The last state of a run that ends early is always a sample.
 
     Raises:
         SimulationError: a point starts behind a surface, or the motion diverges: a number is no longer finite, or
@@ -136,9 +138,15 @@ def simulate(
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
         pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
         environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
-    periods = {"dt": integration.dt, "max_step": integration.max_step, "the controller's period": actuation.period}
+    fixed = stepping or automatic or method_named(integration.method).fixed
+    periods = {
+        "dt": (integration.dt or DEFAULT_DT) if fixed else None,
+        "max_step": integration.max_step,
+        "the controller's period": actuation.period,
+    }
+    kept = stepping or automatic or (fixed and t_eval is None)  # every step
     for name, step in periods.items():
-        _require_long_enough(name, step, end, MAX_STEPS)
+        _require_long_enough(name, step, end, MAX_SAMPLES if kept else MAX_STEPS)
     times, detector = _sample_times(t_eval, end), EventDetector(plant, events)
     progress = Progress(model.name, end, integration.progress)
     problems: tuple[str, ...] = ()
@@ -147,6 +155,7 @@ def simulate(
         with np.errstate(over="ignore", invalid="ignore"):  # non-finite numbers are detected and named
             stepped_from, fallback_steps, implicit, status = None, (), (), NO_PROGRESS
             fields: dict[str, Any] = {}
+            last: Sample | None = None
             if not stepping:
                 recorder = Recorder(plant, times)
                 options = (
@@ -156,19 +165,16 @@ def simulate(
                 status = loop.run(q, qd, end, contact.max_impacts)
                 fields = recorder.fields()
                 fallback_steps, implicit = tuple(start for start, _ in loop.fallback_steps), tuple(loop.implicit)
-                q, qd = fields["q"][-1], fields["qd"][-1]
+                last = recorder.last
             if stepping or (automatic and status == NO_PROGRESS):
-                stepped_from = float(fields["t"][-1]) if fields else 0.0
+                stepped_from, q, qd = (0.0, q, qd) if last is None else last[:3]
                 points, e = contact_candidates(model, q, all_surfaces, contact)
                 stepper = Stepper(model, points, all_surfaces, e, limits == STOP)
-                run = TimeSteppingRun(plant, stepper, integration.dt or DEFAULT_DT, detector, progress)
+                later = times if times is None or last is None else times[times > stepped_from]
+                run = TimeSteppingRun(plant, stepper, integration.dt or DEFAULT_DT, detector, progress, later)
                 status = run.run(q, qd, end, contact.max_impacts, stepped_from)
-                later = (
-                    times
-                    if times is None or stepping
-                    else np.append(times[(times > stepped_from) & (times < end)], end)
-                )
-                fields, problems = joined(fields, run.fields(later, limits == STOP)), run.problems()
+                stepped, problems = run.fields(limits == STOP), run.problems()
+                fields = stepped if last is None else joined(fields, stepped, last)
     except SimulationError as error:
         reason = instability_reason(plant, integration, *start)
         error.args = (f"{error} {reason}",) if reason else error.args
@@ -190,7 +196,8 @@ def _require_long_enough(name: str, step: float | None, end: float, limit: int) 
     """Raise for a step that would not reach the end within a day."""
     if step is not None and end > step * limit:
         raise ArgumentError(
-            f"{name} is {step:g} s, expected at least {end / limit:g} s: a simulation of {end:g} s would not end."
+            f"{name} is {step:g} s, expected at least {end / limit:g} s: a simulation of {end:g} s would not end within a day, "
+            "or not have the memory for its steps. Choose a shorter duration or longer steps."
         )
 
 

@@ -1,26 +1,28 @@
 """Time stepping after Moreau and Jean with impacts at their time, `method="moreau"`: whole steps in compiled code.
 
 `src/appell/_native/stepping.c` has the equations of a step, docs/theory/contact.md explains them. Controllers and functions of
-the state are evaluated at the start of a step and held; event functions and samples between steps are interpolated linearly.
+the state are evaluated at the start of a step and held. Steps end at samples; event functions between steps are those of states
+with linear velocities.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from appell.errors import SimulationError
 from appell.progress import Progress
-from appell.robot.simulation_model import LimitViolation
+from appell.robot.simulation_model import LimitViolation, SimulationModel
 from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, Stepper
 from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS
-from appell.simulation.plant import Plant
-from appell.simulation.records import ContactInterval, Impact, LimitMonitor
+from appell.simulation.plant import Plant, first_nonfinite
+from appell.simulation.records import ContactInterval, Impact, LimitMonitor, Sample
 
 PORTION = 256
 """Steps of one call at most: signals are handled between calls."""
@@ -33,17 +35,24 @@ MAX_MOVE = 1e3
 """A joint that moves further than this in a step diverges. [rad, m]"""
 STOP_TOL = 2e-6
 """How far a joint may pass its stop. [rad, m]"""
+NEAR = 1e-9
+"""Times within this part of a step of each other are the same."""
 
 
 @dataclass
 class TimeSteppingRun:
-    """One run, with its samples."""
+    """One run, with its samples.
+
+    Attributes:
+        times: increasing times to sample at; None for every step, and both sides of every impact.
+    """
 
     plant: Plant
     stepper: Stepper
     dt: float
     detector: EventDetector
     progress: Progress
+    times: np.ndarray | None = None
     impacts: list[Impact] = field(default_factory=list)
     _blocks: list[tuple[np.ndarray, ...]] = field(default_factory=list)  # of samples: t, q, qd, work
     _held: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)  # samples, tau, saturated of a block
@@ -64,14 +73,17 @@ class TimeSteppingRun:
         self._require_inertia(q, qd)
         t = start
         held = actuation.period is not None or actuation.constant
+        first_multiple = min(math.ceil(start / self.dt - NEAR) * self.dt, duration)
         while t < duration:
             if t >= actuation.next_sample:
                 actuation.sample(t, q, qd)
             self._tau, self._saturated = self.plant.tau(t, q, qd)
+            if not np.isfinite(self._tau).all():
+                self._raise_diverged(t, q, qd)
             if not self._blocks:
                 self._append([t], q[None], qd[None], np.zeros((1, 3)))
                 self.detector.begin(t, q, qd)
-            end = min(duration, actuation.next_sample)
+            end = self._next_stop(t, first_multiple if first_multiple - t > NEAR * self.dt else duration)
             steps = max(1, math.ceil((end - t) / self.dt * (1.0 - 1e-9)))
             dt = (end - t) / steps if steps * self.dt > (end - t) * (1.0 + 1e-9) or actuation.period else self.dt
             portion = min(steps, PORTION) if held and not self.detector.functions else 1
@@ -82,6 +94,14 @@ class TimeSteppingRun:
             q, qd = self._blocks[-1][1][-1], self._blocks[-1][2][-1]
             self.progress.show(t)
         return FINISHED
+
+    def _next_stop(self, t: float, end: float) -> float:
+        """The first of an end, the controller's next sample and the next sample time."""
+        stops = [end, self.plant.actuation.next_sample]
+        if self.times is not None:
+            k = int(np.searchsorted(self.times, t + NEAR * self.dt, side="right"))
+            stops += self.times[k : k + 1].tolist()
+        return next(stop for stop in stops if stop <= min(stops) + NEAR * self.dt)
 
     def _steps(self, t: float, dt: float, steps: int, max_impacts: int) -> str | None:
         """So many steps from time t; returns the status where the run ends."""
@@ -107,7 +127,9 @@ class TimeSteppingRun:
             if status == NOT_FINITE or not np.abs(last).max(initial=0.0) * dt <= MAX_MOVE:
                 self._raise_diverged(t + done * dt, self.stepper.vector("q", model.nq), last)
             if status == IMPACT:
-                self._record_impact(t + (done + 1) * dt - left)
+                stopped = self._record_impact(t + (done + 1) * dt - left)
+                if stopped:
+                    return stopped
                 if len(self.impacts) > max_impacts:
                     return TOO_MANY_IMPACTS
         return None
@@ -132,28 +154,24 @@ class TimeSteppingRun:
 
     # --- results ------------------------------------------------------------------------------------------------------
 
-    def fields(self, times: np.ndarray | None, stops: bool) -> dict[str, Any]:
-        """Fields of the trajectory, at every step and on both sides of every impact, or interpolated at these times."""
+    def fields(self, stops: bool) -> dict[str, Any]:
+        """Fields of the trajectory; accelerations and forces are means of the step in which a sample lies."""
         t, q, qd, work = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
         counts, *held = zip(*self._held, strict=True)
         tau, saturated = (np.repeat(np.array(values), counts, axis=0) for values in held)
         rows = np.concatenate(self._forces)
-        columns = [q, qd, _mean_accelerations(t, qd), work, tau, saturated]
+        step = _step_ends(t)
+        columns = [q, qd, _mean_accelerations(t, qd)[step], work, tau, saturated]
         violations = self._limit_violations(t, q, qd, stops)
         contacts = _intervals(self.stepper, t, rows, self.dt)
-        forces = _forces(self.stepper, rows, len(t))
-        if times is not None:
-            times = np.append(times[times < t[-1]], t[-1]) if times[-1] > t[-1] else times
-            first = np.searchsorted(t, times, side="right") - 1
-            last = np.minimum(first + 1, len(t) - 1)
-            x = ((times - t[first]) / np.where(t[last] > t[first], t[last] - t[first], 1.0))[:, None]
-            columns = [(1.0 - x) * column[first] + x * column[last] for column in columns[:4]] + [
-                c[last] for c in columns[4:]
-            ]
-            columns[0] = np.array(
-                [self.plant.model.project_to_constraints(*state)[0] for state in zip(*columns[:2], strict=True)]
-            )
-            forces, t = {name: force[np.where(x[:, 0] > 0.0, last, first)] for name, force in forces.items()}, times
+        forces = {name: force[step] for name, force in _forces(self.stepper, rows, len(t)).items()}
+        if self.times is not None:
+            times, near = self.times, NEAR * self.dt
+            if len(times) and times[-1] > t[-1] + near:  # ended early
+                times = np.append(times[times < t[-1] - near], t[-1])
+            place = np.searchsorted(t, times + near, side="right") - 1
+            columns = [column[place] for column in columns]
+            forces, t = {name: force[place] for name, force in forces.items()}, times
         names = ("q", "qd", "qdd", "work", "tau", "saturated")
         return {
             "t": t, **dict(zip(names, columns, strict=True)), "impacts": tuple(self.impacts), "contacts": contacts,
@@ -181,13 +199,17 @@ class TimeSteppingRun:
             return ()
         return (
             f"{native.failures} of {native.steps + native.impacts} contact problems were solved to "
-            f"{native.worst_residual:.1e} m/s only, expected {ACCEPTABLE:g} m/s. Choose a smaller dt, or fewer contact points.",
+            f"{native.worst_residual:.1e} m/s only, expected {ACCEPTABLE:g} m/s. Choose a lower friction, fewer contact points, "
+            'or method="moreau" with a smaller dt.',
         )
 
     # --- impacts ------------------------------------------------------------------------------------------------------
 
-    def _record_impact(self, t: float) -> None:
-        """The last impact of the stepper; joints that hit their limits alone are no impact of the trajectory."""
+    def _record_impact(self, t: float) -> str | None:
+        """The last impact of the stepper, with a sample on each side; returns the status where an event before it ends the run.
+
+        Joints that hit their limits alone are no impact of the trajectory.
+        """
         model, stepper = self.plant.model, self.stepper
         q, before, after = (
             stepper.vector(name, size) for name, size in (("q", model.nq), ("qd_before", model.nv), ("qd", model.nv))
@@ -195,11 +217,17 @@ class TimeSteppingRun:
         impulses = stepper.vector("impulses", stepper.contacts, 3)
         hit = np.flatnonzero(impulses.any(axis=1))
         work = stepper.vector("work", 3)
-        change = stepper.native.energy - stepper.native.energy_before
-        self._append([t, t], np.stack([q, q]), np.stack([before, after]), np.stack([work, work]))
-        self._blocks[-1][3][0, 2 if len(hit) else 1] -= change  # the work before
+        last = float(self._blocks[-1][0][-1])
+        if t - last > NEAR * self.dt:
+            work_before = np.array(work)
+            work_before[2 if len(hit) else 1] -= stepper.native.energy - stepper.native.energy_before
+            stopped = self._append([t], q[None], before[None], work_before[None])
+            if stopped:
+                return stopped
+        t = max(t, last) if t - last > NEAR * self.dt else last
+        self._append([t], q[None], after[None], work[None])
         if not len(hit):
-            return
+            return None
         gaps = stepper.vector("gaps", stepper.all_contacts, 5)[hit]
         rates = stepper.vector("rates_before", stepper.all_contacts)[hit]
         speeds = np.linalg.norm(stepper.vector("velocities_before", len(stepper.points), 3), axis=1)
@@ -215,6 +243,7 @@ class TimeSteppingRun:
                 q=q, qd_before=before, qd_after=after,
             )
         )  # fmt: skip
+        return None
 
     # --- errors -------------------------------------------------------------------------------------------------------
 
@@ -255,46 +284,77 @@ class TimeSteppingRun:
             )  # fmt: skip
 
     def _raise_diverged(self, t: float, q: np.ndarray, qd: np.ndarray) -> NoReturn:
-        fastest = int(np.argmax(np.abs(qd)))
-        reason = self.plant.model.nonfinite_reason(q)
-        quantity = f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
+        cause, quantity = "velocities grow without end", _fastest(self.plant.model, q, qd)
+        if not np.isfinite(self._tau).all():
+            cause, quantity = "forces of the actuators are not finite", first_nonfinite("tau", self._tau)
         raise SimulationError(
-            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s (velocities grow without end): "
+            f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s ({cause}): "
             f"{quantity}. Check the actuators, the initial state and bodies without inertia (`appell.check`), or choose a "
             "smaller dt.",
             time=t, state=np.concatenate([q, qd]), quantity=quantity,
         )  # fmt: skip
 
 
-def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a trajectory whose second part begins where the first ends; works go on."""
-    if not first:
-        return second
+def joined(first: dict[str, Any], second: dict[str, Any], last: Sample) -> dict[str, Any]:
+    """Fields of a trajectory whose second part begins in the last state of the first; works go on, and so do intervals."""
+    begin = int(len(second["t"]) > 0 and second["t"][0] == last.t)  # the same state
     arrays = ("t", "q", "qd", "qdd", "work", "tau", "saturated")
-    second = {**second, "work": second["work"] + first["work"][-1]}
-    counts = len(first["t"]), len(second["t"])
-    none = [np.zeros((count, 3)) for count in counts]
+    second = {**second, "work": second["work"] + last.work}
+    none = [np.zeros((len(fields["t"]), 3)) for fields in (first, second)]
     forces = [fields.get("contact_forces", {}) for fields in (first, second)]
     names = dict.fromkeys([*forces[0], *forces[1]])
     return {
-        **{name: np.concatenate([first[name], second[name]]) for name in arrays},
-        **{name: (*first[name], *second[name]) for name in ("impacts", "contacts", "limit_violations")},
+        **{name: np.concatenate([first[name], second[name][begin:]]) for name in arrays},
+        "impacts": (*first["impacts"], *second["impacts"]),
+        "contacts": _joined_intervals(first["contacts"], second["contacts"], last.t),
+        "limit_violations": _joined_intervals(first["limit_violations"], second["limit_violations"], last.t),
         "contact_forces": {
-            name: np.concatenate([part.get(name, zero) for part, zero in zip(forces, none, strict=True)]) for name in names
+            name: np.concatenate([forces[0].get(name, none[0]), forces[1].get(name, none[1])[begin:]]) for name in names
         },
     }  # fmt: skip
 
 
+def _joined_intervals(first: Sequence[Any], second: Sequence[Any], t: float) -> tuple[Any, ...]:
+    """Contact intervals, or limit violations, of two parts; those that end and begin at time t are one."""
+    going_on = {_subject(each): each for each in second if each.start == t}
+    whole = [_with_rest(each, going_on.pop(_subject(each), None) if each.end == t else None) for each in first]
+    rest = [each for each in second if each.start != t or _subject(each) in going_on]
+    return tuple(sorted([*whole, *rest], key=lambda each: each.start))
+
+
+def _subject(interval: Any) -> tuple:
+    """The entries of an interval other than its times and size."""
+    return tuple(value for name, value in vars(interval).items() if name not in ("start", "end", "worst"))
+
+
+def _with_rest(interval: Any, rest: Any) -> Any:
+    """The interval with the one that follows it at once."""
+    if rest is None:
+        return interval
+    worst = {"worst": max(interval.worst, rest.worst)} if hasattr(interval, "worst") else {}
+    return replace(interval, end=rest.end, **worst)
+
+
+def _step_ends(t: np.ndarray) -> np.ndarray:
+    """Index of the sample that ends the step before each sample; of those at the start, the first step.
+
+    Both sides of an impact are those of the step before it.
+    """
+    ends = np.flatnonzero(np.diff(t) > 0.0) + 1
+    place = np.searchsorted(ends, np.arange(len(t)), side="right") - 1
+    return ends[np.maximum(place, 0)] if len(ends) else np.zeros(len(t), dtype=int)
+
+
 def _mean_accelerations(t: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """Mean accelerations (N, nv) of the step before each sample; after an impact, those before it."""
-    if len(t) < 2:
-        return np.zeros_like(qd)
-    spans = np.diff(t)
-    rates = np.diff(qd, axis=0) / np.where(spans > 0.0, spans, 1.0)[:, None]
-    qdd = np.concatenate([rates[:1], rates])
-    for k in np.flatnonzero(spans <= 0.0) + 1:
-        qdd[k] = qdd[k - 1]
-    return qdd
+    """Mean accelerations (N, nv) between each sample and the one before it, zero where no time passes."""
+    spans = np.diff(t, prepend=t[0])[:, None]
+    return np.diff(qd, axis=0, prepend=qd[:1]) * (spans > 0.0) / np.where(spans > 0.0, spans, 1.0)
+
+
+def _fastest(model: SimulationModel, q: np.ndarray, qd: np.ndarray) -> str:
+    """The largest velocity, and why accelerations are not finite if the model knows."""
+    fastest, reason = int(np.argmax(np.abs(qd))), model.nonfinite_reason(q)
+    return f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
 
 
 def _forces(stepper: Stepper, rows: np.ndarray, count: int) -> dict[str, np.ndarray]:

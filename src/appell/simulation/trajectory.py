@@ -23,7 +23,8 @@ from appell.simulation.records import ContactInterval, Event, Impact, Work
 class Trajectory:
     """A motion, sampled at N times.
 
-    Where the samples are the steps of the integrator, an impact gives two samples at one time: before and after it.
+    Where the samples are the steps of the integrator, an impact gives two samples at one time: before and after it, also at the
+    start.
 
     Attributes:
         t: times, (N,). [s]
@@ -42,7 +43,8 @@ class Trajectory:
             than the tolerance explains. Empty for a good one; `appell.simulate` warns of them.
         joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
         contact_forces: forces of the surfaces on every point that touches one, by its name, (N, 3) along the world's axes.
-            Impulses of impacts are apart, in `impacts`. [N]
+            Impulses of impacts are apart, in `impacts`. Of time stepping they are, like qdd, means of the step before a sample:
+            times the time between samples they are the momentum given. [N]
         stepped_from: time from which the motion is that of time stepping: 0 for `method="moreau"`, later where
             `method="auto"` has gone over to it, None where it is not used. [s]
         fallback_steps: times at which an event-driven run found no contact mode that lasts, and took one short step of time

@@ -37,7 +37,8 @@ def check_run(
     balance = float(np.abs(motion.balance).max())
     allowed = (FIXED_STEP_PART if fixed else min(ADAPTIVE_FACTOR * integration.rtol, 0.1)) * _exchanged(model, motion)
     if balance > allowed:
-        remedy = "a smaller dt" if fixed else "a smaller rtol"
+        stepped = 'a smaller rtol, "moreau" with a smaller dt,'
+        remedy = "a smaller dt" if fixed else "a smaller rtol" if motion.stepped_from is None else stepped
         problems.append(
             f"its energy balance is off by {balance:.3g} J, expected at most {allowed:.3g} J. Choose {remedy} or another method."
         )
