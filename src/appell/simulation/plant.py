@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -109,7 +110,7 @@ class Plant:
                 return np.full(size, np.nan), np.zeros(size, dtype=bool)
             q, _ = self.model.project_to_constraints(q, qd)
         tau, saturated = self.limited(self.actuation.desired_tau(t, q, qd))
-        if not self.actuation.constant and not np.isfinite(tau).all():
+        if not self.actuation.constant and not all_finite(tau):
             self.note_nonfinite(t, q, qd, "tau", tau)
         return tau, saturated
 
@@ -157,6 +158,11 @@ class Plant:
         if np.isfinite(q).all() and np.isfinite(qd).all():
             reason = self.model.nonfinite_reason(q)
             self.first_nonfinite = (t, f"{first_nonfinite(name, array)}{f' ({reason})' if reason else ''}")
+
+
+def all_finite(array: np.ndarray) -> bool:
+    """Whether all entries are finite, in less time than `np.isfinite` where they are."""
+    return math.isfinite(np.add.reduce(array)) or bool(np.isfinite(array).all())
 
 
 def first_nonfinite(name: str, array: np.ndarray) -> str:

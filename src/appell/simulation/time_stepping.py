@@ -21,7 +21,7 @@ from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, St
 from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import FINISHED, STOPPED, TOO_MANY_IMPACTS
-from appell.simulation.plant import Plant, first_nonfinite
+from appell.simulation.plant import Plant, all_finite, first_nonfinite
 from appell.simulation.records import ContactInterval, Impact, LimitMonitor, Sample
 
 PORTION = 256
@@ -78,7 +78,7 @@ class TimeSteppingRun:
             if t >= actuation.next_sample:
                 actuation.sample(t, q, qd)
             self._tau, self._saturated = self.plant.tau(t, q, qd)
-            if not np.isfinite(self._tau).all():
+            if not all_finite(self._tau):
                 self._raise_diverged(t, q, qd)
             if not self._blocks:
                 self._append([t], q[None], qd[None], np.zeros((1, 3)))
@@ -99,9 +99,10 @@ class TimeSteppingRun:
         """The first of an end, the controller's next sample and the next sample time."""
         stops = [end, self.plant.actuation.next_sample]
         if self.times is not None:
-            k = int(np.searchsorted(self.times, t + NEAR * self.dt, side="right"))
+            k = int(self.times.searchsorted(t + NEAR * self.dt, side="right"))
             stops += self.times[k : k + 1].tolist()
-        return next(stop for stop in stops if stop <= min(stops) + NEAR * self.dt)
+        last = min(stops) + NEAR * self.dt
+        return next(stop for stop in stops if stop <= last)
 
     def _steps(self, t: float, dt: float, steps: int, max_impacts: int) -> str | None:
         """So many steps from time t; returns the status where the run ends."""
