@@ -3,9 +3,9 @@
    The equations are linear: with the columns C of the forces (J of sticking rows; J_n + limit d J_t of slipping contacts) and
    the rows R that have no acceleration, D f = R M^-1 C^T f = -(R M^-1 F + bias), made of entries of G = J M^-1 J^T. Where rows are
    dependent, iterated Tikhonov regularization converges to the solution nearest to given forces. A strong one leaves little noise in
-   the forces that have no effect, a weak one then removes what the strong one left of the accelerations. A = D + alpha I is inverted
-   twice, A^-1 D A^-1: accelerations that contradict each other by rounding, in directions that no force can change, would give large
-   forces with A^-1 alone. */
+   the forces that have no effect, a weak one then removes what the strong one left of the accelerations. Accelerations that contradict
+   each other by rounding, in directions that no force can change, give large forces by the inverse of A = D + alpha I alone: the filter
+   A^-1 D takes these away, and acts twice, as rounding errors of large forces are such directions, too. */
 #include "mode.h"
 
 #include <math.h>
@@ -19,12 +19,19 @@
 static const double regularization[LEVELS] = {1e-4, 1e-6, 1e-8, 1e-10}; /* parts of the largest diagonal entry */
 #define DEPENDENT 1e-9 /* ratio of pivots, or inverse condition, below which rows are dependent */
 #define ROUNDING 1e-14 /* residuals below this part of the right-hand side are left */
-enum { LANES = 8, ROUNDS = 20 };
+enum { LANES = 8, ROUNDS = 20, FILTERS = 2 };
 
 /* The larger number, without the call of fmax. */
 static inline double larger(double a, double b)
 {
     return a < b ? b : a;
+}
+
+static inline double largest_entry(const double *x, int count)
+{
+    double size = 0.0;
+    for (int i = 0; i < count; i++) size = larger(size, fabs(x[i]));
+    return size;
 }
 
 FOR_VECTORS int mode_factor(double *M, int n)
@@ -97,28 +104,26 @@ LOCAL void substitute(const mode *m, double *x)
 /* Size of the inverse of the factored matrix, by the solution for one vector: pivots alone do not show that rows are dependent. */
 static double inverse_size(mode *m)
 {
-    double size = 0.0;
     for (int i = 0; i < m->equations; i++) m->step[i] = 1.0 + 0.5 * sin(13.0 * i);
     substitute(m, m->step);
-    for (int i = 0; i < m->equations; i++) size = larger(size, fabs(m->step[i]));
-    return size;
+    return largest_entry(m->step, m->equations);
 }
 
 /* What is left of the equations, into `step`; its largest entry. */
 LOCAL double find_residual(mode *m)
 {
-    double left = 0.0;
     multiply(m->D, m->equations, m->pitch, m->x, m->step);
-    for (int i = 0; i < m->equations; i++) left = larger(left, fabs(m->step[i] = m->wanted[i] - m->step[i]));
-    return left;
+    for (int i = 0; i < m->equations; i++) m->step[i] = m->wanted[i] - m->step[i];
+    return largest_entry(m->step, m->equations);
 }
 
 /* The x nearest to x on entry with D x = wanted. */
 static void solve_nearest(mode *m)
 {
     const int count = m->equations, pitch = m->pitch;
-    double most = 0.0, largest = 0.0;
-    for (int i = 0; i < count; i++) most = larger(most, fabs(m->D[(size_t)i * pitch + i])), largest = larger(largest, fabs(m->wanted[i]));
+    double most = 0.0;
+    const double largest = largest_entry(m->wanted, count);
+    for (int i = 0; i < count; i++) most = larger(most, fabs(m->D[(size_t)i * pitch + i]));
     if (factor(m, 0.0) > DEPENDENT && inverse_size(m) * most * DEPENDENT < 1.0) {
         m->level = LEVELS;
         memcpy(m->x, m->wanted, (size_t)count * sizeof *m->x);
@@ -135,9 +140,12 @@ static void solve_nearest(mode *m)
             former = left;
             if (m->level != level) factor(m, m->alpha), m->level = level;
             substitute(m, m->step);
-            multiply(m->D, count, pitch, m->step, m->filtered);
-            substitute(m, m->filtered);
-            for (int i = 0; i < count; i++) m->x[i] += m->filtered[i];
+            for (int k = 0; k < FILTERS; k++) {
+                multiply(m->D, count, pitch, m->step, m->filtered);
+                memcpy(m->step, m->filtered, (size_t)count * sizeof *m->step);
+                substitute(m, m->step);
+            }
+            for (int i = 0; i < count; i++) m->x[i] += m->step[i];
         }
     }
 }

@@ -83,6 +83,16 @@ def test_rows_that_contradict_each_other_get_no_forces_for_that(twin, monkeypatc
     assert_close(f, np.array([1.5, 1.5, -2.0]), tolerance=1e-9)
 
 
+@pytest.mark.parametrize("mass", [1.0, 1e4, 1e7, 1e9])
+def test_heavy_coordinates_are_held_beside_rows_that_contradict_each_other(mass):
+    """The force of a row whose accelerations are small is found; those of the others stay small, too."""
+    J = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    rows = ModeRows.of_scalars(J, np.array([1e-12, -1e-12, 0.0]))
+    qdd, f = rows.accelerations(np.diag([1.0, mass]), np.array([-3.0, 2.0]))
+    assert_close(f, np.array([1.5, 1.5, -2.0]), tolerance=2e-3)
+    assert_close(qdd * [1.0, mass], np.zeros(2), scale=1.0, tolerance=4e-3)
+
+
 def test_frames_are_orthonormal():
     rng = np.random.default_rng(0)
     normal = np.concatenate([np.eye(3), -np.eye(3), rng.normal(size=(5, 3))])
