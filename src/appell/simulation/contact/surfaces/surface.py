@@ -42,7 +42,7 @@ class Surface(ABC):
     Attributes:
         restitution: Newton's coefficient e in [0, 1]; None for that of `appell.ContactOptions`.
         friction: Coulomb's coefficient, 0 without friction.
-        is_distance: whether |∇F| = 1 everywhere.
+        is_distance: whether the gradient of F is of unit length everywhere.
     """
 
     restitution: float | None = None
