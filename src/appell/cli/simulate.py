@@ -143,9 +143,8 @@ def initial_state(robot: Robot, arguments: argparse.Namespace) -> tuple[np.ndarr
     q0, qd0 = (np.array(x, dtype=float) for x in start)
     if arguments.joint_limits == "stop":
         within = np.clip(q0, model.limits.lower, model.limits.upper)
-        q0 = (
-            within if model.constraint_error(within, qd0) <= model.constraint_error(q0, qd0) else q0
-        )  # loops stay closed
+        if model.constraint_error(within, qd0) <= model.constraint_error(q0, qd0):  # loops stay closed
+            q0 = within
     tau = np.zeros(len(model.actuator_names))
     posture = getattr(robot, "postures", {}).get(" ".join(arguments.q0 or ()))
     if arguments.q0 is not None:

@@ -124,10 +124,8 @@ def _to_obstacle(
     """The nearest of the shapes of each body, by coal; of its points where it has no shapes."""
     coal = import_coal()
     folder = Path(robot.folder) if robot.folder else None
-    there, place = (
-        _obstacle_solid(coal, obstacle, folder),
-        coal.Transform3s(obstacle.pose.rotation, np.array(obstacle.pose.xyz)),
-    )
+    there = _obstacle_solid(coal, obstacle, folder)
+    place = coal.Transform3s(obstacle.pose.rotation, np.array(obstacle.pose.xyz))
     request, found = coal.DistanceRequest(), []
     request.enable_signed_distance = True
     for body, points in by_body.items():

@@ -255,10 +255,7 @@ class SimulationLoop:
 
     def _raise_diverged(self, t: float, y: np.ndarray, message: str) -> NoReturn:
         q, qd = self.plant.split(y)
-        fastest = int(np.argmax(np.abs(qd)))
-        reason = self.plant.model.nonfinite_reason(q)
-        here = f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
-        when, quantity = self.plant.first_nonfinite or (t, here)
+        when, quantity = self.plant.first_nonfinite or (t, self.plant.fastest(q, qd))
         suspect = "bodies without inertia (`appell.check`)" if quantity.startswith("qdd") else "the actuators"
         raise SimulationError(
             f"the motion of {self.plant.model.name!r} cannot be continued beyond t = {t:.9g} s "

@@ -153,6 +153,11 @@ class Plant:
             self._damping_rate = np.array(q), float(rates.max())
         return self._damping_rate[1]
 
+    def fastest(self, q: np.ndarray, qd: np.ndarray) -> str:
+        """The largest velocity, and why accelerations are not finite if the model knows."""
+        k, reason = int(np.argmax(np.abs(qd))), self.model.nonfinite_reason(q)
+        return f"qd[{k}] = {qd[k]:.6g}{f' ({reason})' if reason else ''}"
+
     def note_nonfinite(self, t: float, q: np.ndarray, qd: np.ndarray, name: str, array: np.ndarray) -> None:
         """Keep the first entry of an array that is not finite as `first_nonfinite` if the state is finite."""
         if np.isfinite(q).all() and np.isfinite(qd).all():

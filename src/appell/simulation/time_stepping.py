@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.errors import SimulationError
 from appell.progress import Progress
-from appell.robot.simulation_model import LimitViolation, SimulationModel
+from appell.robot.simulation_model import LimitViolation
 from appell.simulation.contact.stepper import ACCEPTABLE, IMPACT, NOT_FINITE, Stepper
 from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
@@ -285,7 +285,7 @@ class TimeSteppingRun:
             )  # fmt: skip
 
     def _raise_diverged(self, t: float, q: np.ndarray, qd: np.ndarray) -> NoReturn:
-        cause, quantity = "velocities grow without end", _fastest(self.plant.model, q, qd)
+        cause, quantity = "velocities grow without end", self.plant.fastest(q, qd)
         if not np.isfinite(self._tau).all():
             cause, quantity = "forces of the actuators are not finite", first_nonfinite("tau", self._tau)
         raise SimulationError(
@@ -350,12 +350,6 @@ def _mean_accelerations(t: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Mean accelerations (N, nv) between each sample and the one before it, zero where no time passes."""
     spans = np.diff(t, prepend=t[0])[:, None]
     return np.diff(qd, axis=0, prepend=qd[:1]) * (spans > 0.0) / np.where(spans > 0.0, spans, 1.0)
-
-
-def _fastest(model: SimulationModel, q: np.ndarray, qd: np.ndarray) -> str:
-    """The largest velocity, and why accelerations are not finite if the model knows."""
-    fastest, reason = int(np.argmax(np.abs(qd))), model.nonfinite_reason(q)
-    return f"qd[{fastest}] = {qd[fastest]:.6g}{f' ({reason})' if reason else ''}"
 
 
 def _forces(stepper: Stepper, rows: np.ndarray, count: int) -> dict[str, np.ndarray]:
