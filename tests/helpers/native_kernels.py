@@ -14,7 +14,7 @@ from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.targets.llvm.build import builder_for
 from appell.compiler.targets.llvm.isa import instruction_set
 from appell.compiler.targets.llvm.jit import compile_text
-from appell.compiler.targets.llvm.kernel import kernel_text
+from appell.compiler.targets.llvm.kernel import HALVES, kernel_text
 from appell.compiler.targets.llvm.library import Library, open_library
 
 GUARD = 256
@@ -32,10 +32,16 @@ def opened(text: str, half: str, dtype: str = "float64", isa: str | None = None)
 def native_library(
     lowered: LoweredFunction | LinkParallel, dtype: str = "float64", isa: str | None = None, batch: str = "batch"
 ) -> Library:
-    """A native kernel for one state and for batches, of rows as a rule or of columns."""
+    """A native kernel for one state and, if there is such a form, for batches, of rows as a rule or of columns."""
     real = instruction_set(isa).real(dtype)
-    one, many = (opened(kernel_text(lowered, real, half), half, dtype, isa) for half in ("one", batch))
-    return one.joined(many)
+    wanted = [half for half in ("one", batch) if half in halves(lowered)]
+    one, *many = (opened(kernel_text(lowered, real, half), half, dtype, isa) for half in wanted)
+    return one.joined(*many) if many else one
+
+
+def halves(lowered: LoweredFunction | LinkParallel) -> tuple[str, ...]:
+    """The halves that a form has: links side by side solve equations of one state alone."""
+    return ("one",) if isinstance(lowered, LinkParallel) and lowered.rolled.masses else HALVES
 
 
 def kernel(listed: OperationList, dtype: str = "float64", isa: str | None = None, threads: int = 1):

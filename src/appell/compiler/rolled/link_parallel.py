@@ -109,6 +109,40 @@ class LinkParallel:
         return any(len(ancestors) < i for i, ancestors in enumerate(self.ancestors))
 
 
+class Swept(NamedTuple):
+    """The sweeps of a function without its matrices.
+
+    Attributes:
+        places: for each group of links where in what they keep the numbers of their columns, and their elements on the diagonal,
+            are, by target of a walk's start; None for zero.
+    """
+
+    rolled: Rolled
+    places: tuple[dict[tuple[str, int], int | None], ...]
+
+
+def swept(rolled: Rolled) -> Swept:
+    """What is not kept yet, for the start of a walk, is computed in a last sweep and kept behind the rest."""
+    places: list[dict[tuple[str, int], int | None]] = []
+    steps, computed = [], dict[tuple[str, int], int]()
+    for climb in rolled.climb:
+        begin, found, outputs = climb.begin[0], dict[tuple[str, int], int | None](), dict[int, int]()
+        for target, k in zip(begin.targets, begin.listed.outputs, strict=True):
+            source = begin.source_of(k)
+            if source is not None and source.origin == "kept":
+                found[target] = source.index
+            elif begin.listed.operations[k] == Operation("const"):
+                found[target] = None
+            else:
+                place = rolled.row + computed.setdefault(target, len(computed))
+                found[target], outputs[place] = place, k
+        places.append(found)
+        listed = replace(begin.listed, outputs=tuple(outputs.values()))
+        steps.append(replace(begin, listed=listed, targets=tuple(("kept", place) for place in outputs)))
+    sweeps = (*rolled.sweeps, TracedSweep(False, (), (), tuple(steps)))
+    return Swept(replace(rolled, sweeps=sweeps, climb=(), row=rolled.row + len(computed)), tuple(places))
+
+
 def _fits(climb: TracedClimb, matrices: int) -> bool:
     """Whether a walk carries the same values to all ancestors, and gives one element of each matrix to both."""
     found = [{place for kind, place in step.targets if kind == "result"} for step in (*climb.begin, climb.meet)]

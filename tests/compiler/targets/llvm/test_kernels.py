@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.joint_trees import furnished, mixed_tree
-from helpers.native_kernels import inputs, listed, native_library, opened, run_guarded
+from helpers.native_kernels import halves, inputs, listed, native_library, opened, run_guarded
 from helpers.random_trees import general_tree
 from helpers.states import random_states
 
@@ -27,7 +27,7 @@ from appell.compiler.rolled.programs import link_parallel, rolled
 from appell.compiler.targets.llvm import rollout
 from appell.compiler.targets.llvm.isa import instruction_set, supported
 from appell.compiler.targets.llvm.jit import binding
-from appell.compiler.targets.llvm.kernel import HALVES, Form, kernel_text
+from appell.compiler.targets.llvm.kernel import Form, kernel_text
 from appell.compiler.targets.llvm.runtime import runtime_text
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
@@ -138,7 +138,8 @@ def assert_kernel(name: str, dtype: str, result: np.ndarray, given: list[np.ndar
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_on_every_instruction_set(name, isa, dtype):
-    for count in COUNTS if "straight" in name else (3, 17):
+    counts = COUNTS if "straight" in name else (3, 17)
+    for count in counts if library(name, dtype, isa).batch else ():
         given = states(name, count, dtype)
         for columns in (False, True):
             result, status = run_guarded(library(name, dtype, isa), dtype, given, lowered(name).size_out, columns)
@@ -285,7 +286,7 @@ def test_far_angles_go_through_libm(name, dtype, one):
 @pytest.mark.parametrize(
     "name",
     ["straight inverse dynamics", "rolled mass matrix", "branched gravity", "links side by side, branches",
-     "links side by side, short", "links side by side, solved branches"],
+     "links side by side, short"],
 )  # fmt: skip
 def test_what_is_not_finite_is_reported_wherever_it_stands(name, dtype, value):
     code, entries = library(name, dtype), lowered(name).size_out
@@ -299,6 +300,29 @@ def test_what_is_not_finite_is_reported_wherever_it_stands(name, dtype, value):
         np.testing.assert_array_equal(result[others], run_guarded(code, dtype, clean, entries)[0][others])
     single = [each[12:] for each in given]
     assert run_guarded(code, dtype, single, entries, one=True)[1] == 1
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("entry", [(0, 0), (1, -1), (2, 3)])
+@pytest.mark.parametrize("name", ["links side by side, two kinds", "links side by side, solved branches"])
+def test_what_is_not_finite_in_one_state_is_reported(name, entry, value):
+    given = states(name, 1, "float64")
+    k, j = entry
+    given[k][0, j] = value
+    assert run_guarded(library(name, "float64"), "float64", given, lowered(name).size_out, one=True)[1] == 1
+
+
+@pytest.mark.parametrize("one", [False, True], ids=["batch", "one"])
+def test_sums_that_overflow_are_not_results_that_do(one):
+    """Links side by side add up their results to see whether all are finite."""
+    name = "links side by side, branches"
+    given = states(name, 1 if one else 3, "float64")
+    given[2] *= 1e307 / np.abs(interpreted(lowered(name), given)).max()
+    result, status = run_guarded(library(name, "float64"), "float64", given, lowered(name).size_out, one=one)
+    assert status == 0
+    assert np.isfinite(result).all()
+    given[2] *= 1e3
+    assert run_guarded(library(name, "float64"), "float64", given, lowered(name).size_out, one=one)[1] == 1
 
 
 def test_an_infinite_result_of_finite_inputs_is_reported():
@@ -330,7 +354,7 @@ def test_texts_pass_the_verifier_of_llvm(isa, dtype):
     sizes = rollout.Sizes(5, 5, 10, 5, 0)
     tableaus = {rule.tableau: None for rule in INTEGRATORS.values()}
     rate = listed(*inputs(15), sizes=(15,), outputs=tuple(range(15)))
-    texts = [kernel_text(lowered(name), real, half) for name in FORMS for half in HALVES]
+    texts = [kernel_text(lowered(name), real, half) for name in FORMS for half in halves(lowered(name))]
     texts.append(runtime_text(real))
     texts += [rollout.rollout_text(StraightLine(rate), real, tableau, sizes, [1]) for tableau in tableaus]
     for text in texts:

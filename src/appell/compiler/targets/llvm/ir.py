@@ -122,6 +122,10 @@ class FunctionWriter:
         place = self.at(type_name, pointer, index)
         self.line(f"store {type_name} {value}, ptr {place}" + (f", align {align}" if align else ""))
 
+    def clear(self, pointer: str, size: int) -> None:
+        """Bytes that become zero."""
+        self.line(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
+
     def slot(self, type_name: str, value: str | None = None) -> str:
         """A variable, with its first value."""
         name = f"%.{next(self.names)}"

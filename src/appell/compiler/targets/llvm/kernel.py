@@ -24,7 +24,8 @@ from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.schedule import cut_into_parts, depth_first, eager, without_stalls
 from appell.compiler.targets.llvm.batch import call_text, shape_text
 from appell.compiler.targets.llvm.ir import ATTRIBUTES, SCALAR_ATTRIBUTES, FunctionWriter, Real
-from appell.compiler.targets.llvm.link_parallel.kernel import link_parallel_functions
+from appell.compiler.targets.llvm.link_parallel.batch import batch_functions
+from appell.compiler.targets.llvm.link_parallel.kernel import one_functions
 from appell.compiler.targets.llvm.operations import straight_line, straight_line_of_rows
 from appell.compiler.targets.llvm.rolled import RolledWriter, tables
 from appell.compiler.targets.llvm.runtime import DECLARATIONS
@@ -73,7 +74,7 @@ HALVES = ("one", "batch", "columns")
 rows or columns as a rule; both take either."""
 
 
-BY_LINKS, SOLVED_BY_LINKS = {"one": 2500, "batch": 140_000}, {"one": 4000}
+BY_LINKS, SOLVED_BY_LINKS = {"one": 2500, "batch": 100_000}, {"one": 4000}
 """Operations of a state beyond which links side by side are faster than states side by side, or numbers, of functions without and
 with a system of equations (docs/decisions/0020)."""
 FEWEST_LANES = 4
@@ -95,7 +96,7 @@ def form_of_half(
 def kernel_text(lowered: LoweredFunction | LinkParallel, many: Real, half: str, columns: int = 1) -> str:
     """The module of one half of a kernel, over vectors of a type; the result is a matrix of so many columns."""
     if isinstance(lowered, LinkParallel):
-        functions, numbers = link_parallel_functions(lowered, many, half)
+        functions, numbers = (one_functions if half == "one" else batch_functions)(lowered, many)
         return module_text(lowered.cost, numbers * many.item, "", *functions)
     form, one = Form(lowered, columns, overtakes=half != "one"), Real(many.dtype)
     places = sum(form.sizes) + form.size_out + 3 * form.angle_count + form.shared

@@ -129,8 +129,7 @@ def write_zeros(planned: EmissionPlan, real: Real, write: FunctionWriter) -> Non
     operations = planned.listed.operations
     zeros = [place for place, k in enumerate(planned.listed.outputs) if _is_zero(operations[k])]
     for first, count in _runs(zeros):
-        size, start = count * real.lanes * real.item, write.at(real.type, "%y", first)
-        write.line(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {size}, i1 false)")
+        write.clear(write.at(real.type, "%y", first), count * real.lanes * real.item)
 
 
 def write_piece(planned: EmissionPlan, real: Real, write: FunctionWriter, inputs: Inputs, number: int) -> None:

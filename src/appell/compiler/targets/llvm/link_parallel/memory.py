@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
+from appell.compiler.targets.llvm.link_parallel.runs import FEW, ROWS, Relations
 
 Key = tuple[Hashable, ...]
 """The name of a row: its kind, and what it belongs to."""
@@ -20,13 +21,18 @@ class LinkMemory:
         blocks: vectors of a row.
         padded: numbers of a row.
         rows: the place of each row in w.
-        found: sums of zeros, which are NaN where a number was not finite. There are several, as each sum waits for the last one.
+        rows_of_run, runs, kinds: the order in which matrices are written, and the kinds of vectors in it.
+        found: sums of numbers, which are not finite where one of them was not; several, as each sum waits for the last one.
     """
 
     def __init__(self, write: FunctionWriter, form: LinkParallel, real: Real) -> None:
         self.write, self.form, self.rolled, self.real, self.one = write, form, form.rolled, real, Real(real.dtype)
         self.blocks = -(-self.rolled.nv // real.lanes)
         self.padded, self.groups = self.blocks * real.lanes, range(len(self.rolled.sweeps[0].steps))
+        self.relations = Relations(form, real.lanes)
+        self.rows_of_run = ROWS if self.blocks > FEW else 1
+        self.runs = self.relations.runs(self.rows_of_run)
+        self.kinds = list(dict.fromkeys(run.kind for run in self.runs))
         self.rows: dict[Key, int] = {}
         self.found = [write.slot(real.type, self.zero) for _ in range(3)]
         for name in self.rolled.inputs:
@@ -108,47 +114,77 @@ class LinkMemory:
 
     def note(self, value: str, which: int = 0) -> None:
         """Remember whether all numbers of a vector are finite."""
-        found = self.found[which % len(self.found)]
-        total = self.plus_product(self.write.load(self.real.type, found), value, self.zero)
-        self.write.store(self.real.type, total, found)
+        found, T = self.found[which % len(self.found)], self.real.type
+        self.write.store(T, self.write.value(f"fadd {T} {self.write.load(T, found)}, {value}"), found)
+
+    def all_finite(self) -> str:
+        """Whether all that was noted is finite; it may be where this is false, as sums of large numbers overflow."""
+        T = self.real.type
+        total, *others = [self.write.load(T, found) for found in self.found]
+        for other in others:
+            total = self.write.value(f"fadd {T} {total}, {other}")
+        bad = self.write.value(f"fcmp uno {T} {self.write.value(f'fsub {T} {total}, {total}')}, zeroinitializer")
+        return self.write.value(f"xor i1 {self.write.any_lane(self.real, bad)}, true")
+
+    def return_status(self, numbers: Mapping[str, int]) -> None:
+        """The end of a function: 1 where one of some numbers is not finite, else 0; `appell_nonfinite` decides."""
+        write, found = self.write, self.write.slot("i32", "0")
+        with write.when(write.value(f"xor i1 {self.all_finite()}, true")):
+            for pointer, count in numbers.items():
+                bad = write.value(f"call i32 @appell_nonfinite(ptr {pointer}, i64 {count})")
+                write.store("i32", write.value(f"or i32 {write.load('i32', found)}, {bad}"), found)
+        write.line(f"ret i32 {write.load('i32', found)}")
+
+    def relation(self, name: str, r: str, b: int | str) -> str:
+        """Bits of the links in a vector that have a relation to that of row r (`Relations.bits`)."""
+        write = self.write
+        return write.load(self.bits, f"@{name}", write.integer("add", write.integer("mul", r, self.blocks), b))
+
+    @contextmanager
+    def related(self, name: str, r: str, b: int | str) -> Iterator[str]:
+        """If there are such links: which ones they are."""
+        bits = self.relation(name, r, b)
+        with self.write.when(self.write.value(f"icmp ne {self.bits} {bits}, 0")):
+            yield self.mask(bits)
 
     def store_some(self, value: str, pointer: str, mask: str) -> None:
         """Lanes of a vector side by side."""
         arguments = f"{self.real.type} {value}, ptr {pointer}, i32 {self.real.item}, {self.real.mask} {mask}"
         self.write.line(f"call void @llvm.masked.store.{self.real.suffix}.p0({arguments})")
 
-    def clear(self, pointer: str, count: int) -> None:
-        """Numbers that become zero."""
-        self.write.line(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {count * self.real.item}, i1 false)")
-
     def tables(self) -> str:
-        """Numbers of the links, whole numbers in the order of links, and relations of links as bits of lanes."""
-        lanes, links, rolled = self.real.lanes, self.rolled.links, self.rolled
-        at = {link.v: link for link in links}
-        entries = range(len(links[0].numbers))
+        """Numbers of the links, runs of matrices, and relations of links as bits of lanes."""
+        at = {link.v: link for link in self.rolled.links}
+        entries = range(len(self.rolled.links[0].numbers))
         columns = [at[lane].numbers[k] if lane in at else 0.0 for k in entries for lane in range(self.padded)]
-        whole = {name: rolled.integers[name] for name in ("v_of", "parent_of", "group_of")}
-        whole["group_at"] = [at[lane].group for lane in range(rolled.nv)]
-        relations: dict[str, list[int]] = {name: [0] * (rolled.nv * self.blocks) for name in ("before", "beyond")}
-        for i, ancestors in enumerate(self.form.ancestors):
-            own = links[i].v
-            for other in (links[j].v for j in ancestors):
-                relations["before"][own * self.blocks + other // lanes] |= 1 << other % lanes
-                relations["beyond"][other * self.blocks + own // lanes] |= 1 << own % lanes
-        for g in self.groups:
-            members = [0] * self.blocks
-            for link in links:
-                members[link.v // lanes] |= (link.group == g) << link.v % lanes
-            relations[f"members{g}"] = members
-        relations["links"] = [sum(1 << k for k in range(min(lanes, rolled.nv - b * lanes))) for b in range(self.blocks)]
+        kinds = [self.kinds.index(run.kind) for run in self.runs]
+        whole = {f"run_{name}": [getattr(run, name) for run in self.runs] for name in ("row", "last", "blocks")}
+        bits = self.relations.bits | {f"members{g}": self.members(g) for g in self.groups}
         return "\n".join((
             _table("columns", self.one.type, [self.one.literal(x) for x in columns], ", align 64"),
-            *(_table(name, "i64", values) for name, values in whole.items()),
-            *(_table(name, self.bits, values) for name, values in relations.items()),
+            whole_numbers({"group_at": self.relations.group_at, "run_kind": kinds, **whole}),
+            *(_table(name, self.bits, each) for name, each in bits.items()),
             "",
         ))  # fmt: skip
 
+    def members(self, g: int) -> list[int]:
+        """For every vector of a row the links of a group, as bits."""
+        lanes, group_at = self.real.lanes, self.relations.group_at
+        return [
+            sum((group == g) << lane for lane, group in enumerate(group_at[first : first + lanes]))
+            for first in range(0, len(group_at), lanes)
+        ]
 
-def _table(name: str, kind: str, values: list, ending: str = "") -> str:
+    def order_tables(self) -> str:
+        """Whole numbers in the order of links."""
+        return whole_numbers({name: self.rolled.integers[name] for name in ("v_of", "parent_of", "group_of")})
+
+
+def whole_numbers(tables: Mapping[str, Sequence[int]]) -> str:
+    """Tables of whole numbers by name."""
+    return "\n".join((*(_table(name, "i64", values) for name, values in tables.items()), ""))
+
+
+def _table(name: str, kind: str, values: Sequence, ending: str = "") -> str:
     entries = ", ".join(f"{kind} {value}" for value in values)
     return f"@{name} = internal constant [{len(values)} x {kind}] [{entries}]{ending}"

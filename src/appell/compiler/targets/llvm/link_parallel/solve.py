@@ -21,7 +21,7 @@ def write_accelerations(steps: LinkSteps) -> None:
     """
     memory, write, T, n = steps.memory, steps.memory.write, steps.memory.real.type, steps.memory.rolled.nv
     masses, inverse = (write.at(T, "%w", memory.area(key, n) * memory.blocks) for key in (MASSES, INVERSE))
-    memory.clear(masses, n * memory.padded)
+    write.clear(masses, n * memory.padded * memory.real.item)
     matrix = MatrixWriter(steps, memory.rolled.masses, "M", masses, memory.padded, memory.padded, 1)
     matrix.write_all()
     size = n * memory.padded * memory.real.item
@@ -101,7 +101,7 @@ def write_solutions(steps: LinkSteps) -> None:
     n, count = rolled.nv, rolled.matrices
     area = memory.area(("right-hand sides",), n * count)
     right = write.at(T, "%w", area * memory.blocks)
-    memory.clear(right, n * count * memory.padded)
+    write.clear(right, n * count * memory.padded * memory.real.item)
     MatrixWriter(steps, rolled.climb, "A", right, count * memory.padded, memory.padded, count).write_all()
     solved = write.at(T, "%w", memory.area(INVERSE, n) * memory.blocks)
     totals = [[write.slot(T) for _ in range(count)] for _ in range(TILE)]

@@ -78,7 +78,7 @@ def write_long_sums(memory: LinkMemory, terms: Sequence[Key], starts: Mapping[Ke
             for lane, vector in enumerate(exchanged(write, real, vectors)):
                 write.store(T, vector, "%w", memory.sum(own.terms + lane, first))
     for part in parts:  # sums to which other links than the next one add, and lanes without a link
-        memory.clear(write.at(T, "%w", part.totals), memory.padded * lanes)
+        write.clear(write.at(T, "%w", part.totals), memory.padded * lanes * memory.real.item)
     add_links(memory, parts, inward)
     with write.loop(memory.blocks) as b:
         first = write.integer("mul", b, lanes)
