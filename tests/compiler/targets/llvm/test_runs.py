@@ -11,7 +11,7 @@ import appell
 from appell.algorithms.function_spec import FunctionSpec
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.programs import link_parallel
-from appell.compiler.targets.llvm.link_parallel.runs import ROWS, Relation, Relations
+from appell.compiler.targets.llvm.link_parallel.runs import Relation, Relations
 
 
 def form_of(links: int, branching: float, kinds: tuple[str, ...]) -> LinkParallel:
@@ -25,19 +25,14 @@ def form_of(links: int, branching: float, kinds: tuple[str, ...]) -> LinkParalle
 @pytest.mark.parametrize("branching", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("links", [1, 2, 7, 8, 9, 21])
 def test_the_last_write_of_every_element_is_its_own(links, branching, kinds):
-    """Whole vectors are written into rows of two matrices side by side; those of mixed kinds, row by row, end with their row."""
+    """Whole vectors are written into rows of two matrices side by side; those of mixed kinds end with their row."""
     form, n, matrices = form_of(links, branching, kinds), links, 2
     for lanes in (2, 4, 8, 16):
-        found = Relations(form, lanes)
-        rows = ROWS if found.blocks > 1 else 1
         written = np.full(n * matrices * n, -1)
-        for kind, row, last, count in found.runs(rows):
-            mixed = kind.relation is Relation.MIXED
-            blocks, members = range(last, last - count, -1), range(row, row + rows)
-            order = product(members, blocks) if mixed else ((r, b) for b, r in product(blocks, members))
-            for (r, b), m in product(order, range(matrices)):
+        for kind, b, row, rows in Relations(form, lanes).runs():
+            for r, m in product(range(row, row + rows), range(matrices)):
                 start = (r * matrices + m) * n
-                end = min(n, (b + 1) * lanes) if mixed else (b + 1) * lanes
+                end = (b + 1) * lanes if kind.relation is not Relation.MIXED else min(n, (b + 1) * lanes)
                 own = np.arange(start + b * lanes, start + end)
                 written[own] = np.where(own < start + n, own, -2)
         np.testing.assert_array_equal(written, np.arange(len(written)))
@@ -49,10 +44,10 @@ def test_kinds_name_the_relation_of_all_links(lanes):
     found, links = Relations(form, lanes), form.rolled.links
     ancestors = {links[i].v: {links[j].v for j in each} for i, each in enumerate(form.ancestors)}
     seen = set()
-    for (relation, group), row, last, count in found.runs(ROWS):
+    for (relation, group), b, row, rows in found.runs():
         seen.add(relation)
-        columns = range((last + 1 - count) * lanes, min(found.nv, (last + 1) * lanes))
-        pairs = {(r, v) for r in range(row, row + ROWS) for v in columns}
+        columns = range(b * lanes, min(found.nv, (b + 1) * lanes))
+        pairs = set(product(range(row, row + rows), columns))
         beyond, before = (
             {(r, v) for r, v in pairs if r in ancestors[v]},
             {(r, v) for r, v in pairs if v in ancestors[r]},

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
+from statistics import fmean
 
 from appell.compiler.emit import plan_emission
 from appell.compiler.lowering import LoweredFunction, StraightLine
@@ -74,9 +75,11 @@ HALVES = ("one", "batch", "columns")
 rows or columns as a rule; both take either."""
 
 
-BY_LINKS, SOLVED_BY_LINKS = {"one": 2500, "batch": 100_000}, {"one": 4000}
-"""Operations of a state beyond which links side by side are faster than states side by side, or numbers, of functions without and
-with a system of equations (docs/decisions/0020)."""
+BY_LINKS, SOLVED_BY_LINKS = {"one": 2500, "batch": 30_000}, {"one": 4000}
+"""Operations of a state beyond which links side by side may be faster than states side by side, or numbers, of functions without
+and with a system of equations (docs/decisions/0020)."""
+DEEP = {"one": 0, "batch": 18}
+"""Links from one to the base, in the mean of all, beyond which they are faster."""
 FEWEST_LANES = 4
 """Lanes of vectors that are worth filling with links."""
 
@@ -88,9 +91,10 @@ def form_of_half(
     if many.lanes < FEWEST_LANES or lowered.cost <= BY_LINKS.get(half, inf):
         return lowered
     links = find_links()
-    if links is None or (links.rolled.masses and lowered.cost <= SOLVED_BY_LINKS.get(half, inf)):
+    if links is None or fmean(links.rolled.depths) <= DEEP[half]:
         return lowered
-    return links
+    solved = links.rolled.masses and lowered.cost <= SOLVED_BY_LINKS.get(half, inf)
+    return lowered if solved else links
 
 
 def kernel_text(lowered: LoweredFunction | LinkParallel, many: Real, half: str, columns: int = 1) -> str:

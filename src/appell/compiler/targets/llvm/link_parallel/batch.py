@@ -76,7 +76,7 @@ def write_matrices(memory: LinkMemory, found: Swept) -> dict[Key, Origin]:
         key = "column", kind, place
         (writer.column if kind == "carried" else writer.diagonal)[place] = key
         origins[key] = [places[kind, place] for places in found.places]
-    writer.write_rows()
+    writer.write_elements()
     memory.return_status({"%y": memory.rolled.size_out})
     return {key: origins[key] for key in memory.rows}
 

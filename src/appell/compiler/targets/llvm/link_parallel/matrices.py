@@ -1,23 +1,22 @@
-"""Matrices by rows: what a link shares with those beyond it, and with those before it, with its own numbers in all lanes."""
+"""Matrices: what the link of a row shares with those beyond it, and with those before it, with its own numbers in all lanes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
-from appell.compiler.rolled.steps import PairPlace, StepSource, TracedClimb
+from appell.compiler.rolled.steps import PairPlace, TracedClimb
 from appell.compiler.targets.llvm.link_parallel.memory import Key
 from appell.compiler.targets.llvm.link_parallel.runs import Kind, Relation
-from appell.compiler.targets.llvm.link_parallel.steps import LinkSteps, nothing_carried, outputs
+from appell.compiler.targets.llvm.link_parallel.steps import LinkSteps, inputs_behind, nothing_carried, outputs
 
 
 @dataclass
 class MatrixWriter:
     """Matrices side by side, from walks of all links to the base. Every element is written, also those of links apart.
 
-    Whole vectors are stored, beyond the end of a row where it ends within one: the elements there are written later (`runs`).
+    Whole vectors are stored, beyond the end of a row where it ends within one: what lies there is written later (`runs`).
 
     Attributes:
         climbs: for each group of links.
@@ -44,7 +43,7 @@ class MatrixWriter:
 
     def write_all(self) -> None:
         self.write_columns()
-        self.write_rows()
+        self.write_elements()
 
     def write_columns(self) -> None:
         """What the column of each link is made of, and its elements on the diagonal."""
@@ -71,97 +70,69 @@ class MatrixWriter:
                 value = steps.of_group([values[g][wanted[g][target]] for g in memory.groups], b)
                 memory.keep(value, key, b)
 
-    def write_rows(self) -> None:
+    def write_elements(self) -> None:
         memory, write = self.steps.memory, self.steps.memory.write
         with write.loop(len(memory.runs)) as k:
-            row = memory.whole("run_row", k)
-            write.choose(memory.whole("run_kind", k), [partial(self.write_run, kind, row, k) for kind in memory.kinds])
+            cases = [partial(self.write_run, kind, k) for kind in memory.kinds]
+            write.choose(memory.whole("run_kind", k), cases)
 
-    def write_run(self, kind: Kind, row: str, k: str) -> None:
-        """The vectors of run k in the rows from this one on."""
+    def write_run(self, kind: Kind, k: str) -> None:
+        """A vector of columns in the rows of run k."""
         memory, write = self.steps.memory, self.steps.memory.write
-        if kind.relation is Relation.MIXED:
-            with write.loop(memory.rows_of_run) as i:
-                self.write_mixed(write.integer("add", row, i), k)
-            return
-        rows = [write.integer("add", row, i) for i in range(memory.rows_of_run)]
-        elements = self.zeros if kind.relation is Relation.APART else self.elements(*kind.side, rows)
-        with self.blocks(k) as b:
-            for m, i, value in elements(b):
-                memory.note(value, m)
-                self.store(value, rows[i], m, b)
+        b = 0 if memory.blocks == 1 else memory.whole("run_block", k)
+        first, count, own = memory.whole("run_row", k), memory.whole("run_rows", k), None
+        if kind.relation in (Relation.BEYOND, Relation.BEFORE):
+            own = self.elements(kind.group, kind.relation is Relation.BEFORE, b)
+        with write.loop(count) as i:
+            r = write.integer("add", first, i)
+            if kind.relation is Relation.MIXED:
+                self.write_mixed(r, b)
+            else:
+                for m, value in own(r).items() if own else ((m, memory.zero) for m in range(self.count)):
+                    memory.note(value, m)
+                    write.store(memory.real.type, value, self.place(r, m, b), align=memory.real.item)
 
-    @contextmanager
-    def blocks(self, k: str) -> Iterator[int | str]:
-        """For every vector of run k, the last one first."""
-        memory, write = self.steps.memory, self.steps.memory.write
-        if memory.blocks == 1:
-            yield 0
-        else:
-            last = memory.whole("run_last", k)
-            with write.loop(memory.whole("run_blocks", k)) as i:
-                yield write.integer("sub", last, i)
+    def elements(self, g: int, across: bool, b: int | str) -> Callable[[str], dict[int, str]]:
+        """Elements of a row by matrix, in columns of links beyond it in a step of its group, or across, before it, of theirs.
 
-    def zeros(self, _: int | str) -> Iterator[tuple[int, int, str]]:
-        memory = self.steps.memory
-        return ((m, i, memory.zero) for i in range(memory.rows_of_run) for m in range(self.count))
-
-    def elements(
-        self, g: int, across: int, rows: Sequence[str]
-    ) -> Callable[[int | str], Iterator[tuple[int, int, str]]]:
-        """Elements of rows in columns of links beyond theirs, in a step of their group, or across, of links of a group before.
-
-        Numbers of the rows are loaded here, and those of columns once for all rows. Matrix, row and vector of each.
+        Numbers of the columns are loaded now, and those of the row for each row.
         """
         memory, steps, step = self.steps.memory, self.steps, self.climbs[g].meet
         places = (
             (PairPlace.of(place, self.count), k) for (kind, place), k in outputs(step).items() if kind == "result"
         )
         wanted = {place.matrix: k for place, k in places if place.across == across}
-        numbers = [steps.in_all_lanes(step, wanted.values(), g, r, self.carried, is_carried=bool(across)) for r in rows]
+        own, others = (inputs_behind(step, wanted.values(), are_carried) for are_carried in (across, not across))
+        columns = {source: steps.vector(g, source, b, self.carried) for source in others}
 
-        def of_block(b: int | str) -> Iterator[tuple[int, int, str]]:
-            @cache
-            def column(source: StepSource) -> str:
-                if source.origin == "table":
-                    return memory.constants(source.index, b)
-                return memory.vector(steps.key_of(g, source, self.carried), b)
+        def of_row(r: str) -> dict[int, str]:
+            given = columns | {source: steps.splat(g, source, r, self.carried) for source in own}
+            values = steps.values(memory.real, step, given.__getitem__, {})
+            return {m: values[k] for m, k in wanted.items()}
 
-            def given(own: Mapping[StepSource, str], source: StepSource) -> str:
-                return own[source] if source in own else column(source)
+        return of_row
 
-            values = [steps.values(memory.real, step, partial(given, own), {}) for own in numbers]
-            return ((m, i, own[k]) for m, k in wanted.items() for i, own in enumerate(values))
-
-        return of_block
-
-    def write_mixed(self, r: str, k: str) -> None:
-        """One row where links of a vector have several relations to its own, relation by relation; zeros where there is none."""
+    def write_mixed(self, r: str, b: int | str) -> None:
+        """A vector with links of several relations to that of a row, relation by relation, or its own; zeros for all others."""
         memory, write, T = self.steps.memory, self.steps.memory.write, self.steps.memory.one.type
         if memory.form.has_strangers:
-            with self.blocks(k) as b:
-                links = memory.mask(memory.relation("links", r, b))
-                for m in range(self.count):
-                    memory.store_some(memory.zero, self.place(r, m, b), links)
+            links = memory.mask(memory.relation("links", r, b))
+            for m in range(self.count):
+                memory.store_some(memory.zero, self.place(r, m, b), links)
 
-        def put(name: str, g: int, across: int) -> None:
-            elements = self.elements(g, across, [r])
-            with self.blocks(k) as b, memory.related(name, r, b) as mask:
-                for m, _, value in elements(b):
-                    memory.note(value, m)
-                    memory.store_some(value, self.place(r, m, b), mask)
+        def put(g: int, across: bool, mask: str) -> None:
+            for m, value in self.elements(g, across, b)(r).items():
+                memory.note(value, m)
+                memory.store_some(value, self.place(r, m, b), mask)
 
-        write.choose(memory.whole("group_at", r), [partial(put, "beyond", g, 0) for g in memory.groups])
+        with memory.related("beyond", r, b) as mask:
+            write.choose(memory.whole("group_at", r), [partial(put, g, False, mask) for g in memory.groups])
         for g in memory.groups:
-            put(f"before{g}", g, 1)
+            with memory.related(f"before{g}", r, b) as mask:
+                put(g, True, mask)
         for m in range(self.count):
             own = write.load(T, memory.number(self.diagonal[m], r))
             write.store(T, own, self.place(r, m, 0), r)
-
-    def store(self, value: str, r: str, m: int, b: int | str) -> None:
-        """A vector of row r of matrix m, beyond its end where it ends within the vector."""
-        memory = self.steps.memory
-        memory.write.store(memory.real.type, value, self.place(r, m, b), align=memory.real.item)
 
     def place(self, r: str, m: int, b: int | str) -> str:
         """The address of a vector of row r of matrix m."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
-from appell.compiler.targets.llvm.link_parallel.runs import FEW, ROWS, Relations
+from appell.compiler.targets.llvm.link_parallel.runs import Relations
 
 Key = tuple[Hashable, ...]
 """The name of a row: its kind, and what it belongs to."""
@@ -21,7 +21,7 @@ class LinkMemory:
         blocks: vectors of a row.
         padded: numbers of a row.
         rows: the place of each row in w.
-        rows_of_run, runs, kinds: the order in which matrices are written, and the kinds of vectors in it.
+        runs, kinds: the order in which matrices are written, and the kinds of vectors in it.
         found: sums of numbers, which are not finite where one of them was not; several, as each sum waits for the last one.
     """
 
@@ -30,8 +30,7 @@ class LinkMemory:
         self.blocks = -(-self.rolled.nv // real.lanes)
         self.padded, self.groups = self.blocks * real.lanes, range(len(self.rolled.sweeps[0].steps))
         self.relations = Relations(form, real.lanes)
-        self.rows_of_run = ROWS if self.blocks > FEW else 1
-        self.runs = self.relations.runs(self.rows_of_run)
+        self.runs = self.relations.runs()
         self.kinds = list(dict.fromkeys(run.kind for run in self.runs))
         self.rows: dict[Key, int] = {}
         self.found = [write.slot(real.type, self.zero) for _ in range(3)]
@@ -158,7 +157,7 @@ class LinkMemory:
         entries = range(len(self.rolled.links[0].numbers))
         columns = [at[lane].numbers[k] if lane in at else 0.0 for k in entries for lane in range(self.padded)]
         kinds = [self.kinds.index(run.kind) for run in self.runs]
-        whole = {f"run_{name}": [getattr(run, name) for run in self.runs] for name in ("row", "last", "blocks")}
+        whole = {f"run_{name}": [getattr(run, name) for run in self.runs] for name in ("block", "row", "rows")}
         bits = self.relations.bits | {f"members{g}": self.members(g) for g in self.groups}
         return "\n".join((
             _table("columns", self.one.type, [self.one.literal(x) for x in columns], ", align 64"),

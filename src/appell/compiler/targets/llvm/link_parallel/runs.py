@@ -1,4 +1,4 @@
-"""The order in which matrices with links side by side are written: runs of vectors in some rows that are computed alike."""
+"""The order in which matrices with links side by side are written: vectors of columns in rows that are computed alike."""
 
 from __future__ import annotations
 
@@ -9,37 +9,30 @@ from typing import NamedTuple
 
 from appell.compiler.rolled.link_parallel import LinkParallel
 
-ROWS = 2
-"""Rows of a run: what is loaded for columns serves them all, and their own numbers fit into the registers."""
-FEW = 2
-"""Vectors of a row up to which rows are written one by one, all of the mixed kind, which is the shortest code."""
+FEW = 1
+"""Vectors of a row up to which all are of the mixed kind, which is the shortest code."""
 
 
 class Relation(Enum):
-    """What all links of a vector of columns are to those of some rows."""
+    """What all links of a vector of columns are to those of the rows."""
 
     APART, BEYOND, BEFORE, MIXED = range(4)
 
 
 class Kind(NamedTuple):
-    """A relation; of links beyond the group of the rows, of links before that of the columns."""
+    """A relation; of links beyond, the group of the rows, and of links before, that of the columns."""
 
     relation: Relation
     group: int = 0
 
-    @property
-    def side(self) -> tuple[int, int]:
-        """The group whose step makes the elements, and whether they are across."""
-        return self.group, int(self.relation is Relation.BEFORE)
-
 
 class Run(NamedTuple):
-    """Vectors of the same kind side by side in some rows, from the last one on."""
+    """A vector of columns in rows side by side."""
 
     kind: Kind
+    block: int
     row: int
-    last: int
-    blocks: int
+    rows: int
 
 
 class Relations:
@@ -68,32 +61,30 @@ class Relations:
     def _add(self, name: str, row: int, column: int) -> None:
         self.bits[name][row * self.blocks + column // self.lanes] |= 1 << column % self.lanes
 
-    def runs(self, rows: int) -> list[Run]:
-        """All rows, so many at a time, from the first one on; the last runs may repeat a row.
+    def runs(self) -> list[Run]:
+        """All vectors of columns from the last one on, so that what they load for the columns serves many rows.
 
-        Vectors are written from the last one to the first, so that what reaches beyond the end of a row, into the next
-        matrix or row, is overwritten. Those of the mixed kind end with their row: what reaches beyond the end of all, too.
+        What a vector writes beyond the end of its row, at the beginning of the next matrix or row, is overwritten by the first
+        vector of columns. Those of the mixed kind end with their row: what would reach beyond the end of all, too.
         """
         found = []
-        for row in (*range(0, self.nv - rows, rows), self.nv - rows):
-            kinds = partial(self.kind, range(row, row + rows))
-            for kind, blocks in groupby(reversed(range(self.blocks)), kinds):
-                each = list(blocks)
-                found.append(Run(kind, row, each[0], len(each)))
+        for b in reversed(range(self.blocks)):
+            for kind, rows in groupby(range(self.nv), partial(self.kind, b)):
+                each = list(rows)
+                found.append(Run(kind, b, each[0], len(each)))
         return found
 
-    def kind(self, rows: range, b: int) -> Kind:
-        found = {name: {bits[r * self.blocks + b] for r in rows} for name, bits in self.bits.items()}
-        present = [name for name in ("beyond", *self.before) if found[name] != {0}]
-        groups = {self.group_at[r] for r in rows}
-        ends = b == self.blocks - 1 and (self.nv - rows.stop) * self.nv < self.blocks * self.lanes - self.nv
-        if len(rows) == 1 or ends or found["own"] != {0} or len(present) > 1:
+    def kind(self, b: int, r: int) -> Kind:
+        found = {name: bits[r * self.blocks + b] for name, bits in self.bits.items()}
+        present = [name for name in ("beyond", *self.before) if found[name]]
+        ends = b == self.blocks - 1 and (self.nv - 1 - r) * self.nv < self.blocks * self.lanes - self.nv
+        if self.blocks <= FEW or ends or found["own"] or len(present) > 1:
             return Kind(Relation.MIXED)
         if not present:
             return Kind(Relation.APART)
         (name,) = present
-        if found[name] != found["links"] or (name == "beyond" and len(groups) > 1):
+        if found[name] != found["links"]:
             return Kind(Relation.MIXED)
-        return (
-            Kind(Relation.BEYOND, groups.pop()) if name == "beyond" else Kind(Relation.BEFORE, self.before.index(name))
-        )
+        if name == "beyond":
+            return Kind(Relation.BEYOND, self.group_at[r])
+        return Kind(Relation.BEFORE, self.before.index(name))

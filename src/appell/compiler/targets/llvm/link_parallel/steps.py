@@ -56,14 +56,22 @@ class LinkSteps:
     ) -> Values:
         """Values for a vector of links."""
         memory = self.memory
-
-        def given(source: StepSource) -> str:
-            if source.origin == "table":
-                return memory.constants(source.index, b)
-            return memory.vector(self.key_of(g, source, carried), b)
-
         rows = {k: partial(memory.vector, key, b) for k, key in (known or {}).items()}
-        return self.values(memory.real, step, given, rows)
+        return self.values(memory.real, step, lambda source: self.vector(g, source, b, carried), rows)
+
+    def vector(self, g: int, source: StepSource, b: int | str, carried: Carried) -> str:
+        """An input of a step for a vector of links."""
+        if source.origin == "table":
+            return self.memory.constants(source.index, b)
+        return self.memory.vector(self.key_of(g, source, carried), b)
+
+    def splat(self, g: int, source: StepSource, r: str, carried: Carried) -> str:
+        """An input of a step for the link of row r, in all lanes."""
+        memory = self.memory
+        if source.origin == "table":
+            place = memory.sum(source.index * memory.padded, r)
+            return memory.splat(memory.write.at(memory.one.type, "@columns", place))
+        return memory.splat(memory.number(self.key_of(g, source, carried), r))
 
     def of_link(
         self, step: TracedStep, g: int, lane: str, carried: Carried, known: Mapping[int, Key], left: Mapping[int, str]
@@ -91,21 +99,11 @@ class LinkSteps:
             chosen = memory.select(mask, value, chosen)
         return chosen
 
-    def in_all_lanes(
-        self, step: TracedStep, wanted: Collection[int], g: int, r: str, carried: Carried, is_carried: bool
-    ) -> dict[StepSource, str]:
-        """Inputs behind some operations that are numbers of link r: what is carried, or everything else."""
-        memory, found = self.memory, {}
-        for k in behind(step.listed, wanted, frozenset().__contains__):
-            source = step.source_of(k)
-            if source is None or (source.origin == "carried") != is_carried:
-                continue
-            if source.origin == "table":
-                place = memory.sum(source.index * memory.padded, r)
-                found[source] = memory.splat(memory.write.at(memory.one.type, "@columns", place))
-            else:
-                found[source] = memory.splat(memory.number(self.key_of(g, source, carried), r))
-        return found
+
+def inputs_behind(step: TracedStep, wanted: Collection[int], are_carried: bool) -> list[StepSource]:
+    """Inputs behind some operations: those that are carried, or all others."""
+    sources = (step.source_of(k) for k in behind(step.listed, wanted, frozenset().__contains__))
+    return [source for source in sources if source and (source.origin == "carried") == are_carried]
 
 
 def outputs(step: TracedStep) -> dict[tuple[str, int], int]:
