@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.exported_c import C99, NAMES, SANITIZED, WARNINGS, compiled, run, write_main
+from helpers.joint_trees import mixed_tree
 from helpers.random_trees import general_tree
 from helpers.shared_data import shared
 from helpers.states import random_states
@@ -52,6 +53,15 @@ def test_every_function_gives_the_numbers_of_the_library(robot, dtype, tmp_path)
     arguments = [given[:count] for count in INPUTS.values()]
     expected = [getattr(robot, name)(*given[:count]) for name, count in INPUTS.items()]
     compare(robot, tmp_path, list(INPUTS), arguments, expected, dtype)
+
+
+def test_angles_whose_terms_are_used_elsewhere(tmp_path):
+    """A helical joint that follows another one: its angle is an argument of a sine and a displacement."""
+    robot = mixed_tree(5, 4)
+    q, frame = states(robot)[0], robot.body_names[-1]
+    selection = [f"{name}:{frame}" for name in ("jacobian", "jacobian_derivatives")]
+    expected = [robot.jacobian(q, frame), robot.jacobian_derivatives(q, frame)]
+    compare(robot, tmp_path, selection, [[q]] * 2, expected)
 
 
 def test_frames_methods_forces_and_gravity_as_arguments(tmp_path):

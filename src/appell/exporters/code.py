@@ -143,7 +143,7 @@ def single_block(function: ExportedFunction, planned: EmissionPlan, head: str, d
     code = write(planned, dialect)
     statements = [line for part in code.parts for line in part]
     stores = [line for line in statements if line.startswith(f"{result}[")]
-    others = [line for line in statements if not line.startswith(f"{result}[")]
+    others = [line for line in statements if not line.startswith(f"{result}[") and line not in code.angles]
     size = max(planned.angles.values(), default=0) + 1
     arrays = [f"{name[0]}[{size}]" for name in ("sin", "cos") if any(kind == name for kind, _ in used)]
     lines = [f"{REALS[dtype]} {', '.join(arrays)};"] if arrays else []
