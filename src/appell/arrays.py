@@ -74,6 +74,18 @@ def broadcast_batch(
     return rows, batch_shape
 
 
+def wrenches_by_frame(external_forces: Any) -> Mapping[str, ArrayLike]:
+    """The `external_forces` of a call; no frames for None."""
+    if external_forces is None:
+        return {}
+    if not isinstance(external_forces, Mapping):
+        raise ArgumentError(
+            f"external_forces is {type(external_forces).__name__}, expected wrenches by name of a frame, as in "
+            "{'tool0': [fx, fy, fz, mx, my, mz]}."
+        )
+    return external_forces
+
+
 def stack_wrenches(external_forces: Mapping[str, ArrayLike], check: bool = True, columns: bool = False) -> np.ndarray:
     """Wrenches of k frames as one array (..., 6 k), or (6 k, ...) in columns."""
     named = [(f"external_forces[{name!r}]", 6) for name in external_forces]

@@ -204,6 +204,15 @@ def test_gravity_where_it_means_nothing(robot: Robot, function: str) -> None:
         getattr(robot, function)(*q, gravity=(0, 0, 0))
 
 
+@pytest.mark.parametrize("wrenches", [[0.0] * 6, np.zeros(6), "link3"])
+def test_external_forces_without_frames(robot: Robot, wrenches) -> None:
+    q = np.zeros(N)
+    for call in (robot.bias, robot.inverse_dynamics_derivatives, robot.linearize):
+        state = (q, q) if call == robot.bias else (q, q, q)
+        with refused("external_forces is"):
+            call(*state, external_forces=wrenches)
+
+
 @pytest.mark.parametrize("function", ["mass_matrix", "gravity", "kinetic_energy", "potential_energy"])
 def test_external_forces_where_they_mean_nothing(robot: Robot, function: str) -> None:
     q = [np.zeros(N)] * (2 if function == "kinetic_energy" else 1)

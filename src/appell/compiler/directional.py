@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from appell.algebra import Scalar
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.registry import Algorithm, Quantity
 from appell.algorithms.system import System
+from appell.compiler.fast_path import fast_path
 from appell.compiler.trace import flat
+
+if TYPE_CHECKING:
+    from appell.compiler.evaluate import Evaluator
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,26 @@ class DirectionalSystem(System):
 
     def raise_nonfinite_cause(self, function: str, inputs: Mapping[str, np.ndarray]) -> None:
         self.base.raise_nonfinite_cause(self.spec.function, inputs)
+
+
+class DirectionalCalls:
+    """A function, if the evaluator has it, and its derivatives along directions, as methods with a `fast_path`."""
+
+    def __init__(self, functions: Evaluator) -> None:
+        self.functions = functions
+        functions.owner = self
+
+    @fast_path
+    def value(self, *inputs, gravity=None, external_forces=None, parameters=None, out=None, check=True):
+        return self.functions["value", None](inputs, gravity, external_forces, parameters, out, check)
+
+    @fast_path
+    def jvp(self, *inputs, gravity=None, external_forces=None, parameters=None, out=None, check=True):
+        return self.functions["jvp", None](inputs, gravity, external_forces, parameters, out, check)
+
+    @fast_path
+    def vjp(self, *inputs, gravity=None, external_forces=None, parameters=None, out=None, check=True):
+        return self.functions["vjp", None](inputs, gravity, external_forces, parameters, out, check)
 
 
 def tangent_of(name: str) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algorithms.function_spec import FunctionSpec, Signature
+from appell.arrays import wrenches_by_frame
 from appell.checks import require_bool
 from appell.compiler.archive.store import directional_store
 from appell.compiler.fast_path import bind_fast_path
@@ -148,7 +149,8 @@ class Function:
         check: bool = True,
     ) -> Any:
         evaluator, check = self.evaluator, require_bool("check", check)
-        key = gravity is not None, tuple(external_forces or ()), parameters is not None
+        forces = wrenches_by_frame(external_forces)
+        key = gravity is not None, tuple(forces), parameters is not None
         spec = self.variants.get(key)
         if spec is None:
             names = ("gravity_input", "force_frames", "parameter_input")
@@ -160,8 +162,8 @@ class Function:
             values = [evaluator.owner.vector(name, value) for (name, _), value in zip(names, values, strict=False)]
         if gravity is not None:
             values.append(gravity)
-        if external_forces:
-            values.append(evaluator.target.stack_wrenches(external_forces, check))
+        if forces:
+            values.append(evaluator.target.stack_wrenches(forces, check))
         if spec.parameter_input:
             if parameters is None:
                 evaluator.provider.require_mass(spec.function)

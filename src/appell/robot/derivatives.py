@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from appell.arrays import wrenches_by_frame
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.fast_path import split_fast_path
 from appell.robot.call_options import CallOptions, require_tree
@@ -190,5 +191,5 @@ class DynamicsDerivatives:
             >>> A.shape, B.shape, A[0].tolist()
             ((4, 4), (4, 2), [0.0, 0.0, 1.0, 0.0])
         """
-        options = CallOptions(gravity, external_forces or {}, parameters)
+        options = CallOptions(gravity, wrenches_by_frame(external_forces), parameters)
         return linearize(self, (q, qd, tau), dt, integrator, passive_forces, options, check)

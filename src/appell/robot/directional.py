@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, tangent_map
 from appell.algorithms.function_spec import FunctionSpec, as_function_spec
-from appell.arrays import as_batch
+from appell.arrays import as_batch, wrenches_by_frame
 from appell.checks import require_real_array
-from appell.compiler.directional import DirectionalSystem, tangent_of
+from appell.compiler.directional import DirectionalCalls, DirectionalSystem, tangent_of
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.provider import TracedProvider
 from appell.compiler.targets.cuda import arrays as gpu
@@ -50,7 +50,8 @@ def jvp(
         >>> bool(abs(rate - robot.jacobian_rate(q, qd, "link2")).max() < 1e-14)
         True
     """
-    own = _directional(robot, function, gravity, external_forces)
+    options = _given(gravity=gravity, external_forces=wrenches_by_frame(external_forces) or None, parameters=parameters)
+    own = _directional(robot, function, options)
     inputs = _vectors("inputs", inputs, own.inputs, robot.functions.owner.vector)
     tangents = _vectors(
         "tangents", tangents, own.inputs, lambda name, one: robot.functions.owner.vector(_tangent_name(name), one)
@@ -72,7 +73,8 @@ def jvp(
     flat = None if out is None else own.flat("out", out)
     if out is not None and len(own.shape) != 1 and not out.flags.c_contiguous:
         raise ArgumentError("out is not contiguous; pass an array such as np.empty makes.")
-    result = own("jvp", inputs, directions, gravity, external_forces, parameters, flat, check)
+    values, options = own.arguments(inputs, options)
+    result = own.calls.jvp(*values, *directions, **options, **_given(out=flat), check=check)
     return own.shaped(result) if out is None else out
 
 
@@ -102,7 +104,8 @@ def vjp(
         >>> bool(abs(force - robot.gravity([0.3, 0.2])).max() < 1e-14)
         True
     """
-    own = _directional(robot, function, gravity, external_forces)
+    options = _given(gravity=gravity, external_forces=wrenches_by_frame(external_forces) or None, parameters=parameters)
+    own = _directional(robot, function, options)
     inputs = _vectors("inputs", inputs, own.inputs, robot.functions.owner.vector)
     xp, _, enter = _array_module(own.evaluator, [*inputs, cotangents])
     weights, columns = own.flat("cotangents", enter("cotangents", cotangents)), own.columns
@@ -110,7 +113,8 @@ def vjp(
         raise ArgumentError(
             "gradients of functions of files with free joints cannot be written into `out`. Leave it out."
         )
-    result = own("vjp", inputs, [weights], gravity, external_forces, parameters, out, check)
+    values, options = own.arguments(inputs, options)
+    result = own.calls.vjp(*values, weights, **options, **_given(out=out), check=check)
     if own.joints:
         result = enter("the result", result)
         result, q = (xp.moveaxis(x, 0, -1) if columns else x for x in (result, enter("q", inputs[0])))
@@ -119,8 +123,8 @@ def vjp(
         by_q = (xp.asarray(N) * result[..., : own.nq, None]).sum(axis=-2)
         result = xp.concatenate([by_q, result[..., own.nq :]], axis=-1)
         result = xp.moveaxis(result, -1, 0) if columns else result
-    sizes = np.cumsum([0, *own.inputs.values()])
-    return tuple(result[a:b] if columns else result[..., a:b] for a, b in pairwise(sizes))
+    ends = accumulate(own.inputs.values(), initial=0)
+    return tuple(result[a:b] if columns else result[..., a:b] for a, b in pairwise(ends))
 
 
 def _array_module(evaluator: Evaluator, values: Sequence[Any]) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
@@ -146,29 +150,23 @@ class DirectionalFunction:
         parameters: inertial parameters that are an input of the kernels.
     """
 
-    evaluator: Evaluator
+    calls: DirectionalCalls
     inputs: Mapping[str, int]
     shape: tuple[int, ...]
     nq: int = 0
     joints: tuple[QuasiVelocityJoint, ...] = ()
     parameters: int = 0
 
-    def __call__(
-        self,
-        name: str,
-        inputs: Sequence[Any],
-        weights: Sequence[Any],
-        gravity: Any,
-        forces: Any,
-        parameters: Any,
-        out: Any,
-        check: bool,
-    ) -> np.ndarray:
-        """`jvp` or `vjp`."""
-        if self.parameters:
-            own = self.evaluator.parameters if parameters is None else parameters
-            inputs, parameters = (*inputs, own), None
-        return self.evaluator[name, None]((*inputs, *weights), gravity, forces, parameters, out, check)
+    @property
+    def evaluator(self) -> Evaluator:
+        return self.calls.functions
+
+    def arguments(self, inputs: Sequence[Any], options: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Inputs and options of the kernels: inertial parameters may be an input."""
+        if not self.parameters:
+            return inputs, options
+        others = {name: value for name, value in options.items() if name != "parameters"}
+        return (*inputs, options.get("parameters", self.evaluator.parameters)), others
 
     @property
     def columns(self) -> bool:
@@ -189,21 +187,32 @@ class DirectionalFunction:
         return array.reshape((*self.shape, *array.shape[1:]) if self.columns else (*array.shape[:-1], *self.shape))[()]
 
 
-def _directional(robot: Dynamics, function: str | FunctionSpec, *options: Any) -> DirectionalFunction:
+def _directional(robot: Dynamics, function: str | FunctionSpec, options: Mapping[str, Any]) -> DirectionalFunction:
+    """The derivatives of a function of a robot, for calls with these options."""
+    if not isinstance(robot, Dynamics):
+        raise ArgumentError(
+            f"robot is {type(robot).__name__}, expected one that appell.load or appell.compile returned."
+        )
     spec, functions = as_function_spec(function), robot.functions
-    if not isinstance(functions.provider, TracedProvider):
-        return _of_file(robot, spec, options)
-    system = DirectionalSystem(functions.provider.system, spec)
+    traced = isinstance(functions.provider, TracedProvider)
+    if not traced:
+        _require_differentiable(robot, options)
+    return functions.program(("directional", spec), lambda: (_of_robot if traced else _of_file)(robot, spec))
+
+
+def _of_robot(robot: Dynamics, spec: FunctionSpec) -> DirectionalFunction:
+    """A function that is traced, and differentiated as a graph."""
+    provider: Any = robot.functions.provider
+    system = DirectionalSystem(provider.system, spec)
     shape = system.base.signature(spec).shape
-    plain = replace(functions.options, parameters="baked")
-    evaluator = functions.program(("directional", spec), lambda: Evaluator(TracedProvider(system), plain))
-    return DirectionalFunction(evaluator, {name: system.tangent_size(name) for name in system.inputs}, shape)
+    evaluator = Evaluator(TracedProvider(system), replace(robot.functions.options, parameters="baked"))
+    sizes = {name: system.tangent_size(name) for name in system.inputs}
+    return DirectionalFunction(DirectionalCalls(evaluator), sizes, shape)
 
 
-def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> DirectionalFunction:
-    """A function of a file, differentiated operation by operation."""
-    store, runtime = robot.functions.provider, robot.options.parameters == "runtime"
-    if any(options):
+def _require_differentiable(robot: Any, options: Mapping[str, Any]) -> None:
+    """Raise for calls that functions of a file cannot answer."""
+    if not options.keys().isdisjoint(("gravity", "external_forces")):
         raise ArgumentError(
             "functions of a file have no derivatives with `gravity` or `external_forces`. Use the robot it was made of."
         )
@@ -211,13 +220,23 @@ def _of_file(robot: Any, spec: FunctionSpec, options: Sequence[Any]) -> Directio
         raise ArgumentError(
             "a closed loop that was loaded from a file cannot be differentiated. Use the robot it was made of."
         )
+
+
+def _of_file(robot: Any, spec: FunctionSpec) -> DirectionalFunction:
+    """A function of a file, differentiated operation by operation."""
+    store, runtime = robot.functions.provider, robot.options.parameters == "runtime"
     stored = store[replace(spec, parameter_input=runtime and spec.frame is None)]
     sizes, evaluator = dict(stored.signature.inputs), robot.functions.along_coordinates(stored.spec)
     joints = robot.quasi_velocity_joints if "q" in sizes else ()
     inputs = {name: robot.robot.nv if name == "q" else size for name, size in sizes.items() if name != "parameters"}
     return DirectionalFunction(
-        evaluator, inputs, stored.signature.shape, robot.robot.nq, joints, sizes.get("parameters", 0)
+        DirectionalCalls(evaluator), inputs, stored.signature.shape, robot.robot.nq, joints, sizes.get("parameters", 0)
     )
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that are not None; calls without options are fastest."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _vectors(name: str, values: Any, expected: Collection[str], vector: Callable[[str, Any], Any]) -> list[Any]:

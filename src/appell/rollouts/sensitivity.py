@@ -19,6 +19,7 @@ import numpy as np
 from appell.algorithms.coordinate_rates import quaternions, tangent_map
 from appell.checks import require_choice
 from appell.compiler.archive.store import directional_store
+from appell.compiler.directional import DirectionalCalls
 from appell.compiler.evaluate import Evaluator
 from appell.errors import ArgumentError
 from appell.robot.compiled import CompiledRobot
@@ -59,16 +60,14 @@ class RolloutDerivatives:
 
     def values(self, k: int) -> list[np.ndarray]:
         """The inputs of the rate besides the state, in step k."""
-        return [self.signals[:, k // (self.plan.control_every or self.plan.steps)], *self.constants]
-
-    def rate(self, x: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
-        return self.functions["value", None]((x, *values), None, None, None, None, False)
+        signals = self.signals[:, k // (self.plan.control_every or self.plan.steps)]
+        return [np.ascontiguousarray(signals), *self.constants]
 
     def stages(self, x: np.ndarray, values: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """X_i and y(X_i)."""
         points, rates = [x], []
         for ahead in (*self.tableau.ahead, None):
-            rates.append(self.rate(points[-1], values))
+            rates.append(self.functions.value(points[-1], *values, check=False))
             if ahead is not None:
                 points.append(x + self.plan.dt * ahead * rates[-1][:, : self.state])
         return points, rates
@@ -97,8 +96,7 @@ class RolloutDerivatives:
         points, rates = self.stages(x, values)
         moved = dx
         for i, point in enumerate(points):
-            inputs = (point, *values, moved, *given)
-            changes.append(self.functions["jvp", None](inputs, None, None, None, None, False))
+            changes.append(self.functions.jvp(point, *values, moved, *given, check=False))
             if i < len(self.tableau.ahead):
                 moved = dx + self.plan.dt * self.tableau.ahead[i] * changes[-1][:, : self.state]
         end, change = self.sum(x, rates), self.sum(dx, changes)
@@ -122,7 +120,7 @@ class RolloutDerivatives:
         for i in reversed(range(len(points))):
             b = self.tableau.weights[i]
             of_rate = np.concatenate([dt * b * weights + carried, *(b * x for x in extra)], axis=-1)
-            back = self.functions["vjp", None]((points[i], *values, of_rate), None, None, None, None, False)
+            back = self.functions.vjp(points[i], *values, of_rate, check=False)
             total, others = total + back[:, : self.state], others + back[:, self.state :]
             carried = dt * self.tableau.ahead[i - 1] * back[:, : self.state] if i else 0.0
         return total, np.asarray(others)
@@ -144,19 +142,19 @@ class RolloutDerivatives:
             yield first, states
 
 
-def rate_derivatives(dyn: CompiledRobot, plan: RolloutPlan) -> Evaluator:
+def rate_derivatives(dyn: CompiledRobot, plan: RolloutPlan) -> DirectionalCalls:
     """The rate of the state, as a function of state, signals and constants, with its derivatives along directions."""
     key, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
     new_speeds = INTEGRATORS[plan.integrator].tableau.new_speeds
 
-    def build() -> Evaluator:
+    def build() -> DirectionalCalls:
         operations, state = listed(), plan.state_size
         rate = replace(operations, outputs=operations.outputs[: state + (plan.nq if new_speeds else 0)])
         inputs = {"state": state, "signals": plan.signal_count}
         if plan.constants:
             inputs["constants"] = operations.size_in - sum(inputs.values())
         options = replace(dyn.options, target="cpu", layout="rows", parameters="baked")
-        return Evaluator(directional_store(key, inputs, rate), options)
+        return DirectionalCalls(Evaluator(directional_store(key, inputs, rate), options))
 
     return dyn.functions.program(("sensitivity", key, new_speeds), build)
 
