@@ -9,6 +9,7 @@ from helpers.joint_trees import tree_of
 from helpers.states import random_states
 
 import appell
+from appell.errors import LoopClosureError
 
 INTEGRATORS = ("rk4", "semi_implicit_euler")
 ROBOTS = [appell.load("puma560"), tree_of("spherical"), tree_of("planar"), tree_of("floating")]
@@ -187,3 +188,17 @@ def test_precision_is_that_of_the_robot() -> None:
     robot = appell.compile(appell.load("planar2r"), dtype="float32")
     for dt in (None, 0.01):
         assert {x.dtype.name for x in robot.linearize([0.1, 0.2], [0.0, 0.0], [1.0, 2.0], dt)} == {"float32"}
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_causes_of_results_that_are_not_finite(dt: float | None) -> None:
+    robot, rest = appell.load("planar2r"), np.zeros(2)
+    with pytest.raises(appell.ArgumentError, match=r"q\[1\] is 1e\+09, expected angles of at most"):
+        robot.linearize([0.0, 1e9], rest, rest, dt)
+    with pytest.raises(appell.AppellError, match="The mass matrix is singular there"):
+        robot.linearize(rest, rest, rest, dt, parameters=np.zeros(20))
+
+
+def test_a_loop_that_is_open_is_named() -> None:
+    with pytest.raises(LoopClosureError, match="closure 'knee' is open by"):
+        appell.load("four_bar").linearize([0.1, 0.2, 0.3], [0.0], [0.0])

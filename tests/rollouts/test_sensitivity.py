@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.joint_trees import tree_of
+from helpers.loop_robots import built_in, spatial_loop
+from helpers.loop_robots import states as loop_states
 
 import appell
 from appell.algorithms.laws import LAWS
@@ -182,17 +185,24 @@ def test_arrays_may_be_changed_after_the_rollout() -> None:
     assert_close(motion.jvp([1.0, 0.0]).q, along.q, tolerance=0.0)
 
 
-def test_derivatives_of_forward_dynamics_by_parameters() -> None:
-    robot = tree_of("floating")
-    rng = np.random.default_rng(2)
-    q, qd, tau = robot.random_configuration(rng), *rng.normal(size=(2, robot.nv))
-    found = robot.forward_dynamics_parameter_derivatives(q, qd, tau)
+LOOPS = {"delta": partial(built_in, "delta"), "more_actuators": partial(spatial_loop, "point")}
+MADE_BY = {**LOOPS, "floating": partial(tree_of, "floating"), "agile_wrist": partial(appell.load, "agile_wrist")}
+
+
+@pytest.mark.parametrize("name", MADE_BY)
+def test_derivatives_of_forward_dynamics_by_parameters(name: str) -> None:
+    robot, rng = MADE_BY[name](), np.random.default_rng(2)
+    q = loop_states(robot, 1).q[0] if name in LOOPS else robot.random_configuration(rng)
+    qd, tau = rng.normal(size=robot.nv), rng.normal(size=len(robot.actuator_names))
+    forces = {robot.body_names[-1]: rng.normal(size=6)}
+    found = robot.forward_dynamics_parameter_derivatives(q, qd, tau, external_forces=forces)
     along, h = rng.normal(size=len(robot.parameters)) * np.abs(robot.parameters), 1e-4
-    near, far = (
-        (robot.forward_dynamics(q, qd, tau, parameters=robot.parameters + k * h * along)
-         - robot.forward_dynamics(q, qd, tau, parameters=robot.parameters - k * h * along)) / (2 * k * h)
-        for k in (1, 2)
-    )  # fmt: skip
+
+    def qdd(step: float) -> np.ndarray:
+        moved = robot.parameters + step * along
+        return robot.forward_dynamics(q, qd, tau, parameters=moved, external_forces=forces)
+
+    near, far = ((qdd(k * h) - qdd(-k * h)) / (2 * k * h) for k in (1, 2))
     assert_close(found @ along, (4 * near - far) / 3, tolerance=1e-8)
 
 
@@ -225,11 +235,6 @@ def test_derivatives_by_parameters_of_a_file(tmp_path) -> None:
     dyn.save(tmp_path / "arm.appell", functions=functions)
     found = appell.load_compiled(tmp_path / "arm.appell").forward_dynamics_parameter_derivatives(*state)
     assert_close(found, dyn.forward_dynamics_parameter_derivatives(*state), tolerance=1e-13)
-
-
-def test_derivatives_by_parameters_are_of_trees() -> None:
-    with pytest.raises(appell.ArgumentError, match="of trees only; 'four_bar' has closed loops"):
-        appell.load("four_bar").forward_dynamics_parameter_derivatives([0.0] * 3, [0.0], [0.0])
 
 
 def test_rollouts_of_a_file_have_the_derivatives_of_the_robot(tmp_path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from appell.arrays import wrenches_by_frame
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.fast_path import split_fast_path
-from appell.robot.call_options import CallOptions, require_tree
+from appell.robot.call_options import CallOptions
 from appell.robot.linearize import Linearization, linearize
 
 
@@ -117,12 +117,13 @@ class DynamicsDerivatives:
         )
 
     def forward_dynamics_parameter_derivatives(
-        self, q, qd, tau, *, gravity=None, parameters=None, out=None, check=True
-    ):
-        """Derivatives of `forward_dynamics` of trees by the inertial parameters, -M⁻¹ K(q, qd, qdd). (..., nv, parameters)
+        self, q, qd, tau, *, gravity=None, external_forces=None, parameters=None, out=None, check=True
+    ) -> np.ndarray:
+        """Derivatives of `forward_dynamics` by the inertial parameters, -∂qdd/∂tau K(q, qd, qdd). (..., nv, parameters)
 
-        K is the regressor, whose columns are the derivatives of `inverse_dynamics` by the same parameters. Robots of files need
-        `forward_dynamics`, `forward_dynamics_derivatives` and `regressor`.
+        K is the regressor, whose columns are the derivatives of `inverse_dynamics` by the same parameters; ∂qdd/∂tau is M⁻¹ for
+        trees. Closed loops need an actuator for every degree of freedom. Robots of files need `forward_dynamics`,
+        `forward_dynamics_derivatives` and `regressor`.
 
         Example:
             >>> import appell
@@ -131,8 +132,7 @@ class DynamicsDerivatives:
             (6, 60)
         """
         robot: Any = self
-        require_tree("forward_dynamics_parameter_derivatives", robot)
-        given = {"gravity": gravity, "parameters": parameters, "check": check}
+        given = {"gravity": gravity, "external_forces": external_forces, "parameters": parameters, "check": check}
         qdd = robot.forward_dynamics(q, qd, tau, **given)
         inverse = robot.forward_dynamics_derivatives(q, qd, tau, **given).dtau
         K = robot.regressor(q, qd, qdd, gravity=gravity, out=out, check=check)

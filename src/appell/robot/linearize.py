@@ -14,9 +14,10 @@ import numpy as np
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, coordinate_rates, quaternions, tangent_map
 from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.runge_kutta import TABLEAUX, Tableau
-from appell.arrays import as_batch, require_unit_quaternions
+from appell.arrays import as_batch, require_angles_within, require_finite_result, require_unit_quaternions
 from appell.checks import require_bool, require_choice, require_positive
 from appell.compiler.evaluate import Evaluator
+from appell.compiler.sincos import LARGEST_ANGLE
 from appell.errors import ArgumentError
 from appell.robot.call_options import CallOptions, require_tree
 
@@ -57,7 +58,7 @@ def linearize(
     if check:
         require_unit_quaternions("q", arrays[0], lead, evaluator.quaternions)
     q, qd, tau, *others = (np.ascontiguousarray(array) for array in arrays)
-    model = _Model(robot, system, passive_forces, columns, options.replaced(others), check)
+    model = _Model(robot, system, passive_forces, columns, options.replaced(others), lead if check else None)
     if dt is None:
         A, B = model.rate_matrices(q, qd, tau)
     else:
@@ -72,11 +73,18 @@ class _Model:
     """A robot over rows (N, n)."""
 
     def __init__(
-        self, robot: Any, system: Any, passive_forces: bool, columns: bool, options: CallOptions, check: bool
+        self,
+        robot: Any,
+        system: Any,
+        passive_forces: bool,
+        columns: bool,
+        options: CallOptions,
+        checked: tuple[int, ...] | None,
     ) -> None:
+        """`checked`: the batch shape of the states, None where results are not checked to be finite."""
         self.robot, self.system, self.free, self.columns = robot, system, system.free, columns
         self.friction = system.friction if passive_forces else None
-        self.options, self.check = options, check
+        self.options, self.checked = options, checked
 
     def rate_matrices(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B of the rate; a tangent vector in the frame of a moving body has the rate δqd - qd x δq."""
@@ -204,8 +212,11 @@ class _Model:
         options = options.replaced([self.laid_out(x) for x in options.values])
         function = self.robot.functions[name, None]
         result = np.asarray(function(given, options.gravity, options.external_forces, options.parameters, None, False))
-        if self.check and not np.isfinite(result).all():
-            raise ArgumentError(f"{name} is not finite at this state: the mass matrix or a loop is singular there.")
+        if self.checked is not None and not np.isfinite(result).all():
+            evaluator: Evaluator = self.robot.functions
+            require_angles_within(inputs[0].reshape(*self.checked, -1), LARGEST_ANGLE[evaluator.options.dtype])
+            evaluator.provider.raise_nonfinite_cause(name, dict(zip(("q", "qd", "tau"), inputs, strict=False)))
+            require_finite_result(name, result)
         return np.moveaxis(result, -1, 0) if self.columns else result
 
     def laid_out(self, rows: np.ndarray) -> np.ndarray:
