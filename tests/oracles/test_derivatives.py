@@ -11,7 +11,7 @@ import pytest
 from helpers import exported_c
 from helpers.closeness import assert_close
 from helpers.joint_trees import KIND_TREES, mixed_tree, tree_of
-from helpers.pinocchio_peer import Peer, model_of_file, model_of_robot
+from helpers.pinocchio_peer import Peer, model_of_file, model_of_robot, pin
 from helpers.shared_data import shared
 from helpers.states import random_states
 
@@ -178,3 +178,17 @@ def test_branches_are_structural_zeros() -> None:
     dq = robot.inverse_dynamics_derivatives(q, qd, qdd).dq
     assert not dq[6:9, 9:12].any()
     assert not dq[:, :3].any()  # nothing depends on where the base is
+
+
+def test_steps_of_a_floating_joint_and_differences() -> None:
+    robot = appell.RobotBuilder("body").body("body", 1.0, inertia=(0.1, 0.1, 0.1)).body("world")
+    robot = robot.floating("base", "world", "body").build()
+    model, rng = model_of_robot(robot), np.random.default_rng(1)
+    q, end = (robot.random_configuration(rng) for _ in range(2))
+    step = rng.normal(size=6)
+    for found, expected in (
+        (robot.integrate_derivatives(q, step), pin.dIntegrate(model, q, step)),
+        (robot.difference_derivatives(q, end), pin.dDifference(model, q, end)),
+    ):
+        for ours, theirs in zip(found, expected, strict=True):
+            assert_close(ours, theirs, tolerance=1e-12)

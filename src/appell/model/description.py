@@ -23,6 +23,12 @@ from appell.model.joint import Joint
 from appell.model.joints import KINDS, JointModel
 from appell.model.parameters import rotors
 from appell.model.pose import Triple, triple
+from appell.model.right_jacobian import (
+    DifferenceDerivatives,
+    IntegrateDerivatives,
+    difference_derivatives,
+    step_derivatives,
+)
 from appell.model.tree import Tree
 from appell.model.tree_builder import build_tree
 from appell.model.writers import dictionary
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from appell.model.writers.urdf import UrdfDocument
+
+Matrices = TypeVar("Matrices", IntegrateDerivatives, DifferenceDerivatives)
 
 State = tuple[tuple[float, ...], tuple[float, ...]]
 """Configuration q and velocity qd."""
@@ -242,6 +250,40 @@ class Description:
             require_unit_quaternions(name, array, batch_shape, self.tree.quaternions)
         steps = [kind.difference(start[:, i], end[:, i]) for kind, i, _ in self._slices()]
         return _joined(steps, len(start)).reshape(*batch_shape, self.nv)
+
+    def integrate_derivatives(self, q: ArrayLike, dv: ArrayLike) -> IntegrateDerivatives:
+        """Derivatives of `integrate`: named tuple (dq, ddv), (..., nv, nv) each, in the tangent spaces of q ⊕ dv and q.
+
+        A step δ of q moves the result by dq δ, a change δ of dv by ddv δ. Both are the identity but for floating, planar and
+        spherical joints, and do not depend on q.
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> bool((robot.integrate_derivatives([0.0] * 6, [0.1] * 6).dq == np.eye(6)).all())
+            True
+        """
+        (_, velocity), batch_shape = as_batch((("q", self.nq), ("dv", self.nv)), (q, dv))
+        return self._batch(step_derivatives(self._slices(), velocity), batch_shape)
+
+    def difference_derivatives(self, q0: ArrayLike, q1: ArrayLike) -> DifferenceDerivatives:
+        """Derivatives of `difference` by q0 and q1 in their tangent spaces: named tuple (dq0, dq1), (..., nv, nv) each.
+
+        With them the gradient of |difference(q0, q1)|²/2 in q1 is dq1^T difference(q0, q1).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("puma560")
+            >>> bool((robot.difference_derivatives([0.0] * 6, [0.1] * 6).dq0 == -np.eye(6)).all())
+            True
+        """
+        step = self.difference(q0, q1)
+        found = difference_derivatives(step_derivatives(self._slices(), step.reshape(-1, self.nv)))
+        return self._batch(found, step.shape[:-1])
+
+    def _batch(self, matrices: Matrices, batch_shape: tuple[int, ...]) -> Matrices:
+        """Matrices (N, nv, nv) with these batch dimensions."""
+        return matrices._make(each.reshape(*batch_shape, self.nv, self.nv) for each in matrices)
 
     def _slices(self) -> Iterator[tuple[JointModel, slice, slice]]:
         """Each moving joint's model, and its entries in q and in qd."""

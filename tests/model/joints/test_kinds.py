@@ -55,6 +55,45 @@ def test_a_step_and_its_difference_are_inverse(kind: str, seed: int, size: float
 
 
 @over_kinds
+@pytest.mark.parametrize("size", [1e-8, 0.1, 1.0, 1.7])
+def test_derivatives_of_steps_and_differences(kind: str, size: float) -> None:
+    """Difference quotients on both sides of series and closed forms (a rotation by 1.2 and 2 rad), and exact identities."""
+    robot = single(kind)
+    q, _, step = drawn(robot, 5, size)
+    end = robot.integrate(q, step)
+    by = robot.integrate_derivatives(q, step)
+    leads = robot.difference_derivatives(q, end)
+    functions = {
+        "dq": (by.dq, lambda d: robot.difference(end, robot.integrate(robot.integrate(q, d), step))),
+        "ddv": (by.ddv, lambda d: robot.difference(end, robot.integrate(q, step + d))),
+        "dq0": (leads.dq0, lambda d: robot.difference(robot.integrate(q, d), end)),
+        "dq1": (leads.dq1, lambda d: robot.difference(q, robot.integrate(end, d))),
+    }
+    units = np.eye(robot.nv)
+    for name, (found, moved) in functions.items():
+        near, far = ((moved(k * units) - moved(-k * units)).T / (2 * k) for k in (1e-3, 2e-3))
+        assert_close(found, (4 * near - far) / 3, tolerance=1e-9, scale=10.0, what=name)
+    back = robot.integrate_derivatives(end, -step)
+    assert_close(by.dq @ back.ddv, by.ddv, tolerance=1e-14, scale=10.0)
+    assert_close(by.dq @ back.dq, units, tolerance=1e-14, scale=10.0)
+
+
+def test_derivatives_of_steps_of_batches() -> None:
+    robot = single("floating")
+    q, end = (np.array([drawn(robot, 3 * k + j)[0] for k in range(3)]) for j in range(2))
+    step = robot.difference(q[:, None], end)
+    for found, one in (
+        (robot.integrate_derivatives(q[:, None], step), robot.integrate_derivatives(q[2], step[2, 1])),
+        (robot.difference_derivatives(q[:, None], end), robot.difference_derivatives(q[2], end[1])),
+    ):
+        for matrices, matrix in zip(found, one, strict=True):
+            assert matrices.shape == (3, 3, 6, 6)
+            assert_close(matrices[2, 1], matrix, tolerance=1e-15, scale=1.0)
+    with pytest.raises(appell.ArgumentError, match="dv has shape"):
+        robot.integrate_derivatives(q, np.zeros(5))
+
+
+@over_kinds
 @given(seed=seeds)
 def test_difference_leads_from_one_configuration_to_the_other(kind: str, seed: int) -> None:
     robot = single(kind)
