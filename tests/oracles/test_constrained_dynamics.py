@@ -40,6 +40,38 @@ def constraints_of(peer: Peer, contacts):
     return models
 
 
+class Solution:
+    """Pinocchio's constrained dynamics at one configuration."""
+
+    def __init__(self, peer: Peer, models, q: np.ndarray) -> None:
+        self.peer, self.models, self.data, self.q = peer, models, peer.model.createData(), peer.configuration(q)
+        self.datas = pin.StdVec_RigidConstraintData()
+        for model in models:
+            self.datas.append(model.createData())
+        self.settings = pin.ProximalSettings(1e-12, 1e-12, 1e-8, 60)
+
+    def at_rest(self, qd: np.ndarray) -> np.ndarray:
+        """The velocities nearest to these with which the contacts are at rest."""
+        G = self.peer.G
+        pin.computeJointJacobians(self.peer.model, self.data, self.q)
+        J = pin.getConstraintsJacobian(self.peer.model, self.data, self.models, self.datas)
+        return qd - G.T @ np.linalg.lstsq(J, J @ G @ qd, rcond=1e-10)[0]
+
+    def dynamics(self, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations in Pinocchio's order, and contact forces."""
+        G, model = self.peer.G, self.peer.model
+        pin.initConstraintDynamics(model, self.data, self.models, self.datas)
+        qdd = pin.constraintDynamics(model, self.data, self.q, G @ qd, G @ tau, self.models, self.datas, self.settings)
+        return qdd, np.array([own.contact_force.vector for own in self.datas])
+
+    def derivatives(self, qd: np.ndarray, tau: np.ndarray):
+        """Of accelerations by q, qd and tau, then of contact forces."""
+        self.dynamics(qd, tau)
+        return pin.computeConstraintDynamicsDerivatives(
+            self.peer.model, self.data, self.models, self.datas, self.settings
+        )
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_accelerations_and_forces(case: str) -> None:
     name, contacts = CASES[case]
@@ -48,22 +80,23 @@ def test_accelerations_and_forces(case: str) -> None:
     tau = 10.0 * tau
     models = constraints_of(peer, contacts)
     for k in range(len(q)):
-        datas = pin.StdVec_RigidConstraintData()
-        for model in models:
-            datas.append(model.createData())
-        data = peer.model.createData()
-        there = peer.configuration(q[k])
-        pin.computeJointJacobians(peer.model, data, there)
-        J = pin.getConstraintsJacobian(peer.model, data, models, datas)
-        qd[k] -= peer.G.T @ np.linalg.lstsq(J, J @ peer.G @ qd[k], rcond=1e-10)[0]  # the contacts are at rest
-        pin.initConstraintDynamics(peer.model, data, models, datas)
-        settings = pin.ProximalSettings(1e-12, 1e-12, 1e-8, 60)
-        expected = pin.constraintDynamics(
-            peer.model, data, there, peer.G @ qd[k], peer.G @ tau[k], models, datas, settings
-        )
+        solution = Solution(peer, models, q[k])
+        qd[k] = solution.at_rest(qd[k])
+        expected, forces = solution.dynamics(qd[k], tau[k])
         found = robot.constrained_forward_dynamics(q[k], qd[k], tau[k], contacts)
         assert_close(found.qdd, peer.G.T @ expected, tolerance=1e-9)
         if contacts is SOLES:
             continue  # the same motion; the forces within a sole are Pinocchio's choice
-        forces = np.array([own.contact_force.vector for own in datas])
         assert_close(found.forces, forces, tolerance=1e-9)
+
+
+@pytest.mark.parametrize("case", ["go2 on four feet", "g1 on two soles"])
+def test_derivatives_of_accelerations(case: str) -> None:
+    name, contacts = CASES[case]
+    robot, peer = pair(name)
+    q, qd, tau = (x[0] for x in random_states(robot, 1, seed=4))
+    solution = Solution(peer, constraints_of(peer, contacts), q)
+    qd, tau = solution.at_rest(qd), 10.0 * tau
+    found = robot.constrained_forward_dynamics_derivatives(q, qd, tau, contacts)
+    for ours, theirs in zip(found.qdd, solution.derivatives(qd, tau), strict=False):
+        assert_close(ours, peer.G.T @ theirs @ peer.G, tolerance=1e-11)

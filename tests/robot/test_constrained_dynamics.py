@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.joint_trees import KIND_TREES
+from helpers.joint_trees import KIND_TREES, mixed_tree, tree_of
 from helpers.loop_robots import built_in, states
 from helpers.states import random_states
 from scipy.spatial.transform import Rotation
@@ -224,3 +224,78 @@ def test_without_floating_joints_contacts_need_no_forces():
     tau, forces = robot.constrained_inverse_dynamics(q, qd, qdd, [Point("link2", (0.1, 0.2, 0.0))])
     assert_close(tau, robot.inverse_dynamics(q, qd, qdd), tolerance=1e-12)
     assert (forces == np.zeros((1, 6))).all()
+
+
+def quotients(function, count: int, h: float) -> np.ndarray:
+    """Central differences of order eight of function(step), at steps of zero."""
+    weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+    return np.stack([
+        sum(c * (function(k * h * e) - function(-k * h * e)) for k, c in weights.items()) / h for e in np.eye(count)
+    ], axis=-1)  # fmt: skip
+
+
+CASES = {"floating": (1e-3, 1e-10), "mixed": (1e-3, 1e-9), "delta": (1e-3, 1e-9), "redundant": (3e-2, 1e-6)}
+"""Steps of the quotients and tolerances: redundant contacts lose six digits, which steps divide by."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_are_those_of_differences(name: str) -> None:
+    """With all options; contacts of the block are redundant."""
+    rng, (h, tolerance) = np.random.default_rng(4), CASES[name]
+    trees = {"floating": tree_of("floating"), "mixed": mixed_tree(5, 4), "redundant": block()}
+    robot = trees.get(name) or built_in(name)
+    contacts = CORNERS if name == "redundant" else [Point(robot.body_names[-1], OFFSET)]
+    q, qd, last = (x[0] for x in (random_states(robot, 1) if name in trees else states(robot, 1)))
+    tau = last[: len(robot.actuator_names)]
+    G = robot.joint_velocity_jacobian(q)
+    options = {
+        "gravity": rng.normal(size=3), "external_forces": {robot.body_names[-1]: rng.normal(size=6)},
+        "parameters": robot.parameters * rng.uniform(0.9, 1.1, len(robot.parameters)), "baumgarte": (3.0, 2.0), "reference": q,
+    }  # fmt: skip
+
+    def joined(*state: np.ndarray) -> np.ndarray:
+        found = robot.constrained_forward_dynamics(*state, contacts, check=False, **options)
+        return np.concatenate([found.qdd, found.forces.ravel()])
+
+    expected = (
+        quotients(lambda step: joined(robot.spanning_tree.integrate(q, G @ step), qd, tau), robot.nv, h),
+        quotients(lambda step: joined(q, qd + step, tau), robot.nv, h),
+        quotients(lambda step: joined(q, qd, tau + step), len(tau), h),
+    )
+    found = robot.constrained_forward_dynamics_derivatives(q, qd, tau, contacts, **options)
+    for of_qdd, of_forces, right, field in zip(found.qdd, found.forces, expected, found.qdd._fields, strict=True):
+        both = np.concatenate([of_qdd, of_forces.reshape(-1, right.shape[1])])
+        assert_close(both, right, tolerance=tolerance, what=field)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_derivatives_of_batches(layout: str) -> None:
+    robot, contacts = tree_of("floating"), [Point("link2", OFFSET)]
+    q, qd, tau = random_states(robot, 3)
+    gravity = np.array([[0.0, 1.0, -9.0], [0.0, 0.0, 5.0]])[:, None]
+
+    def turned(x: np.ndarray) -> np.ndarray:
+        return np.moveaxis(x, -1, 0) if layout == "columns" else x
+
+    dyn = appell.compile(robot, layout=layout)
+    found = dyn.constrained_forward_dynamics_derivatives(*map(turned, (q, qd, tau)), contacts, gravity=turned(gravity))
+    one = robot.constrained_forward_dynamics_derivatives(q[2], qd[2], tau[2], contacts, gravity=gravity[1, 0])
+    for part, right, dimensions in ((found.qdd, one.qdd, 2), (found.forces, one.forces, 3)):
+        for batch, matrix in zip(part, right, strict=True):
+            moved = np.moveaxis(batch, range(dimensions), range(-dimensions, 0)) if layout == "columns" else batch
+            assert moved.shape == (2, 3, *matrix.shape)
+            assert_close(moved[1, 2], matrix, tolerance=1e-11)
+
+
+def test_values_by_name_and_derivatives_of_wrong_arguments() -> None:
+    robot, contacts = appell.load("planar2r"), [Point("link2", (1.0, 0.0, 0.0))]
+    held = {"baumgarte": (3.0, 2.0)}
+    for each in (robot, appell.compile(robot)):
+        for call in (each.constrained_forward_dynamics, each.constrained_forward_dynamics_derivatives):
+            named = call({"joint1": 0.3}, {"joint2": 1.0}, {}, contacts, reference={"joint1": 0.2}, **held)
+            right = call([0.3, 0.0], [0.0, 1.0], [0.0, 0.0], contacts, reference=[0.2, 0.0], **held)
+            assert_close(named.forces[0], right.forces[0], tolerance=0.0, scale=1.0)
+    with pytest.raises(appell.ArgumentError, match="give the configuration `reference`"):
+        robot.constrained_forward_dynamics_derivatives([0.3, 0.5], [0, 0], [0, 0], contacts, baumgarte=(1.0, 0.0))
+    with pytest.raises(appell.ArgumentError, match=r"q\[1\] is nan"):
+        robot.constrained_forward_dynamics_derivatives([0.3, np.nan], [0, 0], [0, 0], contacts)

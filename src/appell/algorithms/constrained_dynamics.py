@@ -97,6 +97,9 @@ class ConstrainedSystem(System):
     def parameters(self) -> Sequence[Scalar]:  # type: ignore[override]
         return self.base.parameters
 
+    def moved(self, q: Scalars, step: Scalars) -> list[Scalar]:
+        return self.base.moved(q, step)
+
     def find(self, function: str, method: str | None = None) -> tuple[Quantity, str, Algorithm]:
         reference = ("reference",) if self.gains[0] else ()
         functions = {

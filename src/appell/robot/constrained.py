@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from appell.algebra import Vec3
 from appell.algorithms.constrained_dynamics import ConstrainedSystem, HeldFrame
+from appell.algorithms.function_spec import FunctionSpec
 from appell.algorithms.system import SystemOnTree
+from appell.arrays import wrenches_by_frame
 from appell.checks import require_choice, require_in_range, require_vector
+from appell.compiler.directional import DirectionalSystem
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.provider import TracedProvider
 from appell.errors import ArgumentError
 from appell.model.point import Point
 from appell.model.tree import BASE, Frame
+from appell.robot.call_options import CallOptions
+from appell.robot.constrained_derivatives import ConstrainedForwardDynamicsDerivatives, derivatives
 
 Contacts = Sequence[str | Point]
 """Names of frames, which are held with their orientation, and points, whose positions alone are held."""
@@ -81,14 +87,55 @@ class ConstrainedDynamics:
             >>> bool(abs(found.qdd).max() < 1e-9), found.forces.shape
             (True, (1, 6))
         """
-        gains = _gains(baumgarte)
-        if gains[0] and reference is None:
-            raise ArgumentError(
-                "baumgarte has a gain of positions: give the configuration `reference` of the contacts."
-            )
+        gains = _gains(baumgarte, reference)
         inputs = (q, qd, tau, reference) if gains[0] else (q, qd, tau)
         call = _constrained(self, "constrained_forward_dynamics", contacts, gains)
         return ConstrainedForwardDynamics(*call(inputs, gravity, external_forces, parameters, check))
+
+    def constrained_forward_dynamics_derivatives(
+        self,
+        q,
+        qd,
+        tau,
+        contacts: Contacts,
+        *,
+        baumgarte: Sequence[float] = (0.0, 0.0),
+        reference=None,
+        gravity=None,
+        external_forces=None,
+        parameters=None,
+        check=True,
+    ) -> ConstrainedForwardDynamicsDerivatives:
+        """Derivatives of `constrained_forward_dynamics` by q, qd and tau: named tuple (qdd, forces) of (dq, dqd, dtau) each.
+
+        Those by q are in the tangent space, as those of `forward_dynamics_derivatives`. Arguments are as in
+        `constrained_forward_dynamics`; the configuration `reference` is held.
+
+        Returns:
+            qdd (..., nv, nv or actuators) and forces (..., contacts, 6, nv or actuators).
+
+        Example:
+            >>> import appell
+            >>> robot = appell.load("planar2r")
+            >>> hand = appell.Point("link2", (1.0, 0.0, 0.0))
+            >>> d = robot.constrained_forward_dynamics_derivatives([0.3, 0.5], [0.0, 0.0], [1.0, 2.0], [hand])
+            >>> d.qdd.dq.shape, d.forces.dtau.shape
+            ((2, 2), (1, 6, 2))
+        """
+        own, gains = self.functions, _gains(baumgarte, reference)
+        base, key = _contact_system(self, "constrained_forward_dynamics_derivatives", contacts)
+
+        def build() -> tuple[Evaluator, ConstrainedSystem]:
+            system = ConstrainedSystem(base, tuple(held_frame(base, contact) for contact in key), gains)
+            directional = DirectionalSystem(system, FunctionSpec("constrained_forward_dynamics"))
+            plain = replace(own.options, layout="rows", parameters="baked")
+            return Evaluator(TracedProvider(directional), plain), system
+
+        evaluator, system = own.program(("constrained derivatives", key, gains), build)
+        named = {"q": q, "qd": qd, "tau": tau, **({"reference": reference} if gains[0] else {})}
+        inputs = {name: own.owner.vector(name, value) for name, value in named.items()}
+        options = CallOptions(gravity, wrenches_by_frame(external_forces), parameters)
+        return derivatives(evaluator, system, inputs, options, own.options.layout == "columns", check)
 
     def constrained_inverse_dynamics(
         self, q, qd, qdd, contacts: Contacts, *, gravity=None, external_forces=None, parameters=None, check=True
@@ -138,17 +185,20 @@ def _moving(name: str, frame: Frame) -> Frame:
     return frame
 
 
-def _gains(baumgarte: Sequence[float]) -> tuple[float, float]:
+def _gains(baumgarte: Sequence[float], reference: Any) -> tuple[float, float]:
     kp, kd = require_vector("baumgarte", baumgarte, 2)
+    if kp and reference is None:
+        raise ArgumentError("baumgarte has a gain of positions: give the configuration `reference` of the contacts.")
     return require_in_range("k_p of baumgarte", kp), require_in_range("k_d of baumgarte", kd)
 
 
-def _constrained(robot: ConstrainedDynamics, function: str, contacts: Contacts, gains: tuple[float, float]) -> Any:
-    """A function of the robot with contacts, whose results are split."""
-    own = robot.functions
-    if not isinstance(own.provider, TracedProvider):
+def _contact_system(
+    robot: ConstrainedDynamics, function: str, contacts: Contacts
+) -> tuple[Any, tuple[str | Point, ...]]:
+    """The system of a robot whose contacts are held, and the contacts."""
+    if not isinstance(robot.functions.provider, TracedProvider):
         raise ArgumentError(f"{function} is not in files of compiled robots. Use the robot it was made of.")
-    base: Any = own.provider.system
+    base: Any = robot.functions.provider.system
     loops = base.recursion is None
     if not isinstance(base, SystemOnTree) or (loops and function == "constrained_inverse_dynamics"):
         raise ArgumentError(
@@ -156,11 +206,17 @@ def _constrained(robot: ConstrainedDynamics, function: str, contacts: Contacts, 
         )
     if isinstance(contacts, (str, Point)) or not contacts:
         raise ArgumentError(f"contacts is {contacts!r}, expected names of frames and points, as in ['foot'].")
-    key = tuple(contacts)
+    return base, tuple(contacts)
+
+
+def _constrained(robot: ConstrainedDynamics, function: str, contacts: Contacts, gains: tuple[float, float]) -> Any:
+    """A function of the robot with contacts, whose results are split."""
+    own = robot.functions
+    base, key = _contact_system(robot, function, contacts)
 
     def build() -> Evaluator:
         held = tuple(held_frame(base, contact) for contact in key)
-        return Evaluator(TracedProvider(ConstrainedSystem(base, held, gains)), own.options)
+        return Evaluator(TracedProvider(ConstrainedSystem(base, held, gains)), own.options, own.owner)
 
     evaluator = own.program(("constrained", key, gains), build)
     columns = own.options.layout == "columns"

@@ -127,8 +127,8 @@ class AnyRobot(Dynamics, ABC):
         return self.configuration(q), require_vector("qd", self.vector("qd", qd), self.nv)
 
     def vector(self, name: str, given: Any) -> Any:
-        """The argument `name` of a function (q, qd, qdd or tau) from values by name; anything but a mapping as it is."""
-        if name in ("q", "q0", "q1") and isinstance(given, Mapping):
+        """The argument `name` of a function (q, qd, qdd, tau, reference) from values by name; anything but a mapping as it is."""
+        if name in ("q", "q0", "q1", "reference") and isinstance(given, Mapping):
             return self.configuration(given)
         names = self.actuator_names if name == "tau" else self.qd_names
         return as_vector(name, given, names, np.zeros(len(names)))
