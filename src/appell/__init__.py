@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SimulationWarning,
     )
     from appell.exporters import export
+    from appell.exporters.casadi_function import casadi_function
     from appell.identification.base import base_parameters
     from appell.identification.excitation import excitation
     from appell.identification.identify import identify
@@ -73,6 +74,7 @@ _HOME = {
     "compile": "robot.compiled",
     "count_operations": "compiler.count",
     "export": "exporters",
+    "casadi_function": "exporters.casadi_function",
     "equations": "symbolic.equations",
     "sweep": "sweeps",
     "monte_carlo": "sweeps",
