@@ -140,3 +140,12 @@ def test_functions_are_interpreted_until_compiling_pays(states, calls, monkeypat
         robot.gravity(q)
         (active,) = robot.functions.ready.values()
         assert isinstance(active.kernel, GraphKernel) is (k < calls)
+
+
+def test_loops_over_links_are_compiled_at_once(monkeypatch, tmp_path):
+    """Tracing the graph of a long robot takes longer."""
+    monkeypatch.setenv("APPELL_CACHE_DIR", str(tmp_path))
+    robot = appell.robots.random_chain(40, seed=13)
+    monkeypatch.setattr("appell.compiler.provider.trace", lambda *given: pytest.fail("a graph was traced"))
+    q = np.zeros(40)
+    assert_close(robot.inverse_dynamics_derivatives(q, q, q).dqdd, robot.mass_matrix(q), tolerance=1e-13)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from appell.algorithms.system import System
 
 COMPILE_AFTER_STATES = 1024
-"""States that are interpreted, at most, before a function is compiled where that was not asked for."""
+"""States that are interpreted, at most, before a function is compiled where that was not asked for; loops over the links are
+compiled at once."""
 MIN_STATES_PER_CALL = 32
 """States that an interpreted call counts as at least."""
 
@@ -108,7 +109,7 @@ class Evaluator(dict[tuple, "Function"]):
             return known
         else:
             signature, states = known.signature, known.interpreted + states
-        pays = self.options.eager or states > COMPILE_AFTER_STATES
+        pays = self.options.eager or states > COMPILE_AFTER_STATES or self.provider.is_rolled(spec)
         compiled = self.target.build(self.provider, spec, signature, place) if pays else None
         if compiled is not None:
             return ActiveKernel(signature, compiled)

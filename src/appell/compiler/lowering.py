@@ -96,12 +96,20 @@ def lower_function(
 
     `kept` holds what was lowered before: the same form serves several targets.
     """
-    scales, name, known = LONGER.get(target, {}), spec.function, {} if kept is None else kept
+    known = {} if kept is None else kept
+    loops = rolled_form(system, spec, target, dtype, known)
+    return straight_line(system, spec, known) if loops is None else loops
+
+
+def rolled_form(
+    system: System, spec: FunctionSpec, target: str, dtype: str, known: dict[Hashable, LoweredFunction | None]
+) -> LoweredFunction | None:
+    """Loops over the links, kept in `known`; None where straight-line code is better."""
+    scales, name = LONGER.get(target, {}), spec.function
     scale = scales.get(name, scales.get((name, dtype), 1.0))
     if (spec, scale) not in known:
         known[spec, scale] = None if system.recursion is None else rolled(system.recursion, spec, scale)
-    long = known[spec, scale]
-    return straight_line(system, spec, known) if long is None else long
+    return known[spec, scale]
 
 
 def straight_line(system: System, spec: FunctionSpec, known: dict[Hashable, LoweredFunction | None]) -> StraightLine:

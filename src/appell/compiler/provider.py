@@ -10,7 +10,7 @@ from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.system import System
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.interpret import GraphKernel
-from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function, straight_line
+from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function, rolled_form, straight_line
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.programs import link_parallel
@@ -62,6 +62,10 @@ class Provider(Protocol):
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         """The operations of a function in the form that suits a target."""
+        ...
+
+    def is_rolled(self, spec: FunctionSpec) -> bool:
+        """Whether a function is lowered to loops over the links: they are compiled in less time than their graph is traced."""
         ...
 
     def straight_line(self, spec: FunctionSpec) -> StraightLine:
@@ -120,6 +124,9 @@ class TracedProvider:
 
     def lowered(self, spec: FunctionSpec, target: str, dtype: str) -> LoweredFunction:
         return lower_function(self.system, spec, target, dtype, self._lowered)
+
+    def is_rolled(self, spec: FunctionSpec) -> bool:
+        return rolled_form(self.system, spec, "cpu", "float64", self._lowered) is not None
 
     def straight_line(self, spec: FunctionSpec) -> StraightLine:
         return straight_line(self.system, spec, self._lowered)

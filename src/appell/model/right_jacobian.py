@@ -60,9 +60,13 @@ def difference_derivatives(derivatives: IntegrateDerivatives) -> DifferenceDeriv
     return DifferenceDerivatives(-by_end @ derivatives.dq, by_end)
 
 
+def adjoint(kind: str, v: np.ndarray) -> np.ndarray:
+    """ad_v of velocities (N, nv) of a joint of this kind, (N, nv, nv)."""
+    return np.einsum("ni,ikl->nkl", v, _brackets(kind)[0])
+
+
 def _of_joint(kind: str, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    brackets, angular = _brackets(kind)
-    X = -np.einsum("ni,ikl->nkl", v, brackets)
+    X, angular = -adjoint(kind, v), _brackets(kind)[1]
     squared = np.sum((v @ angular) ** 2, axis=1)
     power = one = np.broadcast_to(np.eye(v.shape[1]), X.shape)
     J = one

@@ -19,6 +19,8 @@ from appell.checks import require_bool, require_choice, require_positive
 from appell.compiler.evaluate import Evaluator
 from appell.compiler.sincos import LARGEST_ANGLE
 from appell.errors import ArgumentError
+from appell.model.joints import KINDS
+from appell.model.right_jacobian import adjoint
 from appell.robot.call_options import CallOptions, require_tree
 
 Joints = Sequence[QuasiVelocityJoint]
@@ -99,7 +101,7 @@ class _Model:
         A, B = np.zeros((len(q), 2 * n, 2 * n)), np.zeros((len(q), 2 * n, dtau.shape[2]))
         A[:, :n, n:] = np.eye(n)
         if self.free and qd.any():
-            A[:, :n, :n] = self.loop_commutator(q, qd) if self.system.kind else self.commutator(q, qd)
+            A[:, :n, :n] = self.loop_commutator(q, qd) if self.system.kind else self.commutator(qd)
         A[:, n:, :n], A[:, n:, n:], B[:, n:] = dq, dqd, dtau
         return A, B
 
@@ -116,17 +118,15 @@ class _Model:
                 "it was made of, or qd = 0."
             )
         G = self.call("joint_velocity_jacobian", q)
-        return self.commutator(q, (G @ qd[..., None])[..., 0])[:, list(independent)] @ G
+        return self.commutator((G @ qd[..., None])[..., 0])[:, list(independent)] @ G
 
-    def commutator(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The matrix of δq -> -qd x δq, from the rates q̇ = N(q) qd of coordinates."""
-        N = tangent_map(self.free, q, qd.shape[1])
-        velocity = (N @ qd[..., None])[..., 0]
-        own = rate_jacobian(self.free, q, qd) @ N
-        others = [
-            rate_jacobian(self.free, q, np.broadcast_to(e, qd.shape)) @ velocity[..., None] for e in np.eye(qd.shape[1])
-        ]
-        return np.linalg.pinv(N) @ (own - np.concatenate(others, axis=-1))
+    def commutator(self, qd: np.ndarray) -> np.ndarray:
+        """The matrix of δq -> -qd x δq; zero for joints whose velocities are rates of coordinates."""
+        result = np.zeros((*qd.shape, qd.shape[1]))
+        for _, kind, _, first in self.free:
+            own = slice(first, first + KINDS[kind].nv)
+            result[:, own, own] = -adjoint(kind, qd[:, own])
+        return result
 
     def step_matrices(
         self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, dt: float, tableau: Tableau

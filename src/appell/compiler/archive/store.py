@@ -106,6 +106,9 @@ class FunctionStore:
         stored = self[spec]
         return stored.gpu.get(dtype, stored.form) if target == "cuda" else stored.form
 
+    def is_rolled(self, spec: FunctionSpec) -> bool:
+        return not isinstance(self[spec].form, StraightLine)
+
     def straight_line(self, spec: FunctionSpec) -> StraightLine:
         stored = self[spec]
         form = next((each for each in (stored.form, *stored.gpu.values()) if isinstance(each, StraightLine)), None)
