@@ -175,7 +175,7 @@ def test_errors() -> None:
         robot.constrained_forward_dynamics(q, q, q, ["link2"], baumgarte=(1.0, 0.0))
     with pytest.raises(appell.ArgumentError, match="is of trees, got a ClosedLoopRobot"):
         built_in("four_bar").constrained_inverse_dynamics([0.0] * 3, [0.0], [0.0], ["rocker"])
-    with pytest.raises(appell.ArgumentError, match="of trees, got a SphericalRobot"):
+    with pytest.raises(appell.ArgumentError, match="of trees and closed loops, got a SphericalRobot"):
         appell.load("agile_wrist").constrained_forward_dynamics([0.1] * 3, [0.0] * 3, [0.0] * 3, ["platform"])
 
 

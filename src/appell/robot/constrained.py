@@ -202,7 +202,7 @@ def _contact_system(
     loops = base.recursion is None
     if not isinstance(base, SystemOnTree) or (loops and function == "constrained_inverse_dynamics"):
         raise ArgumentError(
-            f"{function} is of trees{'' if loops else ' and closed loops'}, got a {type(robot).__name__}."
+            f"{function} is of trees{'' if function == 'constrained_inverse_dynamics' else ' and closed loops'}, got a {type(robot).__name__}."
         )
     if isinstance(contacts, (str, Point)) or not contacts:
         raise ArgumentError(f"contacts is {contacts!r}, expected names of frames and points, as in ['foot'].")
