@@ -169,6 +169,20 @@ def test_unchecked_rollouts_pass_nan_on() -> None:
     assert np.isnan(motion.jvp([np.nan, 0.0]).q).any()
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_derivatives_beyond_the_range_of_numbers(check: bool) -> None:
+    dyn, options = appell.compile(appell.load("planar2r"), dtype="float32"), appell.RolloutOptions(check=check)
+    motion = appell.rollout(dyn, [0.1, 0.2], [0.0, 0.0], steps=9, dt=0.1, options=options)
+    large = np.full((9, 2), 1e38)
+    if not check:
+        assert not np.isfinite(motion.vjp(large).q0).all()
+        return
+    with pytest.raises(appell.SimulationError, match=r"gradient of the rollout is not finite at t = 0\.\d s.*float64"):
+        motion.vjp(large)
+    with pytest.raises(appell.SimulationError, match=r"forward sensitivity .* grow beyond the range of float32"):
+        motion.jvp(parameters=None, qd0=[0.0, 0.0], controls=[3e38, -3e38])
+
+
 def test_arrays_may_be_changed_after_the_rollout() -> None:
     dyn = appell.compile(appell.load("planar2r"))
     given = {"q0": np.array([0.1, 0.2]), "qd0": np.array([0.3, 0.4]), "tau": np.ones((2, 2)), "kp": np.ones(2)}

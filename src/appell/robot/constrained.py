@@ -199,11 +199,10 @@ def _contact_system(
     if not isinstance(robot.functions.provider, TracedProvider):
         raise ArgumentError(f"{function} is not in files of compiled robots. Use the robot it was made of.")
     base: Any = robot.functions.provider.system
-    loops = base.recursion is None
-    if not isinstance(base, SystemOnTree) or (loops and function == "constrained_inverse_dynamics"):
-        raise ArgumentError(
-            f"{function} is of trees{'' if function == 'constrained_inverse_dynamics' else ' and closed loops'}, got a {type(robot).__name__}."
-        )
+    trees_only = function == "constrained_inverse_dynamics"
+    if not isinstance(base, SystemOnTree) or (trees_only and base.recursion is None):
+        kinds = "trees" if trees_only else "trees and closed loops"
+        raise ArgumentError(f"{function} is of {kinds}, got a {type(robot).__name__}.")
     if isinstance(contacts, (str, Point)) or not contacts:
         raise ArgumentError(f"contacts is {contacts!r}, expected names of frames and points, as in ['foot'].")
     return base, tuple(contacts)

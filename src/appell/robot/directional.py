@@ -41,6 +41,7 @@ def jvp(
         function: a name as `appell.export` takes it: `"inverse_dynamics"`, `"jacobian:tool0"`, `"mass_matrix@composite"`.
         inputs: its arguments, such as (q, qd, qdd).
         tangents: a direction for each input, None for zero. The one of q is a generalized velocity (..., nv).
+        gravity, external_forces, parameters, out, check: as in the functions themselves (`Dynamics`).
 
     Example:
         >>> import appell
@@ -93,7 +94,7 @@ def vjp(
     """Gradient of λ · f(inputs) in each input, J^T λ: one array per input. Reverse differentiation.
 
     Args:
-        function, inputs: as in `jvp`.
+        function, inputs, gravity, external_forces, parameters, check: as in `jvp`.
         cotangents: λ, weights of the result, of its shape. The gradient in q has nv entries, for generalized velocities.
         out: array for the gradients in all inputs side by side; those returned are views of it.
 

@@ -21,7 +21,7 @@ from appell.checks import require_choice
 from appell.compiler.archive.store import directional_store
 from appell.compiler.directional import DirectionalCalls
 from appell.compiler.evaluate import Evaluator
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, SimulationError
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
 from appell.rollouts.plan import (
@@ -125,6 +125,15 @@ class RolloutDerivatives:
             carried = dt * self.tableau.ahead[i - 1] * back[:, : self.state] if i else 0.0
         return total, np.asarray(others)
 
+    def require_finite(self, name: str, k: int, *arrays: np.ndarray) -> None:
+        """Raise for derivatives that have grown beyond the range of numbers by step k, where that is checked."""
+        if self.plan.check and not all(np.isfinite(array).all() for array in arrays):
+            wider = "" if self.dtype == np.float64 else ", or dtype='float64'"
+            raise SimulationError(
+                f"the {name} of the rollout is not finite at t = {k * self.plan.dt:g} s: the motion is unstable, and derivatives "
+                f"grow beyond the range of {self.dtype}. Take fewer steps, or controls that stabilize the motion{wider}."
+            )
+
     def segments(self) -> Iterator[tuple[int, list[np.ndarray]]]:
         """From the last to the first segment, its first step and the states before each of its steps."""
         steps = self.plan.saved * self.plan.save_every
@@ -164,6 +173,7 @@ def across(unit: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return vector - unit * (unit * vector).sum(axis=1, keepdims=True)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Changes of the saved q and qd, of their shapes, from changes of arguments, of theirs."""
     plan = plan.with_arrays(lambda name, value: as_host(value))
@@ -196,12 +206,14 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
     for k in range(plan.saved * plan.save_every):
         x, dx = derivatives.along_step(x, k, dx, [signals[:, k // (plan.control_every or plan.steps)], *fixed])
         if (k + 1) % plan.save_every == 0:
+            derivatives.require_finite("forward sensitivity", k + 1, dx)
             out[:, k // plan.save_every] = dx[:, : plan.nq + plan.nv]
     out = out.reshape(*plan.batch_shape, *out.shape[1:])
     out = np.moveaxis(out, (-1, -2), (0, 1)) if plan.columns else out
     return split_states(out, plan)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def backward(dyn: CompiledRobot, plan: RolloutPlan, weights: np.ndarray) -> RolloutWeights:
     """Gradients from the weights of saved states, (N, T, nq + nv)."""
     derivatives = RolloutDerivatives(dyn, plan)
@@ -216,4 +228,6 @@ def backward(dyn: CompiledRobot, plan: RolloutPlan, weights: np.ndarray) -> Roll
             total, others = derivatives.against_step(states[k - first], k, total)
             signals[:, k // (plan.control_every or plan.steps)] += others[:, :per_step]
             constants += others[:, per_step:]
+        derivatives.require_finite("gradient", first, total, constants)
+    derivatives.require_finite("gradient", 0, signals)
     return RolloutWeights(total, signals, constants)
