@@ -162,6 +162,19 @@ def test_directions_by_name() -> None:
     assert_close(found.q, motion.jvp([0.0, 1.0], [2.0, 0.0]).q, tolerance=0.0)
 
 
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("robots", [2, 3])
+def test_one_direction_for_all_robots(layout: str, robots: int) -> None:
+    dyn, rng = appell.compile(appell.load("planar2r"), layout=layout), np.random.default_rng(0)
+    start = rng.normal(size=(2, robots) if layout == "columns" else (robots, 2))
+    motion = appell.rollout(dyn, start, start, steps=3, dt=0.01)
+    one = np.array([1.0, 2.0])
+    each = np.broadcast_to(one[:, None] if layout == "columns" else one, start.shape)
+    assert_close(motion.jvp(one).q, motion.jvp(each).q, tolerance=0.0)
+    with pytest.raises(appell.ArgumentError, match="tangent of q0 has shape"):
+        motion.jvp(np.ones(5))
+
+
 def test_unchecked_rollouts_pass_nan_on() -> None:
     dyn, options = appell.compile(appell.load("planar2r")), appell.RolloutOptions(check=False)
     motion = appell.rollout(dyn, [0.1, 0.2], [0.0, 0.0], steps=3, dt=0.01, options=options)

@@ -186,6 +186,8 @@ def rollout_jvp(dyn: CompiledRobot, plan: RolloutPlan, tangents: Mapping[str, An
 
     def shaped(name: str) -> np.ndarray:
         change = real_numbers(f"tangent of {name}", as_host(tangents.get(name, 0.0)), plan.check)
+        if plan.columns and change.ndim:  # entries come first: one direction for all robots
+            change = change.reshape(*change.shape, *[1] * (len(shapes[name]) - change.ndim))
         try:
             return np.broadcast_to(change, shapes[name])
         except ValueError:
