@@ -34,6 +34,7 @@ LONG = {
     "gibbs_function": "gibbs", "forward_dynamics": "articulated",
     "mass_matrix": "composite", "coriolis_matrix": "gibbs", "regressor": "mata2002",
     "inverse_dynamics_derivatives": "analytic", "forward_dynamics_derivatives": "analytic",
+    "inverse_dynamics_second_derivatives": "analytic", "jacobian_derivatives": "recursive",
 }  # fmt: skip
 
 
@@ -54,15 +55,21 @@ def every_kind() -> Robot:
     return robot
 
 
+def spec_of(robot: Robot, function: str, method: str | None = None) -> FunctionSpec:
+    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].needs_frame else ()
+    return FunctionSpec(function, method, False, (), *frame)
+
+
 def compare(robot: Robot, function: str, method: str | None = None, count: int = 11) -> None:
     """A batch that fills no whole number of lanes, and one state, into poisoned results."""
     state = dict(zip(("q", "qd", "qdd"), random_states(robot, count), strict=True))
     values = tuple({**state, "tau": state["qdd"]}[name] for name in QUANTITIES[function].inputs)
-    frame = (robot.body_names[-1], "LOCAL") if QUANTITIES[function].needs_frame else ()
-    traced = trace(robot.system, FunctionSpec(function, method, False, (), *frame))
+    spec = spec_of(robot, function, method)
+    traced = trace(robot.system, spec)
     expected = np.full((count, int(np.prod(traced.shape, dtype=int))), np.nan)
     assert GraphKernel(traced).run(values, expected)
     expected = expected.reshape(-1, *traced.shape)
+    frame = (spec.frame, spec.reference) if spec.frame else ()
     native = appell.compile(robot).functions[(function, method, *frame)]
     out = np.full(expected.shape, np.nan)
     assert native(values, None, None, None, out, True) is out
@@ -84,13 +91,15 @@ def test_straight_line_code(function: str) -> None:
 def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rolled form, which longer robots of these joints would get."""
     key = function, LONG[function]
-    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, shortest=0))
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, smallest=0))
     robot = every_kind()
-    assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
+    assert isinstance(lower_function(robot.system, spec_of(robot, function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])
 
 
-IN_COMMON_FRAME = [name for name in LONG if name in ("coriolis_matrix", "regressor") or "derivatives" in name]
+IN_COMMON_FRAME = [
+    "coriolis_matrix", "regressor", *(name for name in LONG if "dynamics" in name and "derivatives" in name)
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", IN_COMMON_FRAME)
@@ -147,7 +156,7 @@ def coupled_tree() -> Robot:
 def test_rolled_code_of_coupled_robots(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Followers read the coordinate of their leader, with factor and offset, and add their forces to it."""
     key = function, LONG[function]
-    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, shortest=0))
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, smallest=0))
     robot = coupled_tree()
     assert isinstance(lower_function(robot.system, FunctionSpec(function, LONG[function])), Rolled)
     compare(robot, function, LONG[function])

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
 from helpers.exported_c import C99, NAMES, SANITIZED, WARNINGS, compiled, run, write_main
-from helpers.joint_trees import mixed_tree
+from helpers.joint_trees import mixed_tree, tree_of
 from helpers.random_trees import general_tree
 from helpers.shared_data import shared
 from helpers.states import random_states
 
 import appell
 from appell.algorithms.function_spec import FunctionSpec
+from appell.compiler.rolled import programs
 
 INPUTS = {
     "inverse_dynamics": 3, "forward_dynamics": 3, "mass_matrix": 1, "bias": 2, "gravity": 1, "coriolis_matrix": 2,
@@ -125,6 +127,23 @@ def test_matrices_in_loops(tmp_path):
     others = [dyn.coriolis_matrix(q, qd), dyn.regressor(q, qd, tau)]
     compare(robot, tmp_path, functions, [given, given[:2], given], [expected, *others], "float64")
     assert (tmp_path / "arm.h").read_text().count("loops over the joints") == len(functions)
+
+
+def test_arrays_of_three_indices_in_loops(tmp_path, monkeypatch):
+    """Second derivatives, with joints of two degrees of freedom, and derivatives of a Jacobian."""
+    robot = tree_of("universal")
+    q, qd, qdd = given = states(robot)
+    frame = robot.body_names[-1]
+    expected = [
+        np.concatenate(robot.inverse_dynamics_second_derivatives(q, qd, qdd), axis=-1),
+        robot.jacobian_derivatives(q, frame),
+    ]
+    for key in (("inverse_dynamics_second_derivatives", "analytic"), ("jacobian_derivatives", "recursive")):
+        monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(smallest=0))
+    robot = replace(robot)  # without what is known of its functions
+    functions = ["inverse_dynamics_second_derivatives", f"jacobian_derivatives:{frame}"]
+    compare(robot, tmp_path, functions, [given, [q]], expected)
+    assert (tmp_path / "arm.h").read_text().count("loops over the joints") == 2
 
 
 @pytest.mark.parametrize(

@@ -351,6 +351,53 @@ def test_columns_of_links_are_kept():
     assert read_lowered(json.loads(json.dumps(lowered_data(columns_of_links())))) == columns_of_links()
 
 
+TRIPLES = {
+    "a step that is missing": lambda form: form["triples"].pop(),
+    "another number of degrees": lambda form: form["triples"][0]["pair"].pop(),
+    "elements of joints that are not there": lambda form: set_place(form, "above", "result", 10**5),
+    "elements before there is a pair": lambda form: form["triples"][0]["begin"][0]["targets"].__setitem__(
+        0, ["result", 0]
+    ),
+    "a walk that carries on": lambda form: set_place(form, "within", "carried", 0),
+    "a walk that begins with less": lambda form: form["triples"][0]["own"][0]["targets"].pop(),
+    "a value that no pair gives": lambda form: form["triples"][0]["above"]["sources"].__setitem__(-1, ["carried", 999]),
+    "pairs as well as triples": lambda form: form["climb"].append(form["triples"][0]),
+    "matrices of nothing": lambda form: form.__setitem__("stacked", True),
+}
+
+
+def set_place(form: dict, visit: str, kind: str, place: int) -> None:
+    form["triples"][0][visit]["targets"][0] = [kind, place]
+
+
+@cache
+def triples_of_links() -> LoweredFunction:
+    tree = replace(mixed_tree(4, 29), coupled=False).system.recursion
+    form = rolled(tree, FunctionSpec("inverse_dynamics_second_derivatives"), 0.0)
+    assert form is not None
+    return form
+
+
+def test_triples_of_links_are_kept():
+    assert read_lowered(json.loads(json.dumps(lowered_data(triples_of_links())))) == triples_of_links()
+
+
+@pytest.mark.parametrize("harm", TRIPLES.values(), ids=TRIPLES)
+def test_triples_that_make_no_sense_are_refused(harm):
+    content = json.loads(json.dumps(lowered_data(triples_of_links())))
+    harm(content)
+    with pytest.raises(appell.CompileError, match="not written by appell"):
+        read_lowered(content)
+
+
+def test_matrices_that_follow_each_other_are_kept():
+    tree = appell.robots.random_chain(3, seed=2).system.recursion
+    form = rolled(tree, FunctionSpec("jacobian_derivatives", frame="link3"), 0.0)
+    assert form is not None
+    assert form.stacked
+    assert read_lowered(json.loads(json.dumps(lowered_data(form)))) == form
+
+
 def test_a_sum_is_one_number():
     form = rolled(FREE.system.recursion, FunctionSpec("kinetic_energy"), 0.0)
     assert form is not None

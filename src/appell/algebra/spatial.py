@@ -19,6 +19,9 @@ class Twist(NamedTuple):
         """The same along other axes."""
         return Twist(R @ self.angular, R @ self.linear)
 
+    def times(self, factor: Scalar) -> Twist:
+        return Twist(self.angular * factor, self.linear * factor)
+
 
 class Wrench(NamedTuple):
     """A force and its moment about the origin of the frame they are given in."""

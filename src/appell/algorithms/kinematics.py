@@ -3,17 +3,20 @@
 A column of the Jacobian is the unit twist of one joint at the frame: with e the joint's angular direction, u its
 linear one, both along the world's axes, and p the joint's origin,
     LOCAL_WORLD_ALIGNED  [u + e x (p_F - p); e]      WORLD  [u + p x e; e]      LOCAL  R_F^T of the first.
+A joint turns and displaces the columns of all joints beyond it, and the frame.
 Every generalized velocity of a tree is that of a joint with an actuator of its own: those maps are the identity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import NamedTuple
 
 from appell.algebra import ZERO, Mat3, Scalar, Scalars, Twist, Vec3
+from appell.algorithms.common_frame import crossed
 from appell.algorithms.registry import algorithm
-from appell.model.tree import BASE, Frame, Tree
+from appell.model.tree import BASE, Frame, Link, Placement, Tree
 
 
 class WorldMotion(NamedTuple):
@@ -34,15 +37,19 @@ def world_motion(tree: Tree, q, qd=None) -> list[WorldMotion]:
     qd = [0.0] * tree.nv if qd is None else qd
     motions: list[WorldMotion] = []
     for link in tree.links:
-        R, s = link.placement(q)
         parent = WorldMotion(tree.base, ZERO, ZERO, ZERO) if link.parent == BASE else motions[link.parent]
-        arm = parent.R @ s
-        rotation = R.T.rotate_columns(parent.R.T).T
-        joint = link.kind.twist(link.velocities(qd))
-        omega = parent.omega + rotation @ joint.angular
-        v = parent.v + parent.omega.cross(arm) + rotation @ joint.linear
-        motions.append(WorldMotion(rotation, parent.p + arm, omega, v))
+        motions.append(moved_link(link, link.placement(q), parent, link.velocities(qd)))
     return motions
+
+
+def moved_link(link: Link, place: Placement, parent: WorldMotion, speeds: Scalars) -> WorldMotion:
+    """Motion of a link from that of its parent, with the velocities of its joint."""
+    arm = parent.R @ place.s
+    rotation = place.R.T.rotate_columns(parent.R.T).T
+    joint = link.kind.twist(speeds)
+    omega = parent.omega + rotation @ joint.angular
+    v = parent.v + parent.omega.cross(arm) + rotation @ joint.linear
+    return WorldMotion(rotation, parent.p + arm, omega, v)
 
 
 def world_accelerations(tree: Tree, motions: list[WorldMotion], qd: Scalars, qdd: Scalars) -> list[Twist]:
@@ -87,10 +94,26 @@ def jacobian_rate(tree: Tree, q: Scalars, qd: Scalars, frame: Frame, reference: 
 
 @algorithm("jacobian_derivatives", "recursive")
 def jacobian_derivatives(tree: Tree, q: Scalars, frame: Frame, reference: str) -> list[list[list[Scalar]]]:
-    """∂J/∂q_k as the last index: J̇ = Σ ∂J/∂q_k qd_k is linear in qd."""
-    units = [[1.0 if i == k else 0.0 for i in range(tree.nv)] for k in range(tree.nv)]
-    slices = [jacobian_rate(tree, q, unit, frame, reference) for unit in units]
-    return [[[each[row][i] for each in slices] for i in range(tree.nv)] for row in range(6)]
+    """∂J/∂q_k as the last index."""
+    motions, n = world_motion(tree, q), tree.nv
+    end = frame_motion(tree, motions, frame)
+    chain = [
+        (i, k, column_of(end, motions[i], unit, reference))
+        for i in tree.ancestors(frame.link)
+        for k, unit in enumerate(motions[i].units(tree.links[i].kind.motion_subspace()), tree.links[i].idx_v)
+    ]
+    H: list[list[list[Scalar]]] = [[[0.0] * n for _ in range(n)] for _ in range(6)]
+    for (i, own, column), (j, other, by) in product(chain, chain):
+        derivative = DERIVATIVES[reference][j > i](end.R, column, by)
+        factor = tree.links[i].multiplier * tree.links[j].multiplier
+        for rows, entry in zip(H, (*derivative.linear, *derivative.angular), strict=True):
+            rows[own][other] = rows[own][other] + entry * factor
+    return H
+
+
+def column_of(end: WorldMotion, link: WorldMotion, unit: Twist, reference: str) -> Twist:
+    """A column of the Jacobian along the world's axes."""
+    return _COLUMN["WORLD" if reference == "WORLD" else "LOCAL_WORLD_ALIGNED"](end, link, unit)
 
 
 Column = Callable[[WorldMotion, WorldMotion, Twist], Twist]
@@ -111,7 +134,11 @@ def _assembled(tree: Tree, motions: list[WorldMotion], frame: Frame, column: Col
 
 def frame_motion(tree: Tree, motions: list[WorldMotion], frame: Frame) -> WorldMotion:
     """Motion of a frame."""
-    link = WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link]
+    return moved_frame(WorldMotion(tree.base, ZERO, ZERO, ZERO) if frame.link == BASE else motions[frame.link], frame)
+
+
+def moved_frame(link: WorldMotion, frame: Frame) -> WorldMotion:
+    """Motion of a frame of a link."""
     arm = link.R @ frame.p
     return WorldMotion(link.R.dot(frame.R), link.p + arm, link.omega, link.v + link.omega.cross(arm))
 
@@ -159,6 +186,40 @@ def _turning(link: WorldMotion, unit: Twist) -> Twist:
     """Rate of the unit twist's directions, which are fixed in the link."""
     return Twist(link.omega.cross(unit.angular), link.omega.cross(unit.linear))
 
+
+def _displaced(R: Mat3, column: Twist, unit: Twist) -> Twist:
+    """∂/∂q of the joint of a unit twist before or in that of the column: the column moves along."""
+    return crossed(unit, column)
+
+
+def _turned(R: Mat3, column: Twist, unit: Twist) -> Twist:
+    """The same at the origin of the frame, which moves along, too."""
+    return Twist(unit.angular.cross(column.angular), unit.angular.cross(column.linear))
+
+
+def _at_rest(R: Mat3, column: Twist, unit: Twist) -> Twist:
+    return Twist(ZERO, ZERO)
+
+
+def _carried_away(R: Mat3, column: Twist, unit: Twist) -> Twist:
+    """∂/∂q of a joint beyond that of the column, which moves the frame's origin alone."""
+    return Twist(ZERO, column.angular.cross(unit.linear))
+
+
+def _seen_by_frame(R: Mat3, column: Twist, unit: Twist) -> Twist:
+    """The same for the column along the axes of the frame, which turn."""
+    return crossed(column, unit).rotated(R.T)
+
+
+Derivative = Callable[[Mat3, Twist, Twist], Twist]
+"""Derivative of a column (second argument) by the coordinate of a joint with another (third); rotation of the frame first."""
+
+DERIVATIVES: dict[str, tuple[Derivative, Derivative]] = {
+    "LOCAL_WORLD_ALIGNED": (_turned, _carried_away),
+    "WORLD": (_displaced, _at_rest),
+    "LOCAL": (_at_rest, _seen_by_frame),
+}
+"""By a joint before that of the column or the same, and by one beyond it."""
 
 _COLUMN: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned, "WORLD": _world, "LOCAL": _local}
 _RATE: dict[str, Column] = {"LOCAL_WORLD_ALIGNED": _aligned_rate, "WORLD": _world_rate, "LOCAL": _local_rate}

@@ -12,6 +12,7 @@ from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OPERATIONS, OperationList, near_angles
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.triple_steps import ORDERS, TriplePlace
 from appell.compiler.trace import Trace
 
 Lanes = np.ndarray
@@ -83,7 +84,7 @@ def run_operations(listed: OperationList, x: Sequence[Lanes]) -> list[Lanes]:
 
 
 def run_rolled(rolled: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
-    """The sweeps one after the other, and the climb."""
+    """The sweeps one after the other, and the climb or the walks over triples."""
     state, first = {}, 0
     for name, size in zip(rolled.inputs, rolled.sizes, strict=True):
         state[name], first = x[first : first + size], first + size
@@ -92,6 +93,8 @@ def run_rolled(rolled: Rolled, x: Sequence[Lanes]) -> list[Lanes]:
         machine.sweep(sweep)
     if rolled.climb:
         machine.climb()
+    if rolled.triples:
+        machine.triples()
     if rolled.solves:
         machine.solve()
     return machine.result
@@ -140,6 +143,36 @@ class _Machine:
                     carried, _ = self.step(self.rolled.climb[links[i].group].carry, i, carried)
                     i = links[i].parent
                     _, own = self.step(self.rolled.climb[links[i].group].meet, i, carried)
+
+    def triples(self) -> None:
+        """Links a, b and c, where b is a or above, and c walks from a to the base."""
+        links, traced, n = self.rolled.links, self.rolled.triples, self.rolled.nv
+
+        def put(elements: dict[int, Lanes], entries: tuple[int, int], c: int) -> None:
+            for number, value in elements.items():
+                degree, order, matrix = TriplePlace.of(number, self.rolled.matrices)
+                degrees = *entries, links[c].v + degree
+                force, row, column = (degrees[role] for role in ORDERS[order])
+                self.result[(force * n + row) * self.rolled.width + matrix * n + column] = value
+
+        for a, below in enumerate(links):
+            for r, begin in enumerate(traced[below.group].begin):
+                given, _ = self.step(begin, a, [])
+                b = a
+                while b >= 0:
+                    steps = traced[links[b].group]
+                    for s, step in enumerate(steps.own if b == a else steps.pair):
+                        entries = below.v + r, links[b].v + s
+                        walk, elements = self.step(step, b, given)
+                        put(elements, entries, b)
+                        c = a if b != a else below.parent
+                        while c >= 0:
+                            if c != b:
+                                own = traced[links[c].group]
+                                step = own.within if c == a else own.between if c > b else own.above
+                                put(self.step(step, c, walk)[1], entries, c)
+                            c = links[c].parent
+                    b = links[b].parent
 
     def solve(self) -> None:
         """-M⁻¹ A, ..., M⁻¹ from the matrices A, ..., M."""

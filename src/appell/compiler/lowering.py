@@ -79,6 +79,8 @@ LONGER: dict[str, dict[str | tuple[str, str], float]] = {
         ("forward_dynamics", "float64"): 0.5,
         "forward_dynamics_derivatives": 0.5,
         "regressor": inf,
+        "jacobian_derivatives": inf,
+        "inverse_dynamics_second_derivatives": 2.5,
     }
 }
 """How much longer straight-line code may be, by target and function, or function and precision: measured on a floating

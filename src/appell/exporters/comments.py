@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 from textwrap import wrap
 from typing import Any
 
@@ -141,7 +142,28 @@ def count_loops(lowered: Rolled) -> Counter[str]:
             while below.parent >= 0:
                 total += climbs[below.group][-2] + climbs[links[below.parent].group][-1]
                 below = links[below.parent]
+    total += count_triples(lowered)
     total["trig"] = 2 * lowered.angle_count
+    return total
+
+
+def count_triples(lowered: Rolled) -> Counter[str]:
+    """The same of walks over triples."""
+    total: Counter[str] = Counter()
+    visits: Counter[OperationList] = Counter()
+    paths: list[list[int]] = []
+    for a, link in enumerate(lowered.links if lowered.triples else ()):
+        paths.append([a, *(paths[link.parent] if link.parent >= 0 else ())])
+        visits.update(step.listed for step in lowered.triples[link.group].begin)
+        for b, c in product(paths[a], paths[a]):
+            own, degrees = lowered.triples[lowered.links[c].group], lowered.links[b].degrees
+            if b == c:
+                steps, degrees = own.own if b == a else own.pair, 1
+            else:
+                steps = (own.within if c == a else own.between if c > b else own.above,)
+            visits.update({step.listed: link.degrees * degrees for step in steps})
+    for listed, times in visits.items():
+        total.update({kind: times * count for kind, count in count_listed(listed).items()})
     return total
 
 

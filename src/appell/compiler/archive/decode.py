@@ -17,6 +17,7 @@ from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.rolled.form import Rolled, RolledLink
 from appell.compiler.rolled.steps import PairPlace, StepSource, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.triple_steps import ORDERS, TracedTriples
 from appell.errors import CompileError
 
 Item = TypeVar("Item")
@@ -127,16 +128,22 @@ def read_rolled(data: Any) -> Rolled:
     require(len({len(link.numbers) for link in links}) == 1, "links have tables of different length")
     require(nq <= 7 * len(links) and nv <= 6 * len(links), "there are more coordinates than the links have")
     matrices = whole(field(data, "matrices"), 1, 16, "matrices")
-    solves, by_link, sums = (flag(data.get(name, False), name) for name in ("solves", "by_link", "sums"))
+    solves, by_link, sums, stacked = (
+        flag(data.get(name, False), name) for name in ("solves", "by_link", "sums", "stacked")
+    )
     require(climb or not (solves or by_link), "there is no matrix to be solved with, or to have columns")
     require(not (solves and by_link), "there is no square matrix to be solved with")
-    require(not (sums and climb), "a matrix is no sum")
+    require(climb or not stacked, "there are no matrices that follow each other")
+    require(not (stacked and (solves or by_link)), "matrices that follow each other have systems or columns of links")
+    triples = items(data.get("triples", []), read_triples, "triples", most=1000)
+    require(not (climb and triples), "there is a pass over pairs and one over triples")
+    require(not (sums and (climb or triples)), "a matrix is no sum")
     masses = items(data.get("masses", []), read_climb, "masses", most=1000)
     solved_after = whole(data.get("solved_after", 0), 0, len(sweeps), "solved_after")
     fits = climb and "qdd" not in inputs and not (solves or by_link)
     require(not masses or fits, "there are no accelerations to be solved for")
-    solution = masses, solved_after
-    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums, *solution)
+    last = masses, solved_after, stacked, triples
+    rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums, *last)
     check_steps(rolled)
     return rolled
 
@@ -171,6 +178,12 @@ def read_climb(data: Any) -> TracedClimb:
     return TracedClimb(begin, read_step(field(data, "carry")), read_step(field(data, "meet")))
 
 
+def read_triples(data: Any) -> TracedTriples:
+    begin, own, pair = (items(field(data, name), read_step, name, most=6) for name in ("begin", "own", "pair"))
+    within, between, above = (read_step(field(data, name)) for name in ("within", "between", "above"))
+    return TracedTriples(begin, own, pair, within, between, above)
+
+
 def read_step(data: Any) -> TracedStep:
     def pair(entry: Any) -> tuple[str, int]:
         require(isinstance(entry, list) and len(entry) == 2, "a place has a name and an index")
@@ -200,6 +213,7 @@ def check_steps(rolled: Rolled) -> None:
             kept[group] |= {index for kind, index in step.targets if kind == "kept"}
     require(rolled.row <= max((1 + index for each in kept for index in each), default=1), "links keep too many values")
     check_climbs(rolled, rolled.climb, rolled.matrices, inputs, kept)
+    check_triples(rolled, inputs, kept)
 
 
 def check_climbs(
@@ -222,6 +236,27 @@ def check_climbs(
             check_step(rolled, group, step, inputs, width, kept[group], 2 * matrices)
         for step in (*climb.begin, climb.carry):
             require(carried(step) == list(range(width)), "a climb does not carry on what it should")
+
+
+def check_triples(rolled: Rolled, inputs: tuple[str, ...], kept: list[set[int]]) -> None:
+    """The same for walks over triples."""
+    require(len(rolled.triples) in (0, len(kept)), "a pass over triples lacks a step for a group of links")
+    for group, triples in enumerate(rolled.triples):
+        begin, own, pair, *visits = triples
+        degrees = {link.degrees for link in rolled.links if link.group == group}
+        numbers = {len(begin), len(own), len(pair)}
+        require(degrees | numbers <= {len(begin)}, "a pass over triples has steps for other degrees than a link has")
+        given, walk = (len(carried(steps[0])) for steps in rolled.triples[0][:2])
+        elements = len(ORDERS) * rolled.matrices
+        for step in begin:
+            check_step(rolled, group, step, inputs, 0, kept[group], 0)
+            require(carried(step) == list(range(given)), "a pass over triples does not carry on what it should")
+        for step in (*own, *pair):
+            check_step(rolled, group, step, inputs, given, kept[group], elements)
+            require(carried(step) == list(range(walk)), "a pass over triples does not carry on what it should")
+        for step in visits:
+            check_step(rolled, group, step, inputs, walk, kept[group], elements)
+            require(not carried(step), "a pass over triples carries on what it should not")
 
 
 def carried(step: TracedStep) -> list[int]:

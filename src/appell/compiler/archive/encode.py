@@ -9,6 +9,7 @@ from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OperationList
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.steps import TracedClimb, TracedStep
+from appell.compiler.rolled.triple_steps import TracedTriples
 from appell.compiler.stages import Stages
 
 
@@ -58,12 +59,20 @@ def rolled_data(rolled: Rolled) -> dict[str, Any]:
         ],
         "climb": [climb_data(climb) for climb in rolled.climb],
         "masses": [climb_data(climb) for climb in rolled.masses], "solved_after": rolled.solved_after,
+        "stacked": rolled.stacked, "triples": [triples_data(triples) for triples in rolled.triples],
     }  # fmt: skip
 
 
 def climb_data(climb: TracedClimb) -> dict[str, Any]:
     begin = [step_data(step) for step in climb.begin]
     return {"begin": begin, "carry": step_data(climb.carry), "meet": step_data(climb.meet)}
+
+
+def triples_data(triples: TracedTriples) -> dict[str, Any]:
+    of_degrees = ("begin", triples.begin), ("own", triples.own), ("pair", triples.pair)
+    visits = ("within", triples.within), ("between", triples.between), ("above", triples.above)
+    degrees = {name: [step_data(step) for step in steps] for name, steps in of_degrees}
+    return {**degrees, **{name: step_data(step) for name, step in visits}}
 
 
 def step_data(step: TracedStep) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from appell.compiler.emit import Dialect
 from appell.compiler.rolled.steps import TracedClimb, TracedStep, TracedSweep, Tracer, groups, numbers
 from appell.compiler.rolled.sweep import Program
 from appell.compiler.rolled.text import PIVOTS, Writer
+from appell.compiler.rolled.triple_steps import TracedTriples, traced_triples
 from appell.model.tree import BASE, Tree
 
-PAIR, ENTRY = 30, 8
-"""Operations of one step of a climb and one matrix, or one column of a link, roughly; systems of equations are solved in twice as
-many as columns."""
+PAIR, ENTRY, TRIPLE = 30, 8, 70
+"""Operations of one step of a climb and one matrix, or one column of a link, and of a triple of links, roughly; systems of
+equations are solved in twice as many as columns."""
 
 
 class RolledLink(NamedTuple):
@@ -43,7 +44,7 @@ class Rolled:
     Attributes:
         inputs: name of each input.
         row: values that a link keeps between sweeps.
-        matrices, by_link: as in `AncestorPass`.
+        matrices, by_link, stacked: as in `AncestorPass`.
         solves, sums, masses, solved_after: as in `Program`; with `masses`, links have to be side by side (`LinkParallel`).
         sizes: entries of each input.
         size_out: entries of the result.
@@ -64,6 +65,8 @@ class Rolled:
     sums: bool = False
     masses: tuple[TracedClimb, ...] = ()
     solved_after: int = 0
+    stacked: bool = False
+    triples: tuple[TracedTriples, ...] = ()
 
     @classmethod
     def of(cls, tree: Tree, program: Program, by_zeros: bool = True) -> Rolled:
@@ -76,6 +79,7 @@ class Rolled:
                 masses = tuple(tracer.masses(program.masses))
             sweeps.append(tracer.sweep(sweep))
         climb = tuple(tracer.climb(program.climb)) if program.climb else ()
+        triples = tuple(traced_triples(tracer, program.triples)) if program.triples else ()
         group = {i: g for g, each in enumerate(found) for i in each.members}
         links = tuple(
             RolledLink(
@@ -84,11 +88,12 @@ class Rolled:
             )
             for i, link in enumerate(tree.links)
         )
-        matrices, by_link = (program.climb.matrices, program.climb.by_link) if program.climb else (1, False)
-        kinds = program.solves, by_link, program.sums
-        solution = masses, program.solved_after
-        row = max(tracer.size)
-        return cls(program.inputs, tree.nq, tree.nv, links, tuple(sweeps), climb, row, matrices, *kinds, *solution)
+        last = program.climb or program.triples
+        by_link, stacked = (program.climb.by_link, program.climb.stacked) if program.climb else (False, False)
+        return cls(
+            program.inputs, tree.nq, tree.nv, links, tuple(sweeps), climb, max(tracer.size), last.matrices if last else 1,
+            program.solves, by_link, program.sums, masses, program.solved_after, stacked, triples,
+        )  # fmt: skip
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -98,17 +103,23 @@ class Rolled:
     def size_out(self) -> int:
         if self.sums:
             return 1
-        return self.nv * self.width if self.climb else self.nv
+        if self.triples:
+            return self.nv * self.nv * self.width
+        return self.nv * self.width * (self.matrices if self.stacked else 1) if self.climb else self.nv
 
     @cached_property
     def width(self) -> int:
-        """Columns of a result that a climb writes."""
+        """Columns of a result that a climb or a pass over triples writes."""
+        if self.stacked:
+            return self.nv
         solution = self.nv if self.masses else 0
         return self.matrices * (len(self.links) if self.by_link else self.nv) + len(self.last_columns) + solution
 
     @property
     def stride(self) -> int:
-        """Distance between columns of the matrices of a climb."""
+        """Distance between matrices of a result."""
+        if self.stacked:
+            return self.nv * self.nv
         return 1 if self.by_link else self.nv
 
     @property
@@ -153,7 +164,7 @@ class Rolled:
     @property
     def needs_zeros(self) -> bool:
         """Whether the result has to be zero before: links add to it, or not all entries are written."""
-        return self.adds or bool(self.climb)
+        return self.adds or bool(self.climb or self.triples)
 
     @property
     def keeps_zeros(self) -> bool:
@@ -185,7 +196,8 @@ class Rolled:
         steps = [sweep.steps[link.group].listed for sweep in self.sweeps for link in self.links]
         own = sum(operation.name not in ("input", "const") for listed in steps for operation in listed.operations)
         pair = ENTRY if self.by_link else PAIR + (2 * self.nv if self.solves else 0)
-        return own + (pair * self.matrices * sum(self.depths) if self.climb else 0)
+        pairs = pair * self.matrices * sum(self.depths) if self.climb else 0
+        return own + pairs + (TRIPLE * sum(depth * depth for depth in self.depths) if self.triples else 0)
 
     @property
     def functions_used(self) -> frozenset[str]:
@@ -195,7 +207,8 @@ class Rolled:
     @property
     def integers(self) -> dict[str, list[int]]:
         """Whole numbers of the links that the loops read."""
-        first = [sum(len(climb.begin) for climb in self.climb[:g]) for g in range(len(self.sweeps[0].steps))]
+        walks = self.climb or self.triples
+        first = [sum(len(walk.begin) for walk in walks[:g]) for g in range(len(self.sweeps[0].steps))]
         branches, last, width = self.branches, self.last_columns, self.width
         return {
             "group_of": [link.group for link in self.links],

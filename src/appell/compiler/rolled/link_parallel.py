@@ -78,7 +78,7 @@ class LinkParallel:
         if not single or sorted(link.v for link in rolled.links) != places or rolled.by_link or rolled.solves:
             return None
         climbs = [*((climb, rolled.matrices) for climb in rolled.climb), *((climb, 1) for climb in rolled.masses)]
-        if not rolled.climb or not all(_fits(climb, matrices) for climb, matrices in climbs):
+        if not rolled.climb or rolled.stacked or not all(_fits(climb, matrices) for climb, matrices in climbs):
             return None
         sweeps = tuple(distributed(sweep) for sweep in rolled.sweeps)
         return None if None in sweeps else cls(rolled, sweeps)  # type: ignore[arg-type]

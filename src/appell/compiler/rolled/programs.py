@@ -51,10 +51,12 @@ from appell.algorithms.mass_matrix.composite import CompositeBody, moments_at, p
 from appell.algorithms.regressor import in_link, motion_of_body, unit_wrenches
 from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
+from appell.compiler.rolled.jacobian_derivatives import jacobian_derivatives
 from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.rolled.second_derivatives import second_derivatives
 from appell.compiler.rolled.sweep import AncestorPass, Elements, LinkPass, Program, StepInput, StepOutput
 from appell.model.parameters import PER_LINK, lumped
-from appell.model.tree import Placement, Tree
+from appell.model.tree import Frame, Placement, Tree
 
 NO_WRENCH = Wrench(ZERO, ZERO)
 NO_TENSOR = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -347,17 +349,28 @@ def forward_dynamics_derivatives_by_links(tree: Tree) -> Program:
     return Program(("q", "qd", "tau"), sweeps, climb, alone=derivatives.alone, masses=masses, solved_after=2)
 
 
+def pairs_of(tree: Tree) -> int:
+    """Pairs of a link and one between it and the base, that one included."""
+    return sum(len(tree.ancestors(i)) for i in range(len(tree.links)))
+
+
+def triples_of(tree: Tree) -> int:
+    """Triples of a link and two between it and the base."""
+    return sum(len(tree.ancestors(i)) ** 2 for i in range(len(tree.links)))
+
+
 class RolledCandidate(NamedTuple):
     """A program, and the work of one state [operations] beyond which it is faster than straight-line code.
 
-    Measured on general chains and on floating humanoids, docs/decisions/0005 and 0018. Robots of fewer links than `shortest`
-    do not reach it. `by_links` is the program for links side by side, where it is another one.
+    Measured on general chains and on floating humanoids, docs/decisions/0005, 0018 and 0020. Robots whose `size`, as a rule the
+    number of links, is below `smallest` do not reach it. `by_links` is the program for links side by side, where it is another.
     """
 
-    make: Callable[[Tree], Program]
+    make: Callable[..., Program]
     limit: int
-    shortest: int
+    smallest: int
     by_links: Callable[[Tree], Program] | None = None
+    size: Callable[[Tree], int] = lambda tree: len(tree.links)
 
 
 PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
@@ -371,9 +384,13 @@ PROGRAMS: dict[tuple[str, str], RolledCandidate] = {
     ("coriolis_matrix", "gibbs"): RolledCandidate(coriolis_matrix, 20000, 20),
     ("regressor", "mata2002"): RolledCandidate(regressor, 8000, 9),
     ("inverse_dynamics_derivatives", "analytic"): RolledCandidate(inverse_dynamics_derivatives, 44000, 20),
+    ("inverse_dynamics_second_derivatives", "analytic"): RolledCandidate(
+        lambda tree: second_derivatives(inverse_dynamics_derivatives(tree)), 0, 450, size=triples_of
+    ),
     ("forward_dynamics_derivatives", "analytic"): RolledCandidate(
         forward_dynamics_derivatives, 95000, 20, forward_dynamics_derivatives_by_links
     ),
+    ("jacobian_derivatives", "recursive"): RolledCandidate(jacobian_derivatives, 0, 1830, size=pairs_of),
 }
 """Function and method of every rolled form."""
 
@@ -388,10 +405,10 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     `stretch` multiplies the limits, for targets that bear longer straight-line code.
     """
     found = _program(tree, spec)
-    if found is None or len(tree.links) < stretch * found[0].shortest:
+    if found is None or found[0].size(tree) < stretch * found[0].smallest:
         return None
     choice, tree = found
-    form = Rolled.of(tree, choice.make(tree))
+    form = Rolled.of(tree, choice.make(tree, *frame_of(tree, spec)))
     return form if form.cost > stretch * choice.limit else None
 
 
@@ -403,8 +420,13 @@ def link_parallel(tree: Tree, spec: FunctionSpec) -> LinkParallel | None:
     choice, tree = found
     if any(link.kind.nv != 1 for link in tree.links):
         return None
-    program = (choice.by_links or choice.make)(tree)
+    program = (choice.by_links or choice.make)(tree, *frame_of(tree, spec))
     return LinkParallel.of(Rolled.of(tree, program, by_zeros=False))
+
+
+def frame_of(tree: Tree, spec: FunctionSpec) -> tuple[Frame, str] | tuple[()]:
+    """The frame of a spec and the frame of reference, which an algorithm takes besides the tree, if it takes any."""
+    return () if spec.frame is None else (tree.frames[spec.frame], spec.reference)
 
 
 def _program(tree: Tree, spec: FunctionSpec) -> tuple[RolledCandidate, Tree] | None:

@@ -174,34 +174,34 @@ class Tracer:
     def _climb(self, climb: AncestorPass, group: Group, g: int) -> TracedClimb:
         begins = []
         for row in range(1 if climb.by_link else group.like.kind.nv):
-            inputs = _Inputs()
-            visit = self._visit(group, g, inputs)
+            inputs = StepInputs()
+            visit = self.visit(group, g, inputs)
             carried, own = climb.begin(visit)[row], climb.own(visit, row)
             results = [(PairPlace(a, 0, m), x) for a, values in enumerate(own) for m, x in enumerate(values)]
-            begins.append(inputs.trace([*_all("carried", pack(carried)), *_pairs(climb, results)]))
-        carry, meet = _Inputs(), _Inputs()
-        moved = climb.carry(self._visit(group, g, carry), self._carried(climb, g, carry))
-        elements = climb.meet(self._visit(group, g, meet), self._carried(climb, g, meet))
+            begins.append(inputs.trace([*handed_on(carried), *_pairs(climb, results)]))
+        carry, meet = StepInputs(), StepInputs()
+        moved = climb.carry(self.visit(group, g, carry), self._carried(climb, g, carry))
+        elements = climb.meet(self.visit(group, g, meet), self._carried(climb, g, meet))
         results = [
             (PairPlace(a, side, m), x)
             for a, both in enumerate(elements)
             for side, values in enumerate(both)
             for m, x in enumerate(values)
         ]
-        return TracedClimb(tuple(begins), carry.trace(_all("carried", pack(moved))), meet.trace(_pairs(climb, results)))
+        return TracedClimb(tuple(begins), carry.trace(handed_on(moved)), meet.trace(_pairs(climb, results)))
 
-    def _carried(self, climb: AncestorPass, g: int, inputs: _Inputs) -> Value:
+    def _carried(self, climb: AncestorPass, g: int, inputs: StepInputs) -> Value:
         """What a walk carries, as symbols."""
-        form = climb.begin(self._visit(self.groups[g], g, _Inputs()))[0]
-        return unpack(form, [inputs.symbol("carried", k) for k in range(len(pack(form)))])
+        return symbols_like(climb.begin(self.visit(self.groups[g], g, StepInputs()))[0], inputs)
 
-    def _left(self, group: Group, g: int, sweep: LinkPass, alive: list[bool]) -> tuple[StepOutput, _Inputs]:
-        inputs = _Inputs()
+    def _left(self, group: Group, g: int, sweep: LinkPass, alive: list[bool]) -> tuple[StepOutput, StepInputs]:
+        inputs = StepInputs()
         numbering = iter(range(len(alive)))
         carried = [inputs.symbol("carried", next(numbering)) if a else 0.0 for a in alive]
-        return sweep.step(self._visit(group, g, inputs), unpack(sweep.start, carried)), inputs
+        return sweep.step(self.visit(group, g, inputs), unpack(sweep.start, carried)), inputs
 
-    def _visit(self, group: Group, g: int, inputs: _Inputs) -> StepInput:
+    def visit(self, group: Group, g: int, inputs: StepInputs) -> StepInput:
+        """What a step is given for a group, as symbols."""
         link, more = group.symbolic([inputs.symbol("table", k) for k in range(len(group.varies))])
         own = {}
         for name in ("q", "qd", "qdd", "tau"):
@@ -229,7 +229,7 @@ class Tracer:
 
 
 @dataclass
-class _Inputs:
+class StepInputs:
     """Symbols of one step, made when they are first used."""
 
     symbols: dict[StepSource, Symbol] = field(default_factory=dict)
@@ -256,9 +256,15 @@ class _Inputs:
         )
 
 
+def symbols_like(form: Value, inputs: StepInputs) -> Value:
+    """A carried value of a form."""
+    return unpack(form, [inputs.symbol("carried", k) for k in range(len(pack(form)))])
+
+
 def _pairs(climb: AncestorPass, results: list[tuple[PairPlace, Scalar]]) -> list[tuple[str, int, Scalar]]:
     return [("result", place.number(climb.matrices), value) for place, value in results]
 
 
-def _all(target: str, values: list[Scalar]) -> list[tuple[str, int, Scalar]]:
-    return [(target, k, value) for k, value in enumerate(values)]
+def handed_on(value: Value) -> list[tuple[str, int, Scalar]]:
+    """What a step carries on."""
+    return [("carried", k, scalar) for k, scalar in enumerate(pack(value))]

@@ -7,12 +7,15 @@ of the algorithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from appell.algebra import Mat3, Scalar, Sym3, Vec3
 from appell.model.tree import Link, Placement
+
+if TYPE_CHECKING:
+    from appell.algorithms.derivatives.second import Element
 
 Value = Any
 """A scalar, a Vec3, Mat3, Sym3, or a (named) tuple of values."""
@@ -80,6 +83,7 @@ class AncestorPass:
         meet: elements between j's degree and each of the visited link.
         matrices: number of matrices, or of columns of a link.
         by_link: whether columns belong to links.
+        stacked: whether matrices follow each other as a whole, not side by side.
     """
 
     begin: Callable[[StepInput], Value]
@@ -88,6 +92,38 @@ class AncestorPass:
     meet: Callable[[StepInput, Value], list[Elements]]
     matrices: int = 1
     by_link: bool = False
+    stacked: bool = False
+
+
+class TripleStep(NamedTuple):
+    """What two degrees of freedom give: the value that their walk carries, and elements for each degree of the visited link."""
+
+    carried: Value
+    elements: list[list[Element]]
+
+
+@dataclass(frozen=True)
+class TriplePass:
+    """For every link a and each link b from a to the base, walks from a to the base that give elements at three indices.
+
+    The result has a row of matrices, side by side, for each degree of freedom. Elements are of degrees of freedom of a, b and the
+    visited link c; all steps are in one frame, in which nothing that is carried changes.
+
+    Attributes:
+        begin: of link a, a value for each of its degrees of freedom.
+        own: for one of these values and a degree of freedom of a as b, what a walk carries, and elements with c = a.
+        pair: the same for a link b above a, with elements where c = b.
+        within, between, above: elements with c = a below b, c between these, and c above b, for each degree of freedom of c.
+        matrices: number of matrices side by side.
+    """
+
+    begin: Callable[[StepInput], Sequence[Value]]
+    own: Callable[[StepInput, int, Value], TripleStep]
+    pair: Callable[[StepInput, int, Value], TripleStep]
+    within: Callable[[StepInput, Value], list[list[Element]]]
+    between: Callable[[StepInput, Value], list[list[Element]]]
+    above: Callable[[StepInput, Value], list[list[Element]]]
+    matrices: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +134,7 @@ class Program:
         inputs: name of each input.
         sweeps: the passes.
         climb: a last pass over all pairs, for matrices.
+        triples: a last pass over all triples, in its place.
         solves: whether the matrices A, B, ..., M of the climb then become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹; M is symmetric and positive.
         sums: whether the result is one number, the sum over all links.
         more: numbers of every link that are not in `Link`.
@@ -110,6 +147,7 @@ class Program:
     inputs: tuple[str, ...]
     sweeps: tuple[LinkPass, ...]
     climb: AncestorPass | None = None
+    triples: TriplePass | None = None
     solves: bool = False
     sums: bool = False
     more: tuple[Value, ...] = ()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from appell.compiler.emit import Dialect, emit
 from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.triples import indented, switch, triples_text
 
 if TYPE_CHECKING:
     from appell.compiler.rolled.form import Rolled
@@ -56,6 +57,9 @@ class Writer:
         if self.rolled.climb:
             parts.append(self.function(f"{self.prefix}_climb({given})", self.climb()))
             calls.append(f"{self.prefix}_climb(x, s, c, w, y);")
+        if self.rolled.triples:
+            parts.append(self.function(f"{self.prefix}_triples({given})", triples_text(self)))
+            calls.append(f"{self.prefix}_triples(x, s, c, w, y);")
         if self.rolled.solves:
             for size in elimination_sizes(self.rolled.nv):
                 head = f"{self.prefix}_eliminate{size}(int k, {T} *restrict w, {T} *restrict y)"
@@ -74,7 +78,7 @@ class Writer:
         for step in self.rolled.sweeps[0].steps:
             code = emit(step.listed, self.dialect)
             cases.append([*self.loads(step, code.angles), *(code.angles or ("a[0] = 0;",))])
-        lines += _indented(_switch("group_of[i]", cases))
+        lines += indented(switch("group_of[i]", cases))
         return self.function(
             f"{self.prefix}_angles(const {self.type} *restrict x, {self.type} *restrict a)", [*lines, "}"]
         )
@@ -90,7 +94,7 @@ class Writer:
         operator = "+=" if self.rolled.adds else "="
         inner = [
             *before,
-            *_switch("group_of[i]", [self.step(step, entry, operator) for step in sweep.steps]),
+            *switch("group_of[i]", [self.step(step, entry, operator) for step in sweep.steps]),
             *after,
         ]
         lines = ["(void)x; (void)s; (void)c; (void)w; (void)y;"]
@@ -101,27 +105,27 @@ class Writer:
             lines += [*([zero] if waiting else ()), "for (int i = LINKS - 1; i >= 0; i--) {"]
         else:
             lines.append("for (int i = 0; i < LINKS; i++) {")
-        return [*lines, *_indented(inner), "}"]
+        return [*lines, *indented(inner), "}"]
 
     def outward(self, sweep: TracedSweep, restart: list[str]) -> tuple[list[str], list[str]]:
         """Before a step: what the parent carried, unless that was the link before. After it: kept where children wait."""
         read, write = ([form.format(k) for k in range(len(sweep.alive))] for form in self.slot(sweep, "="))
-        root = ["if (parent_of[i] < 0) {", *_indented(restart), "}"]
+        root = ["if (parent_of[i] < 0) {", *indented(restart), "}"]
         if not self.rolled.branches:
             return root, []
         read = ["const int slot = slot_of[parent_of[i]];", *read]
-        other = ["else if (parent_of[i] != i - 1) {", *_indented(read), "}"]
-        return [*root, *other], ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *_indented(write), "}"]
+        other = ["else if (parent_of[i] != i - 1) {", *indented(read), "}"]
+        return [*root, *other], ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *indented(write), "}"]
 
     def inward(self, sweep: TracedSweep, restart: list[str]) -> tuple[list[str], list[str]]:
         """Before a step: what waits from other children is added. After it: handed to the parent."""
         read, write = ([form.format(k) for k in range(len(sweep.alive))] for form in self.slot(sweep, "+="))
-        after = ["if (parent_of[i] != i - 1) {", *_indented(restart), "}"]
+        after = ["if (parent_of[i] != i - 1) {", *indented(restart), "}"]
         if not self.rolled.branches:
             return [], after
-        before = ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *_indented(read), "}"]
+        before = ["if (slot_of[i] >= 0) {", "    const int slot = slot_of[i];", *indented(read), "}"]
         hand = ["if (parent_of[i] >= 0 && parent_of[i] != i - 1) {", "    const int slot = slot_of[parent_of[i]];"]
-        return before, [*hand, *_indented(write), "}", *after]
+        return before, [*hand, *indented(write), "}", *after]
 
     def slot(self, sweep: TracedSweep, operator: str) -> tuple[str, str]:
         """How a carried value is read from and written to a slot."""
@@ -142,18 +146,18 @@ class Writer:
         walk = [
             "int i = j;",
             f"{self.type} {', '.join(f'b{k}' for k in range(width))};",
-            *_switch("begin_of[j] + r", starts),
+            *switch("begin_of[j] + r", starts),
             "while (parent_of[i] >= 0) {",
-            *_indented(_switch("group_of[i]", [self.step(step, element) for step in carries])),
+            *indented(switch("group_of[i]", [self.step(step, element) for step in carries])),
             "    i = parent_of[i];",
-            *_indented(_switch("group_of[i]", [self.step(step, element) for step in meets])),
+            *indented(switch("group_of[i]", [self.step(step, element) for step in meets])),
             "}",
         ]
         return [
             "(void)x; (void)s; (void)c; (void)w;",
             "for (int j = 0; j < LINKS; j++)",
             "    for (int r = 0; r < walks_of[j]; r++) {",
-            *_indented(_indented(walk)),
+            *indented(indented(walk)),
             "    }",
         ]
 
@@ -213,14 +217,19 @@ class Writer:
             "}",
         ]
 
-    def step(self, step: TracedStep, result: Callable[[int], str], operator: str = "=") -> list[str]:
-        """Loads, operations and stores of one step for the link `i`; several links may add to one entry of a result."""
+    def step(
+        self, step: TracedStep, result: Callable[[int], str], operator: str = "=", given: str = "b", handed: str = "b"
+    ) -> list[str]:
+        """Loads, operations and stores of one step for the link `i`; several links may add to one entry of a result.
+
+        `given` and `handed` are the variables of carried values, before and after it.
+        """
         code = emit(step.listed, self.dialect, part=1 << 30)
         (statements,) = code.parts
-        lines = [*self.loads(step, statements), *statements]
+        lines = [*self.loads(step, statements, given), *statements]
         for n, (kind, k) in enumerate(step.targets):
             if kind == "carried":
-                lines.append(f"b{k} = o{n};")
+                lines.append(f"{handed}{k} = o{n};")
             elif kind == "kept":
                 lines.append(f"w[i * ROW + {k}] = o{n};")
             else:
@@ -228,23 +237,23 @@ class Writer:
         return lines
 
     def function(self, head: str, lines: Iterable[str]) -> str:
-        body = "\n".join(_indented(lines))
+        body = "\n".join(indented(lines))
         return f"static void {head}\n{{\n{body}\n}}\n"
 
-    def loads(self, step: TracedStep, statements: Iterable[str]) -> list[str]:
+    def loads(self, step: TracedStep, statements: Iterable[str], given: str = "b") -> list[str]:
         """Declarations of the inputs that the statements use."""
         used = set(_names(statements))
         return [
-            f"const {self.type} i{n} = {self.load(source.origin, source.index)};"
+            f"const {self.type} i{n} = {self.load(source.origin, source.index, given)};"
             for n, source in enumerate(step.sources)
             if f"i{n}" in used
         ]
 
-    def load(self, origin: str, index: int) -> str:
+    def load(self, origin: str, index: int, given: str) -> str:
         if origin == "table":
             return f"table[i][{index}]"
         if origin == "carried":
-            return f"b{index}"
+            return f"{given}{index}"
         if origin == "kept":
             return f"w[i * ROW + {index}]"
         return f"x[{self.offsets[origin]} + {'q' if origin == 'q' else 'v'}_of[i] + {index}]"
@@ -254,18 +263,3 @@ def _names(statements: Iterable[str]) -> Iterable[str]:
     """The inputs that statements mention."""
     for statement in statements:
         yield from re.findall(r"\bi\d+\b", statement)
-
-
-def _switch(selector: str, cases: list[list[str]]) -> list[str]:
-    """The statements of the case that the selector names; a single case needs no choice."""
-    if len(cases) == 1:
-        return ["{", *_indented(cases[0]), "}"]
-    lines = [f"switch ({selector}) {{"]
-    for n, case in enumerate(cases):
-        label = f"case {n}" if n + 1 < len(cases) else "default"
-        lines += [f"{label}: {{", *_indented(case), "    break;", "}"]
-    return [*lines, "}"]
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]

@@ -32,6 +32,7 @@ ROBOTS = {
     "puma560": appell.load("puma560"),
     "tree": appell.robots.random_tree(9, seed=4),
     "long chain": appell.robots.random_chain(30, seed=2),
+    "chain": appell.robots.random_chain(11, seed=2),
 }
 REQUESTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
@@ -42,7 +43,9 @@ REQUESTS = {
     "regressor": ("q", "qd", "qdd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
+    "inverse_dynamics_second_derivatives": ("q", "qd", "qdd"),
 }
+NOT_OF_PUMA = ("coriolis_matrix", "regressor", "inverse_dynamics_second_derivatives")
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 needs_cpp = pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
 
@@ -79,7 +82,7 @@ def test_rollouts_compile_without_a_warning(tmp_path, robot, law):
 
 
 CASES = [
-    *(("puma560", function, "float64") for function in REQUESTS if function not in ("coriolis_matrix", "regressor")),
+    *(("puma560", function, "float64") for function in REQUESTS if function not in NOT_OF_PUMA),
     ("puma560", "inverse_dynamics", "float32"),
     ("puma560", "forward_dynamics_derivatives", "float32"),
     ("tree", "inverse_dynamics_derivatives", "float64"),
@@ -90,6 +93,7 @@ CASES = [
     ("long chain", "mass_matrix", "float64"),
     ("long chain", "coriolis_matrix", "float32"),
     ("long chain", "regressor", "float64"),
+    ("chain", "inverse_dynamics_second_derivatives", "float64"),
 ]
 
 
@@ -126,6 +130,7 @@ def test_a_thread_computes_what_the_library_computes(tmp_path, monkeypatch, name
     expected = np.concatenate(expected, axis=-1) if isinstance(expected, tuple) else expected
     result = run(text, tmp_path, dtype, BLOCK, inputs, robot.system.signature(spec).entries)
     assert ("thread_climb" in text) == ((name, function) in IN_LOOPS)
+    assert ("group0_triples" in text) == (function == "inverse_dynamics_second_derivatives")
     assert ("group1_state" in text) == split
     assert ("appell_resident = 1" in text) == resident
     assert ("fetch(0)" in text) == ((name, function, dtype) in SPILLED)

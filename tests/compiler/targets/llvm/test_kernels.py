@@ -75,6 +75,7 @@ FORMS = {
     "rolled Coriolis matrix": (lambda: looped(CHAIN, "coriolis_matrix"), CHAIN),
     "rolled regressor": (lambda: looped(CHAIN, "regressor"), CHAIN),
     "rolled forward derivatives": (lambda: looped(CHAIN, "forward_dynamics_derivatives", "analytic"), CHAIN),
+    "rolled second derivatives": (lambda: looped(TREE, "inverse_dynamics_second_derivatives"), TREE),
     "branched gravity": (lambda: looped(BRANCHED, "gravity"), BRANCHED),
     "links side by side, derivatives": (lambda: side_by_side(CHAIN, "inverse_dynamics_derivatives"), CHAIN),
     "links side by side, short": (lambda: side_by_side(SHORT, "inverse_dynamics_derivatives"), SHORT),

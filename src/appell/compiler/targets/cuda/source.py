@@ -13,7 +13,7 @@ computed in columns, which `appell_turn` copies to rows.
 
 Long code keeps values in `appell_shared` bytes of shared memory of each block, which a launch of `appell_batch` gives (`spill`).
 Large matrices are computed by `appell_groups` threads for each state (`groups`), in blocks along the second axis of the grid, and
-`appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread computes a state as a whole. Where
+`appell_batch` writes them in columns alone; `appell_groups` is 0 where a thread keeps a result before it is written. Where
 `appell_resident` is 1 a grid of any size computes all states (docs/decisions/0020).
 """
 
@@ -25,6 +25,7 @@ from dataclasses import replace
 from appell.compiler.emit import Dialect, literal
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import LIBM, OperationList
+from appell.compiler.rolled.form import Rolled
 from appell.compiler.schedule import depth_first
 from appell.compiler.sincos import PRECISIONS
 from appell.compiler.targets.cuda.groups import ColumnGroup, column_groups
@@ -110,17 +111,20 @@ def kernel_source(
         elif spilled(depth_first(form.listed), BUDGETS[dtype][-1].values, WHOLE).slots:
             groups = [ColumnGroup(0, 1, 1, form.listed)]
     text = [common_text([form], dtype, title)]
-    placed = Placement((), 0, 1)
-    if groups:
+    placed, threads = Placement((), 0, 1), len(groups)
+    if isinstance(form, Rolled) and form.triples and not has_rows(form, dtype):
+        threads = 1  # which has no memory for so large a result
+        text += [COLUMN, in_columns(state_text(form, dtype, "group0"))]
+    elif groups:
         fits = max(group.cost for group in groups) <= APART
         placed = placement([group.ordered for group in groups], dtype, BLOCK, shared_bytes if fits else 0)
         text += [COLUMN, SLOTS.format(block=BLOCK)]
         for k, (group, part) in enumerate(zip(groups, placed.parts, strict=True)):
             text.append(group_text(group, part, dtype, f"group{k}"))
-    if has_rows(form, dtype) or not groups:
+    if has_rows(form, dtype) or not threads:
         text.append(state_text(form, dtype))
     resident = len(groups) == 1 and dtype == "float32" and placed.blocks == 1
-    text.append(resident_text(form, placed) if resident else batch_text(form, len(groups), placed))
+    text.append(resident_text(form, placed) if resident else batch_text(form, threads, placed))
     text.append(rows_text(form) if has_rows(form, dtype) else turn_text(form))
     return "\n".join(text)
 
@@ -128,7 +132,11 @@ def kernel_source(
 def group_text(group: ColumnGroup, listed: OperationList, dtype: str, prefix: str) -> str:
     """`<prefix>_state`, which computes some columns of one state; results are stored as soon as they are there."""
     part = StraightLine(listed, None if group.cost > APART else 1 << 30)
-    text = state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store))
+    return in_columns(state_text(part, dtype, prefix, replace(cuda_dialect(dtype), store=group.store)))
+
+
+def in_columns(text: str) -> str:
+    """Code that writes its results in columns."""
     return text.replace("real *restrict y", "column y")
 
 

@@ -18,6 +18,7 @@ from appell.compiler.rolled.text import TILE, elimination_sizes
 from appell.compiler.schedule import depth_first, without_stalls
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
 from appell.compiler.targets.llvm.operations import GIVEN, PASSED, Values
+from appell.compiler.targets.llvm.triples import write_triples
 
 WHOLE = 1 << 30
 
@@ -52,6 +53,9 @@ class RolledWriter:
         if self.rolled.climb:
             calls.append(f"@{self.prefix}_climb")
             functions.append(self.function(calls[-1], self.climb))
+        if self.rolled.triples:
+            calls.append(f"@{self.prefix}_triples")
+            functions.append(self.function(calls[-1], partial(write_triples, self)))
         if self.rolled.solves:
             for size in elimination_sizes(self.rolled.nv):
                 name, given = f"@{self.prefix}_eliminate{size}", "i64 %k, ptr noalias %w, ptr noalias %y"
@@ -143,6 +147,11 @@ class RolledWriter:
         with write.when(apart):
             self.assign(write, carried, start)
 
+    def variables(self, write: FunctionWriter, step: TracedStep) -> list[str]:
+        """Variables for the values that a step carries on."""
+        width = sum(1 for kind, _ in step.targets if kind == "carried")
+        return [write.slot(self.real.type, self.real.literal(0.0)) for _ in range(width)]
+
     def slots(self, write: FunctionWriter, link: str, width: int) -> list[str]:
         """Places in w where values wait for a link."""
         first = write.integer("mul", self.whole(write, "slot_of", link), width)
@@ -150,8 +159,7 @@ class RolledWriter:
 
     def climb(self, write: FunctionWriter) -> None:
         begins, carries, meets = zip(*self.rolled.climb, strict=True)
-        width = sum(1 for kind, _ in carries[0].targets if kind == "carried")
-        carried = [write.slot(self.real.type, self.real.literal(0.0)) for _ in range(width)]
+        carried = self.variables(write, carries[0])
         place = write.slot("i64")
         with write.loop(len(self.rolled.links)) as j, write.loop(self.whole(write, "walks_of", j)) as r:
             column = write.integer("add", self.whole(write, self.rolled.places[0], j), r)
@@ -242,8 +250,12 @@ class RolledWriter:
         step: TracedStep,
         carried: list[str],
         result: Callable[[FunctionWriter, str, int, str], None],
+        handed: Sequence[str] = (),
     ) -> None:
-        """Loads, operations and stores of one step for the link i, each value as late, and each store as early, as possible."""
+        """Loads, operations and stores of one step for the link i, each value as late, and each store as early, as possible.
+
+        What it carries on replaces what it was given unless there are other variables for that.
+        """
         listed = without_stalls(depth_first(step.listed))
         values = self.values(write, i, replace(step, listed=listed), carried)
         order = dict.fromkeys((*plan_emission(listed, WHOLE).pieces[0], *listed.outputs))
@@ -255,7 +267,7 @@ class RolledWriter:
             value = values[k]
             for kind, place in targets[k]:
                 if kind == "carried":
-                    handed_on.append((value, carried[place]))
+                    handed_on.append((value, (handed or carried)[place]))
                 elif kind == "kept":
                     write.store(self.real.type, value, "%w", self.kept(write, i, place))
                 else:
