@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
@@ -149,3 +151,19 @@ def test_loops_over_links_are_compiled_at_once(monkeypatch, tmp_path):
     monkeypatch.setattr("appell.compiler.provider.trace", lambda *given: pytest.fail("a graph was traced"))
     q = np.zeros(40)
     assert_close(robot.inverse_dynamics_derivatives(q, q, q).dqdd, robot.mass_matrix(q), tolerance=1e-13)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_python_searches_for_no_garbage_while_a_function_is_compiled(enabled, monkeypatch, tmp_path):
+    monkeypatch.setenv("APPELL_CACHE_DIR", str(tmp_path))
+    searches = []
+    robot = appell.compile(general_tree(2, 3))
+    provider, lowered = robot.functions.provider, robot.functions.provider.lowered
+    monkeypatch.setattr(provider, "lowered", lambda *given: [searches.append(gc.isenabled()), lowered(*given)][1])
+    (gc.enable if enabled else gc.disable)()
+    try:
+        robot.gravity(robot.robot.neutral_configuration())
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+    assert searches == [False]

@@ -22,6 +22,7 @@ from appell.arrays import wrenches_by_frame
 from appell.checks import require_bool
 from appell.compiler.archive.store import directional_store
 from appell.compiler.fast_path import bind_fast_path
+from appell.compiler.garbage import garbage_collection_paused
 from appell.compiler.options import Options
 from appell.compiler.provider import Kernel, Provider, TracedProvider
 from appell.compiler.targets.choice import TARGETS, Target
@@ -94,7 +95,7 @@ class Evaluator(dict[tuple, "Function"]):
         place = (self.target.place(values), spec)
         active = self.ready.get(place)
         if active is None or active.interpreted is not None:
-            with self.locks.setdefault(place, Lock()):
+            with self.locks.setdefault(place, Lock()), garbage_collection_paused():
                 active = self.ready[place] = self._kernel(self.ready.get(place), *place, self._states(values))
         return active
 
