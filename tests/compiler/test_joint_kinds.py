@@ -97,6 +97,30 @@ def test_rolled_code(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(robot, function, LONG[function])
 
 
+WITH_OPTIONS = ("inverse_dynamics", "forward_dynamics", "regressor", "forward_dynamics_derivatives")
+
+
+@pytest.mark.parametrize("function", WITH_OPTIONS)
+def test_rolled_code_with_gravity_and_external_forces(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On two links, of which one bears two forces, and on the base."""
+    key = function, LONG[function]
+    monkeypatch.setitem(programs.PROGRAMS, key, programs.PROGRAMS[key]._replace(limit=0, smallest=0))
+    robot, rng = replace(mixed_tree(4, 29), coupled=False), np.random.default_rng(3)
+    tip, middle = robot.body_names[-1], robot.body_names[2]
+    frames = (tip, middle, robot.body_names[0]) if QUANTITIES[function].uses_external_forces else ()
+    spec = FunctionSpec(function, LONG[function], gravity_input=True, force_frames=frames)
+    gravity, wrenches = rng.normal(size=3), {name: rng.normal(size=6) for name in frames}
+    values = random_states(robot, 5)[: len(QUANTITIES[function].inputs)]
+    assert isinstance(lower_function(robot.system, spec), Rolled)
+    dyn = appell.compile(robot)
+    condition = float(np.linalg.cond(robot.mass_matrix(values[0])).max()) if "forward" in function else 1.0
+    for state in (values, [x[1] for x in values]):
+        expected = robot.functions[key](state, gravity, wrenches)
+        found = dyn.functions[key](state, gravity, wrenches)
+        tolerance, scale = 1e-14 * robot.nv * condition, float(np.abs(expected).max())
+        assert_close(found, expected, tolerance=tolerance, scale=scale, what=function)
+
+
 IN_COMMON_FRAME = [
     "coriolis_matrix", "regressor", *(name for name in LONG if "dynamics" in name and "derivatives" in name)
 ]  # fmt: skip

@@ -129,6 +129,15 @@ def test_matrices_in_loops(tmp_path):
     assert (tmp_path / "arm.h").read_text().count("loops over the joints") == len(functions)
 
 
+def test_gravity_and_external_forces_in_loops(tmp_path):
+    robot, rng = appell.robots.random_chain(40, seed=3), np.random.default_rng(1)
+    given, gravity, wrenches = states(robot), rng.normal(size=(5, 3)), rng.normal(size=(5, 6))
+    expected = robot.inverse_dynamics(*given, gravity=gravity, external_forces={"link9": wrenches})
+    forced = FunctionSpec("inverse_dynamics", gravity_input=True, force_frames=("link9",))
+    compare(robot, tmp_path, [forced], [[*given, gravity, wrenches]], [expected])
+    assert "loops over the joints" in (tmp_path / "arm.h").read_text()
+
+
 def test_arrays_of_three_indices_in_loops(tmp_path, monkeypatch):
     """Second derivatives, with joints of two degrees of freedom, and derivatives of a Jacobian."""
     robot = tree_of("universal")

@@ -390,6 +390,18 @@ def test_triples_that_make_no_sense_are_refused(harm):
         read_lowered(content)
 
 
+def test_gravity_and_external_forces_of_loops_are_kept():
+    tree = appell.robots.random_chain(3, seed=2).system.recursion
+    form = rolled(tree, FunctionSpec("inverse_dynamics", gravity_input=True, force_frames=("link2",)), 0.0)
+    assert form is not None
+    content = json.loads(json.dumps(lowered_data(form)))
+    assert read_lowered(content) == form
+    with pytest.raises(appell.CompileError, match="external forces without an input, or none for it"):
+        read_lowered({**content, "forces": 0})
+    with pytest.raises(appell.CompileError, match=r"reads gravity\[.\], which does not exist"):
+        read_lowered({**content, "inputs": [name for name in content["inputs"] if name != "gravity"]})
+
+
 def test_matrices_that_follow_each_other_are_kept():
     tree = appell.robots.random_chain(3, seed=2).system.recursion
     form = rolled(tree, FunctionSpec("jacobian_derivatives", frame="link3"), 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from appell.compiler.lowering import LoweredFunction
 from appell.compiler.operations import OPERATIONS, OperationList, near_angles
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import OF_NO_LINK, PairPlace, TracedStep, TracedSweep
 from appell.compiler.rolled.triple_steps import ORDERS, TriplePlace
 from appell.compiler.trace import Trace
 
@@ -194,6 +194,8 @@ class _Machine:
                 given.append(carried[source.index])
             elif source.origin == "kept":
                 given.append(self.kept[i][source.index])
+            elif source.origin in OF_NO_LINK:
+                given.append(self.state[source.origin][source.index])
             else:
                 given.append(self.state[source.origin][(link.q if source.origin == "q" else link.v) + source.index])
         onward, result = {}, {}

@@ -136,7 +136,7 @@ class TracedProvider:
 
     def stages(self, spec: FunctionSpec) -> Stages | None:
         tree = self.system.recursion
-        if spec.function != STAGED or tree is None:
+        if spec.function != STAGED or tree is None or spec.gravity_input or spec.force_frames:
             return None
         lowered = self.lowered(spec, "cuda", "float64")
         return Stages.of(tree) if isinstance(lowered, Rolled) and lowered.solves else None

@@ -16,7 +16,7 @@ from appell.compiler.emit import hoisted_angles
 from appell.compiler.lowering import LoweredFunction, StraightLine
 from appell.compiler.operations import OPERATIONS, Operation, OperationList
 from appell.compiler.rolled.form import Rolled, RolledLink
-from appell.compiler.rolled.steps import PairPlace, StepSource, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import OF_NO_LINK, PairPlace, StepSource, TracedClimb, TracedStep, TracedSweep
 from appell.compiler.rolled.triple_steps import ORDERS, TracedTriples
 from appell.errors import CompileError
 
@@ -116,8 +116,11 @@ def read_straight(data: Any) -> StraightLine:
 def read_rolled(data: Any) -> Rolled:
     nq, nv = (whole(field(data, name), 1, MOST, name) for name in ("nq", "nv"))
     row = whole(field(data, "row"), 0, MOST, "row")
-    inputs = items(field(data, "inputs"), lambda name: text(name, "an input"), "inputs", most=len(STATE))
-    require(len(set(inputs)) == len(inputs) and set(inputs) <= set(STATE), "inputs are not those of a state")
+    known = {*STATE, *OF_NO_LINK}
+    inputs = items(field(data, "inputs"), lambda name: text(name, "an input"), "inputs", most=len(known))
+    require(len(set(inputs)) == len(inputs) and set(inputs) <= known, "inputs are not those of a state")
+    forces = whole(data.get("forces", 0), 0, MOST, "forces")
+    require(("external_forces" in inputs) == (forces > 0), "there are external forces without an input, or none for it")
     sweeps = items(field(data, "sweeps"), read_sweep, "sweeps", most=16)
     climb = items(field(data, "climb"), read_climb, "climb", most=1000)
     require(sweeps, "there are no sweeps")
@@ -142,7 +145,7 @@ def read_rolled(data: Any) -> Rolled:
     solved_after = whole(data.get("solved_after", 0), 0, len(sweeps), "solved_after")
     fits = climb and "qdd" not in inputs and not (solves or by_link)
     require(not masses or fits, "there are no accelerations to be solved for")
-    last = masses, solved_after, stacked, triples
+    last = masses, solved_after, stacked, triples, forces
     rolled = Rolled(inputs, nq, nv, links, sweeps, climb, row, matrices, solves, by_link, sums, *last)
     check_steps(rolled)
     return rolled
@@ -278,7 +281,8 @@ def check_step(
     q = max((link.q for link in links), default=0)
     v = max((link.v for link in links), default=0)
     room = {"table": len(rolled.links[0].numbers), "carried": width, "kept": rolled.row}
-    room |= {name: rolled.nq - q if name == "q" else rolled.nv - v for name in inputs}
+    room |= {name: rolled.nq - q if name == "q" else rolled.nv - v for name in inputs if name not in OF_NO_LINK}
+    room |= {name: size for name, size in zip(rolled.inputs, rolled.sizes, strict=True) if name in OF_NO_LINK}
     for source in step.sources:
         exists = source.index < room.get(source.origin, 0) and (source.origin != "kept" or source.index in kept)
         require(exists, f"a step reads {source.origin}[{source.index}], which does not exist")

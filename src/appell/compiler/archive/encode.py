@@ -59,7 +59,7 @@ def rolled_data(rolled: Rolled) -> dict[str, Any]:
         ],
         "climb": [climb_data(climb) for climb in rolled.climb],
         "masses": [climb_data(climb) for climb in rolled.masses], "solved_after": rolled.solved_after,
-        "stacked": rolled.stacked, "triples": [triples_data(triples) for triples in rolled.triples],
+        "stacked": rolled.stacked, "forces": rolled.forces, "triples": [triples_data(triples) for triples in rolled.triples],
     }  # fmt: skip
 
 

@@ -46,6 +46,7 @@ class Rolled:
         row: values that a link keeps between sweeps.
         matrices, by_link, stacked: as in `AncestorPass`.
         solves, sums, masses, solved_after: as in `Program`; with `masses`, links have to be side by side (`LinkParallel`).
+        forces: external forces that are an input.
         sizes: entries of each input.
         size_out: entries of the result.
         angle_count: sines and cosines needed, one place a link.
@@ -67,6 +68,7 @@ class Rolled:
     solved_after: int = 0
     stacked: bool = False
     triples: tuple[TracedTriples, ...] = ()
+    forces: int = 0
 
     @classmethod
     def of(cls, tree: Tree, program: Program, by_zeros: bool = True) -> Rolled:
@@ -93,11 +95,13 @@ class Rolled:
         return cls(
             program.inputs, tree.nq, tree.nv, links, tuple(sweeps), climb, max(tracer.size), last.matrices if last else 1,
             program.solves, by_link, program.sums, masses, program.solved_after, stacked, triples,
+            len(program.force_frames),
         )  # fmt: skip
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return tuple(self.nq if name == "q" else self.nv for name in self.inputs)
+        sizes = {"q": self.nq, "gravity": 3, "external_forces": 6 * self.forces}
+        return tuple(sizes.get(name, self.nv) for name in self.inputs)
 
     @property
     def size_out(self) -> int:

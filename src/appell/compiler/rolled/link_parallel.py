@@ -20,7 +20,7 @@ from typing import NamedTuple
 from appell.compiler.emit import hoisted_angles
 from appell.compiler.operations import Operation, OperationList
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import PairPlace, TracedClimb, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import OF_NO_LINK, PairPlace, TracedClimb, TracedStep, TracedSweep
 from appell.compiler.schedule import depth_first
 
 
@@ -78,7 +78,8 @@ class LinkParallel:
         if not single or sorted(link.v for link in rolled.links) != places or rolled.by_link or rolled.solves:
             return None
         climbs = [*((climb, rolled.matrices) for climb in rolled.climb), *((climb, 1) for climb in rolled.masses)]
-        if not rolled.climb or rolled.stacked or not all(_fits(climb, matrices) for climb, matrices in climbs):
+        fit = not rolled.stacked and all(_fits(climb, matrices) for climb, matrices in climbs)
+        if not (rolled.climb and fit) or set(OF_NO_LINK) & set(rolled.inputs):
             return None
         sweeps = tuple(distributed(sweep) for sweep in rolled.sweeps)
         return None if None in sweeps else cls(rolled, sweeps)  # type: ignore[arg-type]

@@ -53,6 +53,7 @@ from appell.algorithms.system import find_for
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.jacobian_derivatives import jacobian_derivatives
 from appell.compiler.rolled.link_parallel import LinkParallel
+from appell.compiler.rolled.options import with_options
 from appell.compiler.rolled.second_derivatives import second_derivatives
 from appell.compiler.rolled.sweep import AncestorPass, Elements, LinkPass, Program, StepInput, StepOutput
 from appell.model.parameters import PER_LINK, lumped
@@ -68,7 +69,7 @@ def inverse_dynamics(tree: Tree, inputs: tuple[str, ...] = ("q", "qd", "qdd")) -
 
     def outward(visit: StepInput, parent) -> StepOutput:
         motion = step_outward(visit.link, visit.place, parent, visit.own["qd"], visit.own["qdd"])
-        return StepOutput(motion, {"force": body_force(visit.link, motion)})
+        return StepOutput(motion, {"force": visit.less_external(body_force(visit.link, motion))})
 
     def inward(visit: StepInput, carried: Wrench) -> StepOutput:
         total = visit.kept["force"].plus(carried)
@@ -104,7 +105,8 @@ def forward_dynamics(tree: Tree) -> Program:
 
     def velocities(visit: StepInput, before) -> StepOutput:
         omega, drift = step_velocity(visit.link, visit.place, before, visit.own["qd"])
-        return StepOutput(omega, {"push": gyroscopic_wrench(visit.link, omega), "drift": drift})
+        push = visit.less_external(gyroscopic_wrench(visit.link, omega))
+        return StepOutput(omega, {"push": push, "drift": drift})
 
     def inward(visit: StepInput, carried: tuple[ArticulatedInertia, Wrench]) -> StepOutput:
         inertia, push = carried
@@ -237,9 +239,10 @@ def inverse_dynamics_derivatives(tree: Tree) -> Program:
         state = next_state(visit.link, place_in_common_frame(visit), before, visit.own["qd"])
         a, joint = accelerated(state, before.v, a, visit.own["qd"], visit.own["qdd"])
         group = own_body(visit.link, state)
-        return StepOutput(
-            (state._replace(units=()), a), {"joint": joint, "group": group, "force": group.force(state.v, a)}
-        )
+        force = group.force(state.v, a)
+        if visit.external is not None:
+            force = force.minus(state.common(visit.external))
+        return StepOutput((state._replace(units=()), a), {"joint": joint, "group": group, "force": force})
 
     def inward(visit: StepInput, carried: tuple[GroupMomentum, Wrench]) -> StepOutput:
         group, force = visit.kept["group"].plus(carried[0]), visit.kept["force"].plus(carried[1])
@@ -408,14 +411,14 @@ def rolled(tree: Tree, spec: FunctionSpec, stretch: float = 1.0) -> Rolled | Non
     if found is None or found[0].size(tree) < stretch * found[0].smallest:
         return None
     choice, tree = found
-    form = Rolled.of(tree, choice.make(tree, *frame_of(tree, spec)))
+    form = Rolled.of(tree, with_options(lambda tree: choice.make(tree, *frame_of(tree, spec)), tree, spec))
     return form if form.cost > stretch * choice.limit else None
 
 
 def link_parallel(tree: Tree, spec: FunctionSpec) -> LinkParallel | None:
     """The form of a spec with links side by side, or None where there is none."""
     found = _program(tree, spec)
-    if found is None:
+    if found is None or spec.gravity_input or spec.force_frames:
         return None
     choice, tree = found
     if any(link.kind.nv != 1 for link in tree.links):
@@ -433,7 +436,7 @@ def _program(tree: Tree, spec: FunctionSpec) -> tuple[RolledCandidate, Tree] | N
     """What loops over the links are made from, if a spec can be written so."""
     quantity, method, _ = find_for(tree, spec.function, spec.method)
     choice = PROGRAMS.get((quantity.name, method))
-    if choice is None or spec.gravity_input or spec.force_frames or spec.parameter_input:
+    if choice is None or spec.parameter_input:
         return None
     if spec.function not in ACROSS_COUPLINGS and not all(link.is_independent for link in tree.links):
         return None

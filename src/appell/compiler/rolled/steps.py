@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.algebra import Scalar, is_zero
+from appell.algebra import Scalar, Wrench, is_zero
+from appell.algorithms.system import external_wrenches
 from appell.compiler.operations import OperationList, list_operations
 from appell.compiler.rolled.sweep import AncestorPass, LinkPass, Program, StepInput, StepOutput, Value, pack, unpack
 from appell.compiler.simplify import simplify
-from appell.model.tree import Link, Tree
+from appell.model.tree import BASE, Link, Tree
 
 if TYPE_CHECKING:
     from appell.compiler.symbols import Symbol
 
+
+OF_NO_LINK = ("gravity", "external_forces")
+"""Inputs whose entries do not belong to links."""
 
 CONSTANTS = ("azimuth", "tilt", "offset", "origin", "inertia", "armature", "multiplier", "mimic_offset")
 """The fields of a link that hold numbers."""
@@ -47,11 +51,15 @@ class Group:
 
 
 def groups(tree: Tree, program: Program, by_zeros: bool = True) -> list[Group]:
-    """All links in few groups: by joint kind, by mimicry, one link alone, and by rotor and trivial rotations."""
+    """All links in few groups: by joint kind, by mimicry, one link alone, and by rotor and trivial rotations.
+
+    Where gravity is an input, links on the base are apart, and links that bear external forces are alone.
+    """
     found: dict[tuple[Any, ...], list[int]] = {}
     for i, link in enumerate(tree.links):
         zeros = (by_zeros and x == 0 for x in (link.azimuth.sin, link.tilt.sin, link.tilt.cos, link.armature))
-        shape = (link.kind, *zeros, link.is_independent, i == program.alone)
+        by_inputs = link.parent == BASE and "gravity" in program.inputs, i if i in program.forced else None
+        shape = (link.kind, *zeros, link.is_independent, i == program.alone, *by_inputs)
         found.setdefault(shape, []).append(i)
     groups = []
     for members in found.values():
@@ -213,7 +221,18 @@ class Tracer:
             lives = pack(form)
             symbols = [inputs.symbol("kept", first + sum(lives[:k])) if live else 0.0 for k, live in enumerate(lives)]
             kept[name] = unpack(form, symbols)
-        return StepInput(link, link.placement(own["q"]), own, kept, more, group.members == (self.program.alone,))
+        own["gravity"] = [inputs.symbol("gravity", k) if "gravity" in self.inputs else 0.0 for k in range(3)]
+        alone, at_base = group.members == (self.program.alone,), group.like.parent == BASE
+        placed = link, link.placement(own["q"])
+        return StepInput(*placed, own, kept, more, alone, at_base, self._external(group, inputs))
+
+    def _external(self, group: Group, inputs: StepInputs) -> Wrench | None:
+        """The external wrench on the link of a group."""
+        if group.members[0] not in self.program.forced:
+            return None
+        names = self.program.force_frames
+        entries = [inputs.symbol("external_forces", k) for k in range(6 * len(names))]
+        return external_wrenches(self.tree, names, entries)[group.members[0]]
 
     def _keep(self, g: int, left: StepOutput) -> list[tuple[str, int, Scalar]]:
         outputs = []

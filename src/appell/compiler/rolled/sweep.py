@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from appell.algebra import Mat3, Scalar, Sym3, Vec3
+from appell.algebra import Mat3, Scalar, Sym3, Vec3, Wrench
 from appell.model.tree import Link, Placement
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ Value = Any
 class StepInput(NamedTuple):
     """What a step is given: the link, its place, its own entries of the inputs, and what earlier sweeps kept for it.
 
-    `more` are the link's numbers of `Program.more`; `alone` is true for the link of `Program.alone`.
+    `own` has the gravity vector, too, where that is an input. `more` are the link's numbers of `Program.more`; `alone` is true
+    for that of `Program.alone`, `at_base` for links on the base; `external` is the external wrench on the link, at its origin.
     """
 
     link: Link
@@ -33,6 +34,12 @@ class StepInput(NamedTuple):
     kept: Mapping[str, Value]
     more: Value
     alone: bool
+    at_base: bool
+    external: Wrench | None
+
+    def less_external(self, force: Wrench) -> Wrench:
+        """A wrench on the link less the external one."""
+        return force if self.external is None else force.minus(self.external)
 
 
 class StepOutput(NamedTuple):
@@ -142,6 +149,7 @@ class Program:
         masses, solved_after: a pass over pairs whose matrix is M, and whose walks carry the forces that are left for
             accelerations as their last number. After so many sweeps it gives accelerations, an input `qdd` of those that follow;
             then the matrices A, B, ... of the climb become -M⁻¹ A, -M⁻¹ B, ..., M⁻¹.
+        force_frames, forced: frames of the external forces, where these are an input, and the links that they act on.
     """
 
     inputs: tuple[str, ...]
@@ -154,6 +162,8 @@ class Program:
     alone: int | None = None
     masses: AncestorPass | None = None
     solved_after: int = 0
+    force_frames: tuple[str, ...] = ()
+    forced: frozenset[int] = frozenset()
 
     def more_of(self, i: int) -> Value:
         """The further numbers of one link."""

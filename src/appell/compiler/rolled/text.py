@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appell.compiler.emit import Dialect, emit
-from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import OF_NO_LINK, PairPlace, TracedStep, TracedSweep
 from appell.compiler.rolled.triples import indented, switch, triples_text
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ class Writer:
             return f"{given}{index}"
         if origin == "kept":
             return f"w[i * ROW + {index}]"
+        if origin in OF_NO_LINK:
+            return f"x[{self.offsets[origin] + index}]"
         return f"x[{self.offsets[origin]} + {'q' if origin == 'q' else 'v'}_of[i] + {index}]"
 
 

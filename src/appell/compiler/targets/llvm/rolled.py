@@ -13,7 +13,7 @@ from functools import partial
 
 from appell.compiler.emit import plan_emission
 from appell.compiler.rolled.form import Rolled
-from appell.compiler.rolled.steps import PairPlace, TracedStep, TracedSweep
+from appell.compiler.rolled.steps import OF_NO_LINK, PairPlace, TracedStep, TracedSweep
 from appell.compiler.rolled.text import TILE, elimination_sizes
 from appell.compiler.schedule import depth_first, without_stalls
 from appell.compiler.targets.llvm.ir import FunctionWriter, Real
@@ -319,6 +319,8 @@ class RolledWriter:
                 return write.load(T, carried[index])
             if origin == "kept":
                 return write.load(T, "%w", self.kept(write, i, index))
+            if origin in OF_NO_LINK:
+                return write.load(T, "%x", self.offsets[origin] + index)
             own = self.whole(write, "q_of" if origin == "q" else "v_of", i)
             return write.load(T, "%x", write.integer("add", own, self.offsets[origin] + index))
 
