@@ -9,7 +9,15 @@ import numpy as np
 
 import appell
 from appell.robot.robot import Robot
-from appell.simulation.contact.pairs import ContactPoints, contact_points_of
+from appell.robot.simulation_model import SimulationModel
+from appell.simulation.contact.compiled import contact_pairs
+from appell.simulation.contact.pairs import (
+    ContactOptions,
+    ContactPairs,
+    ContactPoints,
+    contact_candidates,
+    contact_points_of,
+)
 from appell.simulation.trajectory import Trajectory
 
 
@@ -58,6 +66,12 @@ def stacked_rod() -> Robot:
     for i, x in enumerate((-0.5, 0.5)):
         builder.fixed(f"mark{i}", parent="rod", child=f"P{i}", xyz=(x, 0.0, 0.0))
     return quietly_built(builder)
+
+
+def pairs_of(model: SimulationModel, q, surfaces, options: ContactOptions) -> ContactPairs:
+    """The pairs for arguments of `appell.simulate`."""
+    points, e = contact_candidates(model, q, surfaces, options)
+    return contact_pairs(model, points, surfaces, e, False)
 
 
 def quaternion_about_y(angle: float) -> list[float]:

@@ -10,6 +10,7 @@ from helpers.shared_data import shared
 from scipy.spatial.transform import Rotation
 
 import appell
+from appell.model.body import Geometry
 from appell.robot.default_points import default_contact_points
 
 G = 9.81
@@ -442,6 +443,20 @@ def test_auto_samples_where_it_is_asked_to(monkeypatch, times):
     assert not any(
         contact.end == whole.stepped_from for contact in whole.contacts if contact.point in whole.impacts[-1].points
     )
+
+
+def test_auto_warns_of_missing_meshes_once(monkeypatch):
+    monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
+    shapes = [Geometry("mesh", (1.0, 1.0, 1.0), mesh="nowhere.stl"), Geometry("box", (0.4, 0.2, 0.2))]
+    builder = appell.RobotBuilder("box").body("world").body("box", 2.0, inertia=(0.01, 0.02, 0.03), collisions=shapes)
+    robot, contact = builder.floating("base", "world", "box").build(), appell.ContactOptions(restitution=0.0)
+    floor = appell.surfaces.Plane(friction=0.6)
+    with pytest.warns(appell.ModelWarning, match="'nowhere.stl' was not found") as caught:
+        motion = appell.simulate(
+            robot, pose(0.3, tilt=0.3), np.zeros(6), 0.5, surfaces=floor, contact=contact, method="auto"
+        )
+    assert motion.stepped_from is not None
+    assert len(caught) == 1
 
 
 def hand(mass, damping=0.0):

@@ -134,9 +134,10 @@ def simulate(
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
     plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)
     environment = Environment(plant)
+    points, e = contact_candidates(model, q, all_surfaces, contact)
     if (all_surfaces or limits == STOP) and not stepping:
         gap = 100.0 * integration.rtol if contact.simultaneity_gap is None else contact.simultaneity_gap
-        pairs = contact_pairs(model, q, all_surfaces, contact, limits == STOP)
+        pairs = contact_pairs(model, points, all_surfaces, e, limits == STOP)
         environment = ContactEnvironment(plant, pairs, gap) if len(pairs) else environment
     fixed = stepping or automatic or method_named(integration.method).fixed
     periods = {
@@ -168,7 +169,6 @@ def simulate(
                 last = recorder.last
             if stepping or (automatic and status == NO_PROGRESS):
                 stepped_from, q, qd = (0.0, q, qd) if last is None else last[:3]
-                points, e = contact_candidates(model, q, all_surfaces, contact)
                 stepper = Stepper(model, points, all_surfaces, e, limits == STOP)
                 later = times if times is None or last is None else times[times > stepped_from]
                 run = TimeSteppingRun(plant, stepper, integration.dt or DEFAULT_DT, detector, progress, later)

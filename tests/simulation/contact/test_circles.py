@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
+from helpers.contact_robots import pairs_of
 from scipy.spatial.transform import Rotation
 
 import appell
 from appell.model.body import Geometry
-from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
+from appell.simulation.contact.compiled import CompiledPairs
 
 G, MASS, RADIUS = 9.81, 1.2, 0.1
 DIAMETER, AXIS = 0.3 * MASS * RADIUS**2, 0.55 * MASS * RADIUS**2
@@ -22,14 +23,9 @@ def disc() -> appell.Robot:
     return builder.floating("base", "world", "disc").build()
 
 
-def pairs_of(robot, plane) -> CompiledPairs:
-    pairs = contact_pairs(
-        robot.simulation_model(),
-        robot.neutral_configuration(),
-        (plane,),
-        appell.ContactOptions(points=[RIM]),
-        False,
-    )
+def rim_pairs(robot, plane) -> CompiledPairs:
+    options = appell.ContactOptions(points=[RIM])
+    pairs = pairs_of(robot.simulation_model(), robot.neutral_configuration(), (plane,), options)
     assert isinstance(pairs, CompiledPairs)
     return pairs
 
@@ -39,13 +35,13 @@ def test_the_gap_is_that_of_the_lowest_point_of_the_rim():
     plane = appell.surfaces.Plane((0.3, -0.2, 0.9), point=(0.1, 0.0, -0.2), friction=0.5)
     q = np.array([robot.random_configuration(seed) for seed in range(20)])
     qd = rng.normal(size=(20, 6))
-    gaps, rates = pairs_of(robot, plane).gaps(q, qd)
+    gaps, rates = rim_pairs(robot, plane).gaps(q, qd)
     turns = np.linspace(0.0, 2.0 * np.pi, 20001)
     rim = RADIUS * np.stack([np.cos(turns), 0.0 * turns, np.sin(turns), np.ones_like(turns) / RADIUS], axis=1)
     for k in range(20):
         places = (robot.pose(q[k], "disc") @ rim.T)[:3].T
         assert gaps[k, 0] == pytest.approx(plane.gap(places).min(), abs=2e-7)  # to be smooth where it lies flat
-        state = pairs_of(robot, plane).state(q[k], qd[k])
+        state = rim_pairs(robot, plane).state(q[k], qd[k])
         lowest = places[np.argmin(plane.gap(places))]
         J = robot.jacobian(q[k], "disc")
         velocity = (J[:3] - np.cross(lowest - q[k, :3], J[3:], axis=0)) @ qd[k]
@@ -55,7 +51,7 @@ def test_the_gap_is_that_of_the_lowest_point_of_the_rim():
 
 def test_rates_and_accelerations_of_the_gap_are_its_derivatives():
     robot, plane, h = disc(), appell.surfaces.Plane(friction=0.5), 1e-4
-    pairs = pairs_of(robot, plane)
+    pairs = rim_pairs(robot, plane)
     for seed in range(10):
         q, qd = robot.random_configuration(seed), np.random.default_rng(seed).normal(size=6)
         steps = h * np.array([-1.0, 0.0, 1.0])[:, None] * qd

@@ -5,12 +5,13 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.contact_robots import pairs_of
 from helpers.shared_data import shared
 
 import appell
 from appell.simulation.actuation import actuation_of
 from appell.simulation.contact import creep
-from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
+from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.joint_friction import moving_joints
 from appell.simulation.linear_step import StateAtTime
 from appell.simulation.loop import SimulationLoop
@@ -148,7 +149,7 @@ def plate():
         q, qd = np.array([0.0, 0.0, 0.05, 1e-8, 0.7e-8, 0.0, 1.0]), np.array([1e-2, 0.0, 0.0, rate, -rate, 0.0])
         model = robot.simulation_model()
         plant = Plant(model, actuation_of(6, None, None, q, qd))
-        pairs = contact_pairs(model, q, (FLOOR,), appell.ContactOptions(points=points), False)
+        pairs = pairs_of(model, q, (FLOOR,), appell.ContactOptions(points=points))
         assert isinstance(pairs, CompiledPairs)
         q[2] += 1e-10 - pairs.gaps(q[None], qd[None])[0].min()
         return plant, pairs, plant.join(q, qd, np.zeros(3))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.contact_robots import ball, particle, rod
+from helpers.contact_robots import ball, pairs_of, particle, rod
 
 import appell
 from appell.model.point import Point
 from appell.robot.default_points import default_contact_points
 from appell.simulation.contact import stepper
-from appell.simulation.contact.compiled import CompiledPairs, contact_pairs
+from appell.simulation.contact.compiled import CompiledPairs
 from appell.simulation.contact.pairs import (
     BufferedFunction,
     ContactOptions,
@@ -211,7 +211,7 @@ def test_points_links_and_stops_of_the_compiled_stepper():
 def test_pairs_of_a_model():
     lift = ball().simulation_model()
     q = np.array([1.0])
-    pairs = contact_pairs(lift, q, (Plane(friction=0.5, restitution=0.25),), ContactOptions(), False)
+    pairs = pairs_of(lift, q, (Plane(friction=0.5, restitution=0.25),), ContactOptions())
     assert isinstance(pairs, CompiledPairs)
     assert (pairs.names, pairs.restitution, len(pairs)) == (("ball",), (0.25,), 1)
     gap, rate = pairs.gaps(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]))
@@ -221,4 +221,4 @@ def test_pairs_of_a_model():
     assert np.isnan(pairs.state(np.array([np.nan]), np.zeros(1)).gap).all()
     assert np.isnan(pairs.gaps(np.array([[np.nan]]), np.zeros((1, 1)))[0]).all()
     with pytest.raises(appell.ArgumentError, match="no moving points"):
-        contact_pairs(lift, q, (Plane(),), ContactOptions(points=[]), False)
+        pairs_of(lift, q, (Plane(),), ContactOptions(points=[]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.closeness import assert_close
-from helpers.contact_robots import rod
+from helpers.contact_robots import pairs_of, rod
 from helpers.particles import contacts_of, positive
 
 import appell
 from appell import _native
 from appell.simulation.contact import impact, mode, solver
-from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.mode import OPEN, SLIP, STICK, ContactMode, ContactProblem, ModeRows
 from appell.simulation.contact.pairs import (
     ContactOptions,
@@ -358,7 +357,7 @@ def test_interpreted_contacts_are_those_of_compiled_code(radius):
     rng = np.random.default_rng(0)
     q, qd = np.array([0.1, 0.2, 1.0, 0.5, 0.5, 0.5, 0.5]), rng.normal(size=6)
     options = ContactOptions(points=points, restitution=0.5)
-    compiled = contact_pairs(robot.simulation_model(), q, surfaces, options, False)
+    compiled = pairs_of(robot.simulation_model(), q, surfaces, options)
     assert compiled.names == tuple(map(str, points))
     twin = InterpretedPairs(compiled.names, surfaces, compiled.restitution, ContactPoints(robot, points))
     other = q.copy()

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.contact_robots import pairs_of
 from helpers.particles import FLOOR, particles_on
 from helpers.shared_data import shared
 
 import appell
 from appell.simulation.actuation import actuation_of
-from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.mode import ContactMode
 from appell.simulation.contact.pairs import contact_points_of
@@ -29,7 +29,7 @@ def block():
     plant = Plant(model, actuation_of(6, None, None, np.zeros(7), np.zeros(6)))
     q = np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0])
     options = appell.ContactOptions(points=corners, restitution=0.0)
-    return ContactEnvironment(plant, contact_pairs(model, q, (ROUGH,), options, False), 1e-7)
+    return ContactEnvironment(plant, pairs_of(model, q, (ROUGH,), options), 1e-7)
 
 
 def test_a_sliding_block_slows_down(block):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from appell import _native
-from appell.errors import ArgumentError, CompileError
+from appell.errors import CompileError
+from appell.model.point import Point
 from appell.robot.simulation_model import SimulationModel
 from appell.simulation.contact.mode import SLIP, STICK, ContactMode
 from appell.simulation.contact.pairs import (
-    ContactOptions,
     ContactPairs,
     ContactPoints,
     ContactState,
     InterpretedPairs,
-    contact_candidates,
 )
-from appell.simulation.contact.stepper import IMPACT, NO_CONTACT_TREE, Stepper
+from appell.simulation.contact.stepper import IMPACT, Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
 from appell.simulation.plant import Plant
@@ -96,21 +96,18 @@ class CompiledPairs(ContactPairs):
 
 def contact_pairs(
     model: SimulationModel,
-    q: np.ndarray,
+    points: Sequence[Point],
     surfaces: tuple[Surface, ...],
-    options: ContactOptions,
+    restitution: Sequence[float],
     stops: bool,
 ) -> ContactPairs:
-    """The pairs for arguments of `appell.simulate`; surfaces are validated at the points of the configuration q."""
-    robot = model.contact_tree
-    if robot is None:
-        raise ArgumentError(NO_CONTACT_TREE.format(model.name))
-    points, e = contact_candidates(model, q, surfaces, options)
-    names = tuple(map(str, points))
+    """The pairs of the points and surfaces of `contact_candidates`, with stops of joints where asked."""
+    names, e = tuple(map(str, points)), tuple(restitution)
     try:
         stepper = Stepper(model, points, surfaces, e, stops)
     except CompileError:
-        if stops or robot.nv != model.nv or any(point.axis for point in points):
+        robot = model.contact_tree
+        if robot is None or stops or robot.nv != model.nv or any(point.axis for point in points):
             raise
-        return InterpretedPairs(names, surfaces, tuple(e), ContactPoints(robot, points))
-    return CompiledPairs(names, surfaces, tuple(e), stepper)
+        return InterpretedPairs(names, surfaces, e, ContactPoints(robot, points))
+    return CompiledPairs(names, surfaces, e, stepper)
