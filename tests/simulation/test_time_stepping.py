@@ -1,6 +1,7 @@
 """Time stepping with contact, `method="moreau"`: closed forms, energy, depth, limits, and its place in `appell.simulate`."""
 
 import csv
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -24,6 +25,13 @@ def body(inertia=(0.01, 0.02, 0.03)):
     for k, (x, y) in enumerate([(-0.2, -0.1), (-0.2, 0.1), (0.2, -0.1), (0.2, 0.1)]):
         builder = builder.fixed(f"leg{k}", "body", f"foot{k}", xyz=(x, y, -0.1))
     return builder.build()
+
+
+def with_shapes(*shapes):
+    """The body with a collision shape on each foot."""
+    own = dict(zip(FEET, shapes, strict=False))
+    bodies = (replace(each, collisions=(own[each.name],) if each.name in own else ()) for each in body().bodies)
+    return replace(body(), bodies=tuple(bodies))
 
 
 FEET = ["foot0", "foot1", "foot2", "foot3"]
@@ -445,12 +453,31 @@ def test_auto_samples_where_it_is_asked_to(monkeypatch, times):
     )
 
 
+@pytest.mark.parametrize("t_eval", [None, 0.5])
+@pytest.mark.parametrize("method", ["DOP853", "moreau", "auto"])
+def test_contact_forces_are_in_the_order_of_the_points_and_intervals_in_that_of_time(monkeypatch, method, t_eval):
+    """Also those of points that touch between samples only, and of spheres among points."""
+    monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
+    points = [*(appell.Point(name, radius=1e-3) for name in ("foot3", "foot2")), "foot0", "foot1"]
+    floor, options = appell.surfaces.Plane(friction=0.6), {"method": method, "t_eval": t_eval}
+    contact = appell.ContactOptions(points=points, restitution=0.0)
+    start = pose(0.3, tilt=0.3), np.zeros(6), 0.5
+    motion = appell.simulate(body(), *start, surfaces=floor, contact=contact, **options)
+    assert (motion.stepped_from is None) == (method == "DOP853")
+    assert list(motion.contact_forces) == list(map(str, points))
+    assert [each.start for each in motion.contacts] == sorted(each.start for each in motion.contacts)
+    first = [each.point for each in motion.contacts if each.start == motion.contacts[0].start]
+    assert first == [str(point) for point in points if str(point) in first]
+    assert len(first) == 2
+    balls = with_shapes(*(Geometry("sphere", (radius,)) for radius in (0.02, 0.02, 0.01, 0.01)))
+    motion = appell.simulate(balls, *start, surfaces=floor, contact=replace(contact, points=None), **options)
+    assert list(motion.contact_forces) == FEET
+
+
 def test_auto_warns_of_missing_meshes_once(monkeypatch):
     monkeypatch.setattr("appell.simulation.simulate.ACCUMULATING", ((2, 1.0),))
-    shapes = [Geometry("mesh", (1.0, 1.0, 1.0), mesh="nowhere.stl"), Geometry("box", (0.4, 0.2, 0.2))]
-    builder = appell.RobotBuilder("box").body("world").body("box", 2.0, inertia=(0.01, 0.02, 0.03), collisions=shapes)
-    robot, contact = builder.floating("base", "world", "box").build(), appell.ContactOptions(restitution=0.0)
-    floor = appell.surfaces.Plane(friction=0.6)
+    robot = with_shapes(Geometry("mesh", (1.0, 1.0, 1.0), mesh="nowhere.stl"), Geometry("box", (0.2, 0.2, 0.2)))
+    contact, floor = appell.ContactOptions(restitution=0.0), appell.surfaces.Plane(friction=0.6)
     with pytest.warns(appell.ModelWarning, match="'nowhere.stl' was not found") as caught:
         motion = appell.simulate(
             robot, pose(0.3, tilt=0.3), np.zeros(6), 0.5, surfaces=floor, contact=contact, method="auto"

@@ -190,7 +190,7 @@ class Recorder:
         samples, count = self.samples or [last], len(self.samples)
         columns = dict(zip(Sample._fields, zip(*samples, strict=True), strict=True))
         forces = columns.pop("contact_forces")
-        names, none = dict.fromkeys(name for sample in forces for name in sample), np.zeros(3)
+        names, none = dict.fromkeys(contact.point for contact in self.contacts), np.zeros(3)
         on_points = {name: np.array([sample.get(name, none) for sample in forces])[:count] for name in names}
         return {
             **{name: np.array(column)[:count] for name, column in columns.items()}, "contact_forces": on_points,

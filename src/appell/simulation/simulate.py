@@ -21,7 +21,7 @@ from appell.robot.simulation_model import SimulationModel, simulation_model_of
 from appell.simulation.actuation import ControllerProtocol, TauFunction, actuation_of
 from appell.simulation.contact.compiled import contact_pairs
 from appell.simulation.contact.environment import ContactEnvironment
-from appell.simulation.contact.pairs import ContactOptions, contact_candidates
+from appell.simulation.contact.pairs import ContactOptions, contact_candidates, names_in_order
 from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.event_detector import EventDetector, EventFunction
@@ -181,7 +181,8 @@ def simulate(
         raise
     finally:
         progress.finish()
-    motion = _trajectory(model, fields, detector, status)
+    names = names_in_order(model.contact_tree, points, contact) if points else ()
+    motion = _trajectory(model, fields, names, detector, status)
     motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps, implicit_intervals=implicit)
     problems += check_run(model, motion, integration, end, environment.residual)
     if problems or not np.abs(motion.qd).max(initial=0.0) <= DIVERGENCE_VELOCITY:
@@ -263,9 +264,18 @@ def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | 
     return times
 
 
-def _trajectory(model: SimulationModel, fields: dict[str, Any], detector: EventDetector, status: str) -> Trajectory:
+def _trajectory(
+    model: SimulationModel, fields: dict[str, Any], points: Sequence[str], detector: EventDetector, status: str
+) -> Trajectory:
+    """The trajectory of all fields, with contact forces and intervals in the order of these points."""
+    forces, place = fields["contact_forces"], {name: k for k, name in enumerate(points)}
+    ordered = {
+        "contact_forces": {name: forces[name] for name in points if name in forces},
+        "contacts": tuple(sorted(fields["contacts"], key=lambda each: (each.start, place[each.point], each.surface))),
+        "work": Work(*fields["work"].T),
+    }
     return Trajectory(
-        **{**fields, "work": Work(*fields["work"].T)}, energy=model.energy(fields["q"], fields["qd"]),
+        **{**fields, **ordered}, energy=model.energy(fields["q"], fields["qd"]),
         events=tuple(detector.events), status=status,
         robot_name=model.name, joint_names=model.joint_names,
         q_names=model.q_names, qd_names=model.qd_names, actuator_names=model.actuator_names,

@@ -34,7 +34,7 @@ class Trajectory:
         work: of actuators, passive forces and contact since the start, integrated along with the motion.
         saturated: where actuators are at their effort limit, (N, nu).
         impacts: in order of time.
-        contacts: time intervals in which points stay on surfaces.
+        contacts: time intervals in which points stay on surfaces, in order of their start.
         events: zeros of the event functions.
         limit_violations: time intervals in which joint limits are exceeded.
         status: `"finished"`, `"stopped by <event>"`, `"too many impacts"` or `"no progress"`; all but the first end before
@@ -42,7 +42,8 @@ class Trajectory:
         problems: reasons not to rely on the motion, each with a remedy: it ended early, or its energy balance is off by more
             than the tolerance explains. Empty for a good one; `appell.simulate` warns of them.
         joint_names, q_names, qd_names, actuator_names: names of the joints and of the entries of q, qd and tau.
-        contact_forces: forces of the surfaces on every point that touches one, by its name, (N, 3) along the world's axes.
+        contact_forces: forces of the surfaces on every point that stays on one, by its name, (N, 3) along the world's axes; in
+            the order of `ContactOptions.points`, of default points in that of their bodies.
             Impulses of impacts are apart, in `impacts`. Of time stepping they are, like qdd, means of the step before a sample:
             times the time between samples they are the momentum given. [N]
         stepped_from: time from which the motion is that of time stepping: 0 for `method="moreau"`, later where

@@ -321,6 +321,14 @@ def contact_candidates(
     return points, restitution_of(surfaces, options)
 
 
+def names_in_order(robot: Robot, points: Sequence[Point], options: ContactOptions) -> tuple[str, ...]:
+    """Names of contact points: those of the options in their order, default ones in that of the bodies."""
+    if options.points is not None:
+        return tuple(dict.fromkeys(map(str, options.points)))
+    place = {name: k for k, name in enumerate(robot.body_names)}
+    return tuple(map(str, sorted(points, key=lambda point: place[point.body])))
+
+
 def restitution_of(surfaces: tuple[Surface, ...], options: ContactOptions) -> list[float]:
     default = 1.0 if options.restitution is None else options.restitution
     return [default if surface.restitution is None else surface.restitution for surface in surfaces]
