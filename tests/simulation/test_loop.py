@@ -18,6 +18,7 @@ from appell.simulation.actuation import SampledActuation, actuation_of
 from appell.simulation.event_detector import EventDetector
 from appell.simulation.integrators import PhaseEquations
 from appell.simulation.joint_friction import JointFrictionState, frictionless
+from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.loop import ACCUMULATING, STALLED, SimulationLoop
 from appell.simulation.monitors import DivergenceMonitor, has_stalled
 from appell.simulation.phase import Environment, InstantResult, IntegratorStep, Phase
@@ -175,6 +176,27 @@ def test_steps_of_time_stepping_are_short_again_after_a_while():
     for t, h in ((0.1, 1e-6), (0.10000999, 4e-6), (0.2, 1e-6), (0.3 - 3e-7, 3e-7)):
         assert loop._step_over(phase, t, np.array([1.0, 0.0]), 0.3)[0] == pytest.approx(t + h, abs=1e-15)
     assert loop._step_over(phase, 0.3, np.array([1.0, 0.0]), 0.3) is None
+
+
+@pytest.mark.parametrize("tracks_work", [True, False])
+def test_a_step_of_time_stepping_ends_at_a_terminal_event(tracks_work):
+    """In the state of a shorter step, whose work is that of its length."""
+
+    def low(t, q, qd):
+        return q[0] - 0.9999
+
+    low.terminal = True
+    plant = plant_of(tracks_work=tracks_work)
+    environment = Stalling(plant)
+    environment.short_step = environment.fall
+    loop = loop_of(plant, environment)
+    loop.detector = EventDetector(plant, low)
+    assert loop.run(np.ones(1), ZERO, 1.0, 10) == "stopped by low"
+    (event,), (*_, (start, length)) = loop.detector.events, environment.steps
+    fields = loop.recorder.fields()
+    assert fields["t"][-1] == event.time == start + length
+    assert fields["q"][-1, 0] == event.q[0] == pytest.approx(0.9999, abs=1e-15)
+    assert fields["work"][-1, 2] == pytest.approx(-2.0 * event.time, abs=1e-9)
 
 
 def monitored(duration, velocities, step):
@@ -402,6 +424,24 @@ def test_a_terminal_zero_ends_the_step():
 def test_directions_of_zeros(direction, numbers):
     detector, _ = scanned(zero_at(1.3, 1.6, direction=direction))
     assert [round(event.time, 9) for event in detector.events] == numbers
+
+
+def test_a_step_that_can_be_repeated_ends_in_the_state_that_it_reaches():
+    """Here later than its interpolated states do; where it cannot, it ends in such a state."""
+    plant, works = plant_of(), np.zeros(3)
+    first, last = (StateAtTime(t, np.array([t]), np.array([1.0]), works) for t in (1.0, 2.0))
+    for delay, state in (
+        (0.01, lambda t: StateAtTime(t, np.array([t - 0.01]), np.array([1.0]), works)),
+        (0.0, lambda t: None),
+    ):
+        detector = EventDetector(plant, [lambda t, q, qd: q[0] - 1.2, zero_at_height := lambda t, q, qd: q[0] - 1.6])
+        zero_at_height.terminal = True
+        step = detector.scan_linear(LinearStep(plant, first, last, repeat=state))
+        assert [event.time for event in detector.events] == pytest.approx([1.2, 1.6 + delay], abs=1e-12)
+        assert step.end == detector.events[1].time
+        assert step.last.q[0] == detector.events[1].q[0] == pytest.approx(1.6, abs=1e-12)
+    detector = EventDetector(plant, lambda t, q, qd: q[0] - 1.2)
+    assert detector.scan_linear(LinearStep(plant, first, last)).last is last
 
 
 def test_zeros_that_an_impact_passes():

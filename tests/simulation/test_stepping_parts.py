@@ -13,6 +13,7 @@ from helpers.point_masses import PointMasses
 import appell
 from appell.progress import Progress
 from appell.simulation.actuation import SampledActuation, actuation_of
+from appell.simulation.contact.stepper import SteppedState
 from appell.simulation.event_detector import EventDetector
 from appell.simulation.linear_step import LinearStep, StateAtTime
 from appell.simulation.plant import Plant
@@ -52,6 +53,12 @@ VECTORS = {
 }  # fmt: skip
 
 
+def stepped(q, qd, tau, h, warm):
+    """The mass after a step on its own, with the work of one whole step and a force on point a."""
+    forces = np.array([[0.0, 0.0, 0.0, 0.0, 20.0 * h]])
+    return SteppedState(q + h * (qd + 0.5 * h * tau / 2.0), qd + h * tau / 2.0, np.array([1.0, 10.0, 100.0]), forces)
+
+
 def run_of(native=None, tau=(4.0,), dt=0.25, events=(), period=None, model=None):
     """Points a and b on two surfaces, and stops of a joint."""
     model = PointMasses([2.0]) if model is None else model
@@ -63,7 +70,7 @@ def run_of(native=None, tau=(4.0,), dt=0.25, events=(), period=None, model=None)
     stepper = SimpleNamespace(
         native=Native() if native is None else native, points=("a", "b"), surfaces=("floor", "wall"), contacts=4,
         all_contacts=6, limited=("x",),
-        vector=lambda name, *shape: np.array(VECTORS[name], dtype=float).reshape(shape),
+        step=stepped, vector=lambda name, *shape: np.array(VECTORS[name], dtype=float).reshape(shape),
     )  # fmt: skip
     run = TimeSteppingRun(plant, stepper, dt, EventDetector(plant, events), Progress("masses", 1.0, False))
     run._require_no_penetration = lambda *_: None
@@ -157,12 +164,13 @@ def test_a_terminal_event_ends_the_run():
         return t - 0.6
 
     high.terminal = True
-    run = run_of(events=[high])
+    run = run_of(Native([(1, 0, 0.0, []), (1, 0, 0.0, []), (1, 0, 0.0, [[0, 2, 0, 0, 9]])]), events=[high])
     assert run.run(np.zeros(1), np.zeros(1), 1.0, 10) == "stopped by high"
     fields = run.fields(False)
     assert_close(fields["t"], np.array([0.0, 0.25, 0.5, 0.6]))
     assert_close(fields["qd"][:, 0], np.array([0.0, 0.5, 1.0, 1.2]), tolerance=1e-12)
-    assert_close(fields["work"][:, 0], np.array([0.0, 1.0, 2.0, 2.4]), tolerance=1e-12)
+    assert_close(fields["work"][:, 0], np.array([0.0, 1.0, 2.0, 3.0]), tolerance=1e-12)
+    assert_close(fields["contact_forces"]["a"][:, 2], np.array([0.0, 0.0, 0.0, 2.0]), tolerance=1e-12)
 
 
 def test_velocities_between_steps_are_linear():
@@ -319,8 +327,9 @@ def test_limits_that_samples_exceed(stops, sign):
 
 def test_contact_problems_that_were_not_solved_are_reported():
     run = run_of()
-    assert run.problems() == ()
     run.stepper.native.failures = 3
+    assert run.problems() == ()
+    run.run(np.zeros(1), np.zeros(1), 1.0, 10)
     (problem,) = run.problems()
     assert problem.startswith("3 of 100 contact problems were solved to 2.0e-05 m/s only, expected 1e-06 m/s.")
 

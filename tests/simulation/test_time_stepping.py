@@ -281,6 +281,43 @@ def test_an_event_just_before_an_impact_ends_the_run():
     assert np.abs(motion.balance).max() < 1e-12
 
 
+@pytest.mark.parametrize("t_eval", [None, 0.1])
+@pytest.mark.parametrize("height", [0.15, 0.12])
+def test_a_step_ends_at_a_terminal_event(height, t_eval):
+    """In a state that the step reaches, with its energy and its forces: those of interpolated states were wrong by 1e-4 J."""
+
+    def low(t, q, qd):
+        return q[2] - height
+
+    low.terminal = True
+    motion = step(body(), pose(0.3, tilt=0.6), np.zeros(6), 1.0, FEET, friction=0.9, events=low, t_eval=t_eval)
+    assert motion.status == "stopped by low"
+    assert motion.q[-1, 2] == pytest.approx(height, abs=1e-14)
+    (event,) = motion.events
+    assert (event.time, event.q.tolist(), event.qd.tolist()) == (
+        motion.t[-1],
+        motion.q[-1].tolist(),
+        motion.qd[-1].tolist(),
+    )
+    assert np.abs(motion.balance).max() < 1e-13
+    assert motion.contacts[-1].end == motion.t[-1]
+    if t_eval is None:
+        velocities = Rotation.from_quat(motion.q[-2:, 3:]).apply(motion.qd[-2:, :3])
+        forces = sum(force[-1] for force in motion.contact_forces.values()) + np.array([0.0, 0.0, -2.0 * G])
+        assert_close(forces, 2.0 * np.diff(velocities, axis=0)[0] / np.diff(motion.t[-2:]), tolerance=2e-4)
+
+
+def test_an_impact_that_passes_the_zero_of_a_terminal_event_ends_the_run():
+    def rises(t, q, qd):
+        return qd[2] + 0.5
+
+    rises.terminal = True
+    motion = step(body(), pose(0.5), [0, 0, -1, 0, 0, 0], 1.0, ["body"], restitution=0.5, events=rises)
+    assert motion.status == "stopped by rises"
+    assert [impact.time for impact in motion.impacts] == [event.time for event in motion.events] == [motion.t[-1]]
+    assert motion.qd[-1, 2] == motion.impacts[0].qd_after[2] > 0.0
+
+
 @pytest.mark.parametrize("method", ["DOP853", "rk4", "moreau", "auto"])
 def test_both_sides_of_an_impact_at_the_start(method):
     contact = appell.ContactOptions(points=["body"], restitution=0.5)

@@ -7,6 +7,7 @@ Event functions of (t, q, qd) are located at their zeros, as in `scipy.integrate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -71,6 +72,21 @@ class EventDetector:
                 return t
         self._last = [self._value_in(i, step, until) for i in range(len(self.functions))]
         return until
+
+    def scan_linear(self, step: LinearStep) -> LinearStep:
+        """Record the events of a step; returns the step, made again so that it ends at its terminal event."""
+        until = self.scan(step, step.end)
+        if self.stopped_by is None:
+            return step
+        event, span = self.events[-1], (step.end - step.start) / SUBDIVISIONS
+
+        def value(t: float) -> float:
+            return self._value(event.number, *step.ended(t).last[:3])
+
+        step = step.ended(root(value, max(step.start, until - span), min(step.end, until + span)))
+        t, q, qd, _ = step.last
+        self.events[-1] = replace(event, time=t, q=np.array(q), qd=np.array(qd))
+        return step
 
     def _value_in(self, number: int, step: IntegratorStep | LinearStep, t: float) -> float:
         return self._value(number, t, *self.plant.split(step.state(t)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,16 @@ class StateAtTime(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearStep:
-    """A step with the interface of `IntegratorStep` that event functions and samples need."""
+    """A step with the interface of `IntegratorStep` that event functions and samples need.
+
+    Attributes:
+        repeat: the last state of the step made again with an earlier end, None where that fails.
+    """
 
     plant: Plant
     first: StateAtTime
     last: StateAtTime
+    repeat: Callable[[float], StateAtTime | None] = field(default=lambda end: None, kw_only=True)
 
     @property
     def start(self) -> float:
@@ -49,6 +55,10 @@ class LinearStep:
         first, last = (self.plant.model.coordinate_rates(state.q, state.qd) for state in (self.first, self.last))
         q -= 0.5 * x * (1.0 - x) * (self.end - self.start) * (last - first)
         return StateAtTime(t, *self.plant.model.project_to_constraints(q, qd), work)
+
+    def ended(self, t: float) -> LinearStep:
+        """The step with an earlier end, made again; with the interpolated state where that fails."""
+        return replace(self, last=self.repeat(t) or self.at(t)) if t > self.start else replace(self, last=self.first)
 
     def state(self, t: float) -> np.ndarray:
         """The state vector at a time within it."""

@@ -145,13 +145,22 @@ class SimulationLoop:
         if found is None:
             return None
         work = self.plant.work(y)
-        step = LinearStep(self.plant, StateAtTime(t, q, qd, work), StateAtTime(*found[:3], work + found[3]))
-        until = self.detector.scan(step, step.end)
-        self.recorder.accept(step, until, phase, last=True)
+
+        def repeat(end: float) -> StateAtTime | None:
+            again = self.environment.short_step(t, q, qd, end - t)
+            if again is None or again[0] != t + (end - t):
+                return None
+            return StateAtTime(end, again[1], again[2], work + again[3])
+
+        step = LinearStep(
+            self.plant, StateAtTime(t, q, qd, work), StateAtTime(*found[:3], work + found[3]), repeat=repeat
+        )
+        step = self.detector.scan_linear(step)
+        self.recorder.accept(step, step.end, phase, last=True)
         if not self.plant.tracks_work:
-            self.recorder.add_work(found[3])
+            self.recorder.add_work(step.last.work - work)
         self.fallback_steps.append((t, h))
-        return until, step.state(until)
+        return step.end, step.state(step.end)
 
     def _watches_pace(self, phase: Phase) -> bool:
         """Whether short steps are counted: those of an adaptive integrator with closed contacts, where something follows them."""
@@ -167,9 +176,9 @@ class SimulationLoop:
         for step in self.environment.implicit_steps(phase, t, y, until, self.integration.rtol, self.pace.keeps_up):
             phase, count = step.phase, count + (step.end > step.start)
             self.recorder.begin(step.start, step.initial, phase, (), np.zeros(3))
-            t = self.detector.scan(step, step.end)
+            step = self.detector.scan_linear(step)
+            t, y = step.end, step.state(step.end)
             self.recorder.accept(step, t, phase, last=True)
-            y = step.state(t)
             self.progress.show(t)
             if self.detector.stopped_by is not None:
                 break

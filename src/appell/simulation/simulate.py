@@ -181,7 +181,7 @@ def simulate(
         raise
     finally:
         progress.finish()
-    names = names_in_order(model.contact_tree, points, contact) if points else ()
+    names = names_in_order(model.contact_tree, points, contact)
     motion = _trajectory(model, fields, names, detector, status)
     motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps, implicit_intervals=implicit)
     problems += check_run(model, motion, integration, end, environment.residual)

@@ -1,8 +1,8 @@
 """Time stepping after Moreau and Jean with impacts at their time, `method="moreau"`: whole steps in compiled code.
 
 `src/appell/_native/stepping.c` has the equations of a step, docs/theory/contact.md explains them. Controllers and functions of
-the state are evaluated at the start of a step and held. Steps end at samples; event functions between steps are those of states
-with linear velocities.
+the state are evaluated at the start of a step and held. Steps end at samples and at terminal events; event functions between
+steps are those of states with linear velocities.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,6 +59,7 @@ class TimeSteppingRun:
     _held: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)  # samples, tau, saturated of a block
     _forces: list[np.ndarray] = field(default_factory=list)  # rows (sample, contact, x, y, z)
     _count: int = 0
+    _solver: tuple[int, int, float] = 0, 0, 0.0  # contact problems so far, those without solution, largest residual
     _before: Any = None  # the end of the path so far
     _tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _saturated: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -113,6 +115,7 @@ class TimeSteppingRun:
             q, qd, work = np.empty((n, model.nq)), np.empty((n, model.nv)), np.empty((n, 3))
             rows = np.empty((self.stepper.contacts + 16 * n, 5))
             count, status, left, recorded = native.run(self._tau, dt, n, q, qd, work, rows)
+            self._solver = native.steps + native.impacts, native.failures, native.worst_residual
             rows = rows[:recorded]
             rows[:, 0] += self._count
             self._forces.append(rows)
@@ -139,19 +142,28 @@ class TimeSteppingRun:
         """Add samples; returns the status where an event ends the run."""
         times = np.asarray(times, dtype=float)
         if self.detector.functions and self._blocks:
-            t0, q0, qd0, w0 = (block[-1] for block in self._blocks[-1])
-            step = LinearStep(
-                self.plant, StateAtTime(t0, q0, qd0, w0), StateAtTime(float(times[0]), q[0], qd[0], work[0])
-            )
-            until = self.detector.scan(step, step.end) if step.end > step.start else step.end
-            if self.detector.stopped_by is not None:
-                q, qd, work = (values[None] for values in step.at(until)[1:])
-                times = np.array([until])
+            before = StateAtTime(*(block[-1] for block in self._blocks[-1]))
+            after = StateAtTime(float(times[0]), q[0], qd[0], work[0])
+            if after.t > before.t:
+                step = LinearStep(self.plant, before, after, repeat=partial(self._repeated, before))
+                step = self.detector.scan_linear(step)
+                times, q, qd, work = (np.array([value]) for value in step.last)
+            else:  # the other side of an impact
+                self.detector.begin(*after[:3])
         count = len(times)
         self._blocks.append((times, q, qd, work))
         self._held.append((count, self._tau, self._saturated))
         self._count += count
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by is not None else None
+
+    def _repeated(self, before: StateAtTime, end: float) -> StateAtTime | None:
+        """The state after the last step, made again with an earlier end; so are its contact forces."""
+        found = self.stepper.step(before.q, before.qd, self._tau, end - before.t, warm=True)
+        if found is None:
+            return None
+        found.forces[:, 0] = self._count
+        self._forces[-1] = found.forces
+        return StateAtTime(end, found.q, found.qd, before.work + found.work)
 
     # --- results ------------------------------------------------------------------------------------------------------
 
@@ -195,19 +207,19 @@ class TimeSteppingRun:
 
     def problems(self) -> tuple[str, ...]:
         """Reasons not to rely on the run, with remedies."""
-        native = self.stepper.native
-        if not native.failures:
+        problems, failures, residual = self._solver
+        if not failures:
             return ()
         return (
-            f"{native.failures} of {native.steps + native.impacts} contact problems were solved to "
-            f"{native.worst_residual:.1e} m/s only, expected {ACCEPTABLE:g} m/s. Choose a lower friction, fewer contact points, "
+            f"{failures} of {problems} contact problems were solved to "
+            f"{residual:.1e} m/s only, expected {ACCEPTABLE:g} m/s. Choose a lower friction, fewer contact points, "
             'or method="moreau" with a smaller dt.',
         )
 
     # --- impacts ------------------------------------------------------------------------------------------------------
 
     def _record_impact(self, t: float) -> str | None:
-        """The last impact of the stepper, with a sample on each side; returns the status where an event before it ends the run.
+        """The last impact of the stepper, with a sample on each side; returns the status where an event ends the run.
 
         Joints that hit their limits alone are no impact of the trajectory.
         """
@@ -226,9 +238,9 @@ class TimeSteppingRun:
             if stopped:
                 return stopped
         t = max(t, last) if t - last > NEAR * self.dt else last
-        self._append([t], q[None], after[None], work[None])
+        stopped = self._append([t], q[None], after[None], work[None])
         if not len(hit):
-            return None
+            return stopped
         gaps = stepper.vector("gaps", stepper.all_contacts, 5)[hit]
         rates = stepper.vector("rates_before", stepper.all_contacts)[hit]
         speeds = np.linalg.norm(stepper.vector("velocities_before", len(stepper.points), 3), axis=1)
@@ -244,7 +256,7 @@ class TimeSteppingRun:
                 q=q, qd_before=before, qd_after=after,
             )
         )  # fmt: skip
-        return None
+        return stopped
 
     # --- errors -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.closeness import assert_close
 from helpers.contact_robots import pairs_of
 from helpers.shared_data import shared
 
@@ -123,6 +124,18 @@ def test_implicit_steps_end_where_they_do_not_keep_up(plate):
         *(step.end for step in all_of_them[:3]),
         all_of_them[2].end,
     ]  # the last one settles
+
+
+def test_implicit_steps_can_be_repeated_with_an_earlier_end(plate):
+    """Interpolated states have another energy."""
+    plant, pairs, y = plate(1e-4)
+    phase = Phase(plant, moving_joints(plant.friction, np.zeros(6))[0])
+    *_, step, _ = creep.creep_steps(phase, pairs, np.full(len(pairs), 0.6), 0.0, y, 2e-3, 1e-9)
+    middle = 0.7 * step.start + 0.3 * step.end
+    repeated = step.repeat(middle)
+    assert repeated.t == middle
+    assert plant.balance(plant.join(*repeated[1:])) == pytest.approx(plant.balance(step.initial), abs=1e-14)
+    assert_close(repeated.q, step.at(middle).q, tolerance=1e-7)
 
 
 def test_implicit_steps_go_on_after_an_impact():

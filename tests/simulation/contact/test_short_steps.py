@@ -14,6 +14,7 @@ from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.mode import ContactMode
 from appell.simulation.contact.pairs import contact_points_of
 from appell.simulation.contact.phase import ContactPhase
+from appell.simulation.contact.stepper import SteppedState
 from appell.simulation.joint_friction import frictionless
 from appell.simulation.plant import Plant
 
@@ -58,7 +59,8 @@ def test_steps_that_are_not_finite_or_leave_points_behind_a_surface_are_shortene
     q, qd = np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]), np.zeros(6)
     low = q - [0.0, 0.0, 2e-9, 0.0, 0.0, 0.0, 0.0]
     results = {1e-4: None, 2.5e-5: (low, qd, np.zeros(3)), 6.25e-6: (q, qd, np.ones(3))}
-    monkeypatch.setattr(type(block.pairs), "step", lambda pairs, q, qd, tau, h: results.get(h))
+    results = {h: found and SteppedState(*found, np.zeros((0, 5))) for h, found in results.items()}
+    monkeypatch.setattr(type(block.pairs.stepper), "step", lambda stepper, q, qd, tau, h: results.get(h))
     assert block.short_step(0.0, q, qd, 1e-4)[0] == 6.25e-6
     results.clear()
     assert block.short_step(0.0, q, qd, 1e-4) is None

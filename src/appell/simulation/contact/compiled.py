@@ -19,12 +19,11 @@ from appell.simulation.contact.pairs import (
     ContactState,
     InterpretedPairs,
 )
-from appell.simulation.contact.stepper import IMPACT, Stepper
+from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.joint_friction import JointFrictionState
 from appell.simulation.plant import Plant
 
-MAX_IMPACTS_PER_STEP = 100
 LOOK_AHEAD = 1e-4
 """Friction that would turn slip within a shorter time acts against the slip so much later (`motion.c`). [s]"""
 
@@ -54,24 +53,6 @@ class CompiledPairs(ContactPairs):
         if not _native.Motion.contacts(self.stepper.native, q, qd, *state[1:]):
             return state._replace(gap=np.full(c, np.nan))
         return state
-
-    def step(
-        self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, h: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """q, qd and works (3,) after a step of time stepping with all impacts in it; None where it is not finite."""
-        native, found = self.stepper.native, (np.empty((1, len(q))), np.empty((1, len(qd))), np.empty((1, 3)))
-        try:
-            native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd))
-        except FloatingPointError:
-            return None
-        rows = np.empty((self.stepper.contacts + 1, 5))
-        for _ in range(MAX_IMPACTS_PER_STEP):
-            done, status, _, _ = native.run(tau, h, 1, *found, rows)
-            if done:
-                return found[0][0], found[1][0], found[2][0]
-            if status != IMPACT:
-                break
-        return None
 
     def motion(self, mode: ContactMode, joints: JointFrictionState, plant: Plant) -> Any:
         """The equations of motion of a mode."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -97,12 +98,18 @@ def creep_steps(
         after = halves.state
         qdd = (after.qd - state.qd) / max(after.t - state.t, SHORTEST_STEP)
         last = CreepPhase(plant, phase.joints, pairs, halves.contacts, qdd, halves.forces)
-        yield CreepStep(plant, state, after, last)
+        yield CreepStep(plant, state, after, last, repeat=partial(_repeated, plant, pairs, state))
         state = after._replace(t=end) if end - after.t < SHORTEST_STEP * 1e-3 else after
         h, count = min(factor * h, LONGEST_STEP), count + 1
         if state.t == end or halves.status == IMPACT or not keeps_up(count, state.t - t):
             yield CreepStep(plant, state, settled(plant, pairs, mu, state), last)
             return
+
+
+def _repeated(plant: Plant, pairs: CompiledPairs, state: StateAtTime, end: float) -> StateAtTime | None:
+    """The state after a step from a state, in halves, that ends at this time."""
+    halves = _advance(plant, pairs, state, 0.5 * (end - state.t), 2, True)
+    return halves.state._replace(t=end) if halves.status == STEPPED else None
 
 
 def settled(plant: Plant, pairs: CompiledPairs, mu: np.ndarray, state: StateAtTime) -> StateAtTime:

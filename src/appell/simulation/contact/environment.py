@@ -180,9 +180,9 @@ class ContactEnvironment(Environment):
         h = min(h, 0.5 * float((gap[falls] / -rate[falls]).min(initial=np.inf)))
         tau = self.plant.tau(t, q, qd)[0]
         while h > SHORTEST_FALLBACK:
-            found = self.pairs.step(q, qd, tau, h)
-            if found is not None and self.pairs.gaps(found[0][None], found[1][None])[0].min() >= -CLOSED_GAP_TOL:
-                return t + h, *found
+            found = self.pairs.stepper.step(q, qd, tau, h)
+            if found is not None and self.pairs.gaps(found.q[None], found.qd[None])[0].min() >= -CLOSED_GAP_TOL:
+                return t + h, *found[:3]
             h *= 0.25
         return None
 

@@ -321,10 +321,10 @@ def contact_candidates(
     return points, restitution_of(surfaces, options)
 
 
-def names_in_order(robot: Robot, points: Sequence[Point], options: ContactOptions) -> tuple[str, ...]:
+def names_in_order(robot: Robot | None, points: Sequence[Point], options: ContactOptions) -> tuple[str, ...]:
     """Names of contact points: those of the options in their order, default ones in that of the bodies."""
-    if options.points is not None:
-        return tuple(dict.fromkeys(map(str, options.points)))
+    if robot is None or options.points is not None:
+        return tuple(dict.fromkeys(map(str, options.points or ())))
     place = {name: k for k, name in enumerate(robot.body_names)}
     return tuple(map(str, sorted(points, key=lambda point: place[point.body])))
 

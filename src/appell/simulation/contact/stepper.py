@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,18 @@ KERNELS = (
 )  # fmt: skip
 """Functions in compiled code, those of closed loops last, in the order of the compiled stepper."""
 NO_CONTACT_TREE = "contact with surfaces is not supported for {!r}. Simulate `robot.as_closed_loop(q)` in its place."
+MAX_IMPACTS_PER_STEP = 100
 JOINTS = {"floating": 0, "spherical": 1, "planar": 2}
 """Numbers of the quasi-velocity joints in compiled code."""
+
+
+class SteppedState(NamedTuple):
+    """q, qd and works (3,) after a step, and contact forces as rows (step, contact, x, y, z)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    work: np.ndarray
+    forces: np.ndarray
 
 
 class Stepper:
@@ -90,6 +100,27 @@ class Stepper:
             else (*surface.gap_and_normal(p), surface.curvature_acceleration(p, v), np.zeros_like(p))
         )
         np.frombuffer(out)[:] = np.column_stack(found).ravel()
+
+    def step(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, h: float, warm: bool = False) -> SteppedState | None:
+        """The state after one step of length h with all impacts in it, None where it is not finite.
+
+        `warm`: the last step was from a state nearby, with forces near those of this one.
+        """
+        states, rows = (
+            (np.empty((1, len(q))), np.empty((1, len(qd))), np.empty((1, 3))),
+            np.empty((self.contacts + 1, 5)),
+        )
+        try:
+            self.native.start(np.ascontiguousarray(q), np.ascontiguousarray(qd), warm)
+        except FloatingPointError:
+            return None
+        for _ in range(MAX_IMPACTS_PER_STEP):
+            done, status, _, count = self.native.run(tau, h, 1, *states, rows)
+            if done:
+                return SteppedState(states[0][0], states[1][0], states[2][0], rows[:count])
+            if status != IMPACT:
+                break
+        return None
 
     def stop(self, contact: int) -> tuple[str, str]:
         """Coordinate and side, lower or upper, of a contact that is the stop of a joint."""
