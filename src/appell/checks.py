@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, unknown_name_message
 
-LARGEST_FINITE = float(np.finfo(float).max)
+LARGEST_FINITE, UNIT_TOL = float(np.finfo(float).max), 4.0 * float(np.finfo(float).eps)
 
 
 def as_real(value: Any) -> float:
@@ -151,7 +151,7 @@ def require_vector(name: str, values: Any, size: int) -> np.ndarray:
 
 
 def require_direction(name: str, values: Any) -> tuple[float, float, float]:
-    """Three numbers as a unit vector.
+    """Three numbers as a unit vector; of one that is a unit vector to rounding errors, the same numbers.
 
     Example:
         >>> from appell.checks import require_direction
@@ -162,7 +162,7 @@ def require_direction(name: str, values: Any) -> tuple[float, float, float]:
     length = float(np.linalg.norm(array))
     if length == 0.0:
         raise ArgumentError(f"{name} has length 0, expected a direction.")
-    x, y, z = (array / length).tolist()
+    x, y, z = (array if abs(length - 1.0) <= UNIT_TOL else array / length).tolist()
     return x, y, z
 
 

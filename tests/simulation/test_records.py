@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ import appell
 from appell.simulation import files, validity
 from appell.simulation import simulate as simulation
 from appell.simulation.actuation import actuation_of
+from appell.simulation.contact import surfaces
 from appell.simulation.integrators import Integration
 from appell.simulation.joint_friction import frictionless
 from appell.simulation.loop import NO_PROGRESS
@@ -414,6 +416,33 @@ def test_columns_of_a_trajectory():
     assert found["q.a"].tolist() == [0.5, 0.25, 0.125]
     assert found["contact_forces.p.y"].tolist() == [1.0, 4.0, 7.0]
     assert found["balance"].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_surfaces_of_a_file(tmp_path):
+    """Exactly those of the motion; those with functions are left out, and former files have none."""
+    direction, path = (0.3, -0.2, 0.9), tmp_path / "motion.npz"
+    shapes = (
+        surfaces.Plane(direction, (0.1, 0.2, 0.3), friction=0.6), surfaces.Sphere(2.0, side="outside", restitution=0.5),
+        surfaces.Circle(2.5, axis=direction), surfaces.Cylinder(1.5, (1, 2, 3), direction),
+        surfaces.Ellipse((2.0, 1.0), major=(0.6, 0.0, 0.8), axis=(0, 1, 0)),
+    )  # fmt: skip
+    motion = replace(motion_of([0.0] * 3, [0.0] * 3), surfaces=shapes)
+    motion.save(path)
+    assert Trajectory.load(path).surfaces == shapes
+    own = surfaces.ImplicitSurface(lambda p: p[2] - 1.0, lambda p: np.array([0.0, 0.0, 1.0]))
+    replace(motion, surfaces=(own, shapes[0])).save(path)
+    loaded = Trajectory.load(path)
+    assert loaded.surfaces == (None, shapes[0])
+    loaded.save(path)
+    with np.load(path) as file:
+        data = dict(file)
+    rest = json.loads(str(data["rest"]))
+    assert rest.pop("surfaces")[0] is None
+    np.savez(path, **{**data, "rest": np.array(json.dumps(rest))})
+    assert Trajectory.load(path).surfaces == ()
+    np.savez(path, **{**data, "rest": np.array(json.dumps({**rest, "surfaces": [{"shape": "Cone"}]}))})
+    with pytest.raises(appell.ArgumentError, match="is damaged"):
+        Trajectory.load(path)
 
 
 def test_impacts_of_a_file_are_split_by_their_points(tmp_path):

@@ -25,6 +25,7 @@ from appell.view.shapes import (
     inertia_ellipsoid,
     inertia_shapes,
     link_shapes,
+    shown_surfaces,
     surface_shapes,
     visual_shapes,
 )
@@ -324,6 +325,21 @@ def test_addresses_that_cannot_be_listened_on_are_refused(address, text) -> None
         appell.show(appell.load("planar2r"), **address)
 
 
-def test_one_surface_needs_no_list():
-    floor = surfaces.Plane()
-    assert surface_shapes(floor, 1.0)[0].name == surface_shapes([floor], 1.0)[0].name == "surface0"
+def test_surfaces_are_those_given_or_those_of_the_motion():
+    arm, floor, tube = appell.load("planar2r"), surfaces.Plane((0, 1, 0), (0, -3, 0)), surfaces.Circle(radius=3.0)
+    motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], 0.1, surfaces=[floor, tube])
+    assert motion.surfaces == (floor, tube)
+    assert shown_surfaces(None, motion) == (floor, tube)
+    assert shown_surfaces(tube, motion) == shown_surfaces([tube], None) == (tube,)
+    assert shown_surfaces((), motion) == shown_surfaces(None, None) == ()
+    assert [shape.name for shape in surface_shapes((None, tube), 1.0)] == ["surface1"]
+    with pytest.raises(appell.ArgumentError, match="surfaces has a str"):
+        shown_surfaces("floor", None)
+
+
+def test_the_floor_of_a_motion_is_drawn():
+    pytest.importorskip("matplotlib")
+    arm, floor = appell.load("planar2r"), surfaces.Plane((0, 1, 0), (0, -3, 0))
+    motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], 0.1, surfaces=floor)
+    lowest = [appell.draw(arm, motion=motion, **given).axes[0].get_ylim()[0] for given in ({}, {"surfaces": ()})]
+    assert lowest[0] < -3.0 < lowest[1]

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     robot = load_robot(arguments)
     motion = appell.Trajectory.load(arguments.motion) if arguments.motion else None
-    surfaces, folder = surfaces_of(arguments), robot_folder(arguments)
+    surfaces, folder = surfaces_of(arguments) or None, robot_folder(arguments)
     if arguments.picture:
         appell.draw(robot, arguments.picture, motion=motion, surfaces=surfaces, folder=folder)
         print(f"written: {arguments.picture}")

@@ -14,6 +14,7 @@ from appell.columns import column_names
 from appell.errors import AppellError, ArgumentError
 from appell.files import read_npz, write_csv, write_npz
 from appell.robot.simulation_model import LimitViolation
+from appell.simulation.contact.surfaces import Circle, Cylinder, Ellipse, Plane, Sphere, Surface
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "appell trajectory", 2
 ARRAYS = ("t", "q", "qd", "qdd", "tau", "energy", "saturated")
 NAMES = ("joint_names", "q_names", "qd_names", "actuator_names")
+SHAPES = {shape.__name__: shape for shape in (Circle, Cylinder, Ellipse, Plane, Sphere)}
+"""Surfaces of numbers only."""
 IMPACT_ARRAYS = ("impulses", "friction_impulses", "normal_velocity_change", "incidence", "q", "qd_before", "qd_after")
 """Fields of an impact that are arrays; those of all impacts are concatenated."""
 FORMER_KEYS = {
@@ -53,6 +56,7 @@ def save(trajectory: Trajectory, path: str | PathLike) -> None:
         "stepped_from": trajectory.stepped_from,
         "fallback_steps": trajectory.fallback_steps,
         "implicit_intervals": trajectory.implicit_intervals,
+        "surfaces": [_surface_entry(surface) for surface in trajectory.surfaces],
         **{name: getattr(trajectory, name) for name in NAMES},
         "impacts": [
             {f.name: getattr(impact, f.name) for f in fields(Impact) if f.name not in IMPACT_ARRAYS}
@@ -104,6 +108,7 @@ def _fields(data: dict[str, np.ndarray], rest: dict[str, Any]) -> dict[str, Any]
         "stepped_from": rest.get("stepped_from"),
         "fallback_steps": tuple(rest.get("fallback_steps", ())),
         "implicit_intervals": tuple((start, end) for start, end in rest.get("implicit_intervals", ())),
+        "surfaces": tuple(entry and _surface(**entry) for entry in rest.get("surfaces", ())),
         "contact_forces": dict(zip(rest.get("contact_points", ()), data.get("contact_forces", ()), strict=True)),
     }
 
@@ -128,6 +133,18 @@ def _require_shapes(data: dict[str, np.ndarray], rest: dict[str, Any]) -> None:
     kinds = {name: "b" if name == "saturated" else "iuf" for name in shapes}
     if not n or any(data[name].shape != shapes[name] or data[name].dtype.kind not in kinds[name] for name in shapes):
         raise ValueError
+
+
+def _surface_entry(surface: Surface | None) -> dict[str, Any] | None:
+    """The shape and the fields of a surface, None where these are functions."""
+    if surface is None or type(surface) not in SHAPES.values():
+        return None
+    return {"shape": type(surface).__name__, **asdict(surface)}
+
+
+def _surface(shape: str, **values: Any) -> Surface:
+    """The surface of an entry."""
+    return SHAPES[shape](**values)
 
 
 def _with_current_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from appell.simulation.contact.environment import ContactEnvironment
 from appell.simulation.contact.pairs import ContactOptions, contact_candidates, names_in_order
 from appell.simulation.contact.stepper import Stepper
 from appell.simulation.contact.surfaces import Surface
+from appell.simulation.contact.surfaces.surface import require_surfaces
 from appell.simulation.event_detector import EventDetector, EventFunction
 from appell.simulation.integrators import AUTO, DEFAULT_DT, MOREAU, Integration, method_named
 from appell.simulation.loop import ACCUMULATING, CONSTRAINT_TOL, NO_PROGRESS, SHORT_STEPS, SimulationLoop
@@ -122,7 +123,7 @@ def simulate(
     if any(isinstance(given, Mapping) for given in (q0, qd0, tau)):
         q0, qd0, tau = (robot.vector(*given) for given in (("q0", q0), ("qd0", qd0), ("tau", tau)))
     q, qd = _initial_state(model, q0, qd0)
-    end, all_surfaces = require_positive("duration", duration), _surfaces(surfaces)
+    end, all_surfaces = require_positive("duration", duration), require_surfaces(surfaces)
     integration = method if isinstance(method, Integration) else Integration(method)
     stepping, automatic = method_named(integration.method).name == MOREAU, integration.method.lower() == AUTO
     if limits not in (REPORT, STOP):
@@ -182,7 +183,7 @@ def simulate(
     finally:
         progress.finish()
     names = names_in_order(model.contact_tree, points, contact)
-    motion = _trajectory(model, fields, names, detector, status)
+    motion = _trajectory(model, {**fields, "surfaces": all_surfaces}, names, detector, status)
     motion = replace(motion, stepped_from=stepped_from, fallback_steps=fallback_steps, implicit_intervals=implicit)
     problems += check_run(model, motion, integration, end, environment.residual)
     if problems or not np.abs(motion.qd).max(initial=0.0) <= DIVERGENCE_VELOCITY:
@@ -233,18 +234,6 @@ def _effort_limits(model: SimulationModel, controller: Any, limits: Any) -> np.n
     if not (effort >= 0.0).all():
         raise ArgumentError(f"effort_limits are {effort.tolist()}, expected numbers >= 0.")
     return effort if np.isfinite(effort).any() else None
-
-
-def _surfaces(surfaces: Surface | Sequence[Surface] | None) -> tuple[Surface, ...]:
-    if surfaces is None or isinstance(surfaces, Surface):
-        return () if surfaces is None else (surfaces,)
-    items = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
-    for item in items:
-        if not isinstance(item, Surface):
-            raise ArgumentError(
-                f"surfaces has a {type(item).__name__}, expected surfaces such as appell.surfaces.Circle(radius=2.5)."
-            )
-    return items
 
 
 def _sample_times(t_eval: float | ArrayLike | None, end: float) -> np.ndarray | None:

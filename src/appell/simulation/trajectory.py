@@ -15,6 +15,7 @@ from appell.names import entry_indices
 from appell.plotting import COLOURS, lines, new_figure, save_figure, tidy
 from appell.robot.simulation_model import LimitViolation
 from appell.simulation import files
+from appell.simulation.contact.surfaces import Surface
 from appell.simulation.records import ContactInterval, Event, Impact, Work
 
 
@@ -46,6 +47,8 @@ class Trajectory:
             the order of `ContactOptions.points`, of default points in that of their bodies.
             Impulses of impacts are apart, in `impacts`. Of time stepping they are, like qdd, means of the step before a sample:
             times the time between samples they are the momentum given. [N]
+        surfaces: contact surfaces, in the order of their indices in `impacts` and `contacts`; of a file None for an
+            `ImplicitSurface` or a surface of one's own, whose functions it cannot hold.
         stepped_from: time from which the motion is that of time stepping: 0 for `method="moreau"`, later where
             `method="auto"` has gone over to it, None where it is not used. [s]
         fallback_steps: times at which an event-driven run found no contact mode that lasts, and took one short step of time
@@ -86,6 +89,7 @@ class Trajectory:
     stepped_from: float | None = None
     fallback_steps: tuple[float, ...] = ()
     implicit_intervals: tuple[tuple[float, float], ...] = ()
+    surfaces: tuple[Surface | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)

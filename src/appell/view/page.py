@@ -20,8 +20,8 @@ from appell.simulation.trajectory import Trajectory
 from appell.table import StyledCell, cell_text, html_table
 from appell.view import LOCAL, PORT
 from appell.view.guard import guarded_server
-from appell.view.scene import LAYERS
-from appell.view.shapes import surface_shapes
+from appell.view.scene import LAYERS, Shape
+from appell.view.shapes import shown_surfaces, surface_shapes
 from appell.view.subject import Slider, StateQuantities, Subject, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.timeline import MotionState, Player, Timeline
@@ -46,7 +46,7 @@ class Page:
     """
 
     def __init__(
-        self, server: Any, url: str, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Surface]
+        self, server: Any, url: str, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Shape]
     ) -> None:
         self.server, self.url, self.subject = server, url, subject
         self.q = subject.start
@@ -56,7 +56,7 @@ class Page:
         server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
         server.gui.set_panel_label(subject.name)
         impacts = timeline.impact_marks() if timeline else ()
-        self._scene = ViserScene(server, subject, surface_shapes(surfaces, subject.size), impacts)
+        self._scene = ViserScene(server, subject, surfaces, impacts)
         with server.gui.add_folder("Energy and centre of mass"):
             self._state = server.gui.add_html("")
         with server.gui.add_folder("Joints"):
@@ -232,7 +232,7 @@ def show(
     robot: Any,
     motion: Trajectory | None = None,
     *,
-    surfaces: Sequence[Surface] = (),
+    surfaces: Surface | Sequence[Surface] | None = None,
     host: str = LOCAL,
     port: int = PORT,
     folder: str | Path | None = None,
@@ -245,7 +245,7 @@ def show(
 
     Args:
         robot: any robot, or an object like `appell.view.subject.Subject`.
-        surfaces: contact surfaces, as for `appell.simulate`.
+        surfaces: contact surfaces, as for `appell.simulate`; by default those of the motion.
         host: address to listen on; only this computer can reach the default one.
         port: if it is in use, the next free one.
         folder: that of the robot description, for mesh files.
@@ -264,8 +264,9 @@ def show(
     require_local_address(host, port)
     subject = subject_of(robot, None if folder is None else Path(folder))
     timeline = None if motion is None else Timeline(subject, motion)
+    shapes = surface_shapes(shown_surfaces(surfaces, motion), subject.size)
     server, url = guarded_server(host, port, subject.name)
-    return Page(server, url, subject, timeline, surfaces)
+    return Page(server, url, subject, timeline, shapes)
 
 
 def require_local_address(host: str, port: int) -> None:

@@ -15,7 +15,7 @@ from appell.plotting import new_figure, save_figure
 from appell.simulation.contact.surfaces import Surface
 from appell.simulation.trajectory import Trajectory
 from appell.view.scene import WORLD, Shape, fit_camera
-from appell.view.shapes import surface_shapes
+from appell.view.shapes import shown_surfaces, surface_shapes
 from appell.view.subject import Subject, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.timeline import Timeline
@@ -39,7 +39,7 @@ def draw(
     q: Sequence[float] | np.ndarray | Mapping[str, float] | None = None,
     *,
     motion: Trajectory | None = None,
-    surfaces: Surface | Sequence[Surface] = (),
+    surfaces: Surface | Sequence[Surface] | None = None,
     folder: str | Path | None = None,
 ) -> Any:
     """Draw a robot in one configuration, or several states of a motion, later ones more opaque. Needs matplotlib.
@@ -49,7 +49,7 @@ def draw(
     Args:
         path: file to write; its extension selects the format.
         q: configuration, also by name; by default the initial one, or those of `motion`.
-        surfaces, folder: as for `appell.show`. A motion does not contain its surfaces: give them here as well.
+        surfaces, folder: as for `appell.show`.
 
     Returns:
         The `matplotlib.figure.Figure`.
@@ -71,7 +71,8 @@ def draw(
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     panel = figure.add_subplot(projection="3d", proj_type="ortho")
-    triangles, colours = _triangles(subject, configurations, surface_shapes(surfaces, subject.size))
+    shapes = surface_shapes(shown_surfaces(surfaces, motion), subject.size)
+    triangles, colours = _triangles(subject, configurations, shapes)
     if triangles:  # in one collection, so that they are sorted by depth
         panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
     for start, end in () if timeline is None else timeline.contact_arrows(timeline.end):

@@ -14,6 +14,8 @@ from appell.model.joints import KINDS
 from appell.model.pose import Triple, triple
 from appell.robot.robot import Robot
 from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
+from appell.simulation.contact.surfaces.surface import require_surfaces
+from appell.simulation.trajectory import Trajectory
 from appell.view.scene import (
     SOLIDS,
     WORLD,
@@ -139,7 +141,14 @@ def read_parts(path: Path, modified: int) -> tuple[tuple[Mesh, Rgba | None], ...
     )
 
 
-def surface_shapes(surfaces: Surface | Sequence[Surface], size: float) -> tuple[Shape, ...]:
+def shown_surfaces(
+    surfaces: Surface | Sequence[Surface] | None, motion: Trajectory | None
+) -> tuple[Surface | None, ...]:
+    """The surfaces given, by default those of the motion."""
+    return motion.surfaces if surfaces is None and motion is not None else require_surfaces(surfaces)
+
+
+def surface_shapes(surfaces: Sequence[Surface | None], size: float) -> tuple[Shape, ...]:
     """Shapes of surfaces around a robot whose reach is about `size`. [m]
 
     Example:
@@ -147,10 +156,10 @@ def surface_shapes(surfaces: Surface | Sequence[Surface], size: float) -> tuple[
         >>> [shape.name for shape in surface_shapes([appell.surfaces.Circle(radius=2.5)], size=2.0)]
         ['surface0']
     """
-    listed = (surfaces,) if isinstance(surfaces, Surface) else surfaces
     return tuple(
         Shape(f"surface{number}", WORLD, surface_mesh(surface, size), COLOUR, OPACITY, "surfaces")
-        for number, surface in enumerate(listed)
+        for number, surface in enumerate(surfaces)
+        if surface is not None
     )
 
 

@@ -14,13 +14,14 @@ the nearest point of the surface (`nearest`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from appell.checks import require_choice, require_in_range, require_vector
+from appell.errors import ArgumentError
 from appell.model.pose import Triple
 from appell.simulation.contact.surfaces.nearest import Nearest, nearest_point
 
@@ -174,6 +175,19 @@ class SidedSurface(Surface):
     @property
     def sign(self) -> float:
         return SIDES[self.side]
+
+
+def require_surfaces(surfaces: Surface | Sequence[Surface] | None) -> tuple[Surface, ...]:
+    """One surface, or several."""
+    if surfaces is None or isinstance(surfaces, Surface):
+        return () if surfaces is None else (surfaces,)
+    items = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
+    for item in items:
+        if not isinstance(item, Surface):
+            raise ArgumentError(
+                f"surfaces has a {type(item).__name__}, expected surfaces such as appell.surfaces.Circle(radius=2.5)."
+            )
+    return items
 
 
 def require_restitution(name: str, value: float) -> float:
