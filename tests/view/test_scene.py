@@ -19,7 +19,7 @@ from appell.meshes import candidate_paths
 from appell.model.body import Body
 from appell.simulation.contact import surfaces
 from appell.view import scene
-from appell.view.page import energy_table, force_table, matrix_table
+from appell.view.page import energy_table, force_table, matrix_table, scene_points
 from appell.view.scene import fit_camera
 from appell.view.shapes import (
     inertia_ellipsoid,
@@ -172,6 +172,7 @@ def test_packages_are_looked_for_in_the_environment(monkeypatch: pytest.MonkeyPa
 WALLS = [
     surfaces.Circle(radius=2.5), surfaces.Plane((0, 1, 1), (0.0, 0.0, 0.3)), surfaces.Cylinder(radius=0.7, axis=(1, 0, 0)),
     surfaces.Sphere(radius=1.2, center=(0.1, 0.2, 0.3)), surfaces.Ellipse((3.0, 1.0)),
+    surfaces.Ellipse((3.0, 1.0), center=(4.0, 5.0, 6.0), major=(0.0, 0.6, 0.8), axis=(1, 0, 0)),
     surfaces.ImplicitSurface(
         lambda p: p[0] ** 4 + p[1] ** 4 - 1.0, lambda p: np.array([4 * p[0] ** 3, 4 * p[1] ** 3, 0.0])
     ),
@@ -180,9 +181,17 @@ WALLS = [
 
 @pytest.mark.parametrize("wall", WALLS, ids=lambda wall: type(wall).__name__)
 def test_drawn_walls_lie_on_the_walls(wall) -> None:
-    (shape,) = surface_shapes([wall], size=1.0)
-    assert len(shape.mesh.faces) > 10
-    assert np.abs(wall.gap(shape.mesh.vertices)).max() < 0.02, "further off than the thickness of the drawn wall"
+    for middle in ((0, 0, 0), (1, 2, 3)):
+        (shape,) = surface_shapes([wall], 1.0, middle)
+        assert len(shape.mesh.faces) > 10
+        assert np.abs(wall.gap(shape.mesh.vertices)).max() < 0.02, "further off than the thickness of the drawn wall"
+
+
+@pytest.mark.parametrize("wall", WALLS[1:3], ids=["plane", "cylinder"])
+def test_infinite_walls_are_drawn_where_the_robot_is(wall):
+    (shape,) = surface_shapes([wall], 1.0, (30.0, 0.1, 0.2))
+    assert np.abs(shape.mesh.vertices.mean(axis=0) - [30.0, 0.0, 0.2]).max() < 0.21
+    assert np.ptp(shape.mesh.vertices, axis=0).max() <= 4.1
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------------------
@@ -343,3 +352,15 @@ def test_the_floor_of_a_motion_is_drawn():
     motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], 0.1, surfaces=floor)
     lowest = [appell.draw(arm, motion=motion, **given).axes[0].get_ylim()[0] for given in ({}, {"surfaces": ()})]
     assert lowest[0] < -3.0 < lowest[1]
+
+
+def test_a_floor_is_not_much_wider_than_the_robot_and_its_path():
+    pytest.importorskip("matplotlib")
+    ball = appell.RobotBuilder("ball").body("world").body("ball", 1.0, inertia=(0.1, 0.1, 0.1))
+    robot, floor = ball.floating("base", "world", "ball").build(), surfaces.Plane()
+    motion = appell.simulate(robot, [8, 0, 1, 0, 0, 0, 1], [4, 0, 0, 0, 0, 0], 1.0, surfaces=floor)
+    (panel,) = appell.draw(robot, motion=motion).axes
+    assert 7.0 < panel.get_xlim()[0] < 8.0 < 12.0 < panel.get_xlim()[1] < 13.0
+    points = scene_points(subject_of(robot), Timeline(subject_of(robot), motion))
+    assert points[:, 0].min() == 8.0
+    assert points[:, 0].max() == pytest.approx(12.0)

@@ -20,9 +20,9 @@ from appell.simulation.trajectory import Trajectory
 from appell.table import StyledCell, cell_text, html_table
 from appell.view import LOCAL, PORT
 from appell.view.guard import guarded_server
-from appell.view.scene import LAYERS, Shape
-from appell.view.shapes import shown_surfaces, surface_shapes
-from appell.view.subject import Slider, StateQuantities, Subject, hidden_layers
+from appell.view.scene import LAYERS
+from appell.view.shapes import shown_surfaces
+from appell.view.subject import Slider, StateQuantities, Subject, frame_origins, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.timeline import MotionState, Player, Timeline
 from appell.view.viser_scene import ViserScene
@@ -31,6 +31,8 @@ MAX_VELOCITY = 5.0
 """Range of the velocity sliders. [rad/s, m/s]"""
 TABLE_STYLE = "font-size:0.78em; font-variant-numeric:tabular-nums; border-collapse:collapse; white-space:nowrap"
 CELL_STYLE = "padding:0.05em 0.4em; text-align:right"
+STATES_SEEN = 20
+"""States of a motion that the first view shows."""
 ROUNDING_TOL = 1e-10
 """Numbers below this part of the largest are shown as zero."""
 
@@ -46,7 +48,7 @@ class Page:
     """
 
     def __init__(
-        self, server: Any, url: str, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Shape]
+        self, server: Any, url: str, subject: Subject, timeline: Timeline | None, surfaces: Sequence[Surface | None]
     ) -> None:
         self.server, self.url, self.subject = server, url, subject
         self.q = subject.start
@@ -56,7 +58,7 @@ class Page:
         server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
         server.gui.set_panel_label(subject.name)
         impacts = timeline.impact_marks() if timeline else ()
-        self._scene = ViserScene(server, subject, surfaces, impacts)
+        self._scene = ViserScene(server, subject, scene_points(subject, timeline), surfaces, impacts)
         with server.gui.add_folder("Energy and centre of mass"):
             self._state = server.gui.add_html("")
         with server.gui.add_folder("Joints"):
@@ -174,6 +176,11 @@ class Page:
             self.server.gui.add_html(f"<p>{escape(note)}</p>")
 
 
+def scene_points(subject: Subject, timeline: Timeline | None) -> np.ndarray:
+    """Origins of the frames (N, 3) at the start, or over the motion. [m]"""
+    return frame_origins(subject, [subject.start] if timeline is None else timeline.configurations(STATES_SEEN))
+
+
 def shown_value(slider: Slider, value: float) -> float:
     """The value within the range of the slider, rounded to four decimals."""
     return round(float(np.clip(value, slider.lower, slider.upper)), 4)
@@ -264,9 +271,9 @@ def show(
     require_local_address(host, port)
     subject = subject_of(robot, None if folder is None else Path(folder))
     timeline = None if motion is None else Timeline(subject, motion)
-    shapes = surface_shapes(shown_surfaces(surfaces, motion), subject.size)
+    shown = shown_surfaces(surfaces, motion)
     server, url = guarded_server(host, port, subject.name)
-    return Page(server, url, subject, timeline, shapes)
+    return Page(server, url, subject, timeline, shown)
 
 
 def require_local_address(host: str, port: int) -> None:

@@ -16,7 +16,7 @@ from appell.simulation.contact.surfaces import Surface
 from appell.simulation.trajectory import Trajectory
 from appell.view.scene import WORLD, Shape, fit_camera
 from appell.view.shapes import shown_surfaces, surface_shapes
-from appell.view.subject import Subject, hidden_layers
+from appell.view.subject import Subject, frame_origins, hidden_layers
 from appell.view.subjects import subject_of
 from appell.view.timeline import Timeline
 
@@ -25,6 +25,10 @@ STATES_SHOWN = 6
 """States of a motion in a picture."""
 MIN_OPACITY = 0.12
 """Opacity of the first state."""
+SURFACE_SIZE = 0.3
+"""Size of surfaces, as part of the largest extent of the robot and its path; planes are four times as wide."""
+PIECE = 0.08
+"""Largest edge of a triangle of surfaces, as the same part."""
 PATH_COLOUR, FORCE_COLOUR = "#882255", "#009e73"
 MIN_SPAN = 0.15
 """Smallest range of an axis, as a part of the largest one; axes of less than twice that have no numbers."""
@@ -65,33 +69,36 @@ def draw(
     timeline: Timeline | None = None
     if motion is not None:
         timeline = Timeline(subject, motion)
-        configurations = [timeline.state(t).q for t in np.linspace(timeline.start, timeline.end, STATES_SHOWN)]
+        configurations = timeline.configurations(STATES_SHOWN)
         tip_path = _tip_path(subject, timeline)
     figure = new_figure(7.0, 6.0)
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     panel = figure.add_subplot(projection="3d", proj_type="ortho")
-    shapes = surface_shapes(shown_surfaces(surfaces, motion), subject.size)
-    triangles, colours = _triangles(subject, configurations, shapes)
+    triangles, colours = _triangles(subject, configurations)
+    origins = frame_origins(subject, configurations)
+    paths = [] if tip_path is None else [tip_path]
+    robot_points = np.concatenate([origins, *(each.reshape(-1, 3) for each in triangles), *paths])
+    low, high = robot_points.min(axis=0), robot_points.max(axis=0)
+    extent = max(float((high - low).max()), subject.size)
+    for shape in surface_shapes(shown_surfaces(surfaces, motion), SURFACE_SIZE * extent, 0.5 * (low + high)):
+        pieces = replace(
+            shape, mesh=shape.mesh.divided(PIECE * extent)
+        )  # which are sorted by depth among those of the robot
+        _shade(pieces, np.eye(4), 1.0, triangles, colours)
     if triangles:  # in one collection, so that they are sorted by depth
         panel.add_collection3d(Poly3DCollection(np.concatenate(triangles), facecolors=np.concatenate(colours)))
     for start, end in () if timeline is None else timeline.contact_arrows(timeline.end):
         panel.quiver(*start, *(end - start), color=FORCE_COLOUR, linewidth=2.2, arrow_length_ratio=0.3)
     if tip_path is not None:
         panel.plot(*tip_path.T, color=PATH_COLOUR, linewidth=1.3)
-    origins = np.array(
-        [pose[:3, 3] for configuration in configurations for pose in subject.poses(configuration).values()]
-    )
-    corners = [t.reshape(-1, 3) for t in triangles] or [origins]
-    _frame(panel, subject, np.concatenate(corners if tip_path is None else [*corners, tip_path]), origins)
+    _frame(panel, subject, np.concatenate([robot_points, *(each.reshape(-1, 3) for each in triangles)]), origins)
     save_figure(figure, path)
     return figure
 
 
-def _triangles(
-    subject: Subject, configurations: Sequence[np.ndarray], surfaces: Sequence[Shape]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Corners (F, 3, 3) and colours (F, 4) of everything, shaded by the direction of each triangle."""
+def _triangles(subject: Subject, configurations: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Corners (F, 3, 3) and colours (F, 4) of the robot, shaded by the direction of each triangle."""
     hidden = {*hidden_layers(subject), *(("inertia",) if len(configurations) > 1 else ())}
     triangles, colours = [], []
     visible = [_simple(shape, subject.size) for shape in subject.shapes if shape.layer not in hidden]
@@ -102,8 +109,6 @@ def _triangles(
         for shape in visible:
             pose = np.eye(4) if shape.frame == WORLD else np.asarray(poses[shape.frame])
             _shade(shape, pose, fade, triangles, colours)
-    for shape in surfaces:
-        _shade(shape, np.eye(4), 1.0, triangles, colours)
     return triangles, colours
 
 

@@ -60,6 +60,24 @@ class Mesh(NamedTuple):
         different = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
         return Mesh(means, np.unique(faces[different], axis=0))
 
+    def divided(self, length: float) -> Mesh:
+        """The mesh with its faces quartered until none has an edge longer than this. [m]
+
+        Example:
+            >>> fine = box((1.0, 1.0, 1.0)).divided(0.8)
+            >>> len(fine.faces), fine.volume
+            (48, 1.0)
+        """
+        corners = self.vertices[self.faces]
+        long = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1) > length
+        if not long.any():
+            return self
+        a, b, c = np.moveaxis(corners[long], 1, 0)
+        ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+        quarters = [np.stack(three, axis=1) for three in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))]
+        corners = np.concatenate([corners[~long], *quarters])
+        return Mesh(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3)).divided(length)
+
     @property
     def volume(self) -> float:
         """Volume inside a closed mesh, positive when its faces look outward. [m³]"""

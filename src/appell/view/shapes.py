@@ -7,13 +7,14 @@ from functools import lru_cache, singledispatch
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from appell.meshes import MeshError, Rgba, find_mesh, load_parts
 from appell.model.body import Body, Visual
 from appell.model.joints import KINDS
 from appell.model.pose import Triple, triple
 from appell.robot.robot import Robot
-from appell.simulation.contact.surfaces import Circle, Cylinder, Plane, Sphere, Surface
+from appell.simulation.contact.surfaces import Circle, Cylinder, Ellipse, Plane, Sphere, Surface
 from appell.simulation.contact.surfaces.surface import require_surfaces
 from appell.simulation.trajectory import Trajectory
 from appell.view.scene import (
@@ -148,8 +149,8 @@ def shown_surfaces(
     return motion.surfaces if surfaces is None and motion is not None else require_surfaces(surfaces)
 
 
-def surface_shapes(surfaces: Sequence[Surface | None], size: float) -> tuple[Shape, ...]:
-    """Shapes of surfaces around a robot whose reach is about `size`. [m]
+def surface_shapes(surfaces: Sequence[Surface | None], size: float, middle: ArrayLike = (0, 0, 0)) -> tuple[Shape, ...]:
+    """Shapes of surfaces for a robot at `middle` whose reach is about `size`, four times which planes are wide. [m]
 
     Example:
         >>> import appell
@@ -157,36 +158,53 @@ def surface_shapes(surfaces: Sequence[Surface | None], size: float) -> tuple[Sha
         ['surface0']
     """
     return tuple(
-        Shape(f"surface{number}", WORLD, surface_mesh(surface, size), COLOUR, OPACITY, "surfaces")
+        Shape(
+            f"surface{number}",
+            WORLD,
+            surface_mesh(surface, size, np.asarray(middle, dtype=float)),
+            COLOUR,
+            OPACITY,
+            "surfaces",
+        )
         for number, surface in enumerate(surfaces)
         if surface is not None
     )
 
 
 @singledispatch
-def surface_mesh(surface: Surface, size: float) -> Mesh:
-    """The mesh of a surface; by default a belt along its outline in the plane z = 0."""
-    return _belt(_outline(lambda p: surface.gap_and_normal(p)[0]), 0.02 * size)
+def surface_mesh(surface: Surface, size: float, middle: np.ndarray) -> Mesh:
+    """The mesh of a surface, near `middle` if it is infinite; by default a belt along its outline in the plane z = 0."""
+    return _belt(_outline(lambda p: surface.gap_and_normal(p)[0]), np.array([0.0, 0.0, 0.02 * size]))
 
 
 @surface_mesh.register
-def _(surface: Plane, size: float) -> Mesh:
-    return _placed(box((4 * size, 4 * size, 0.004 * size)), surface.point, surface.normal)
+def _(surface: Plane, size: float, middle: np.ndarray) -> Mesh:
+    nearest = middle - surface.gap(middle) * np.array(surface.normal)
+    return _placed(box((4 * size, 4 * size, 0.004 * size)), nearest, surface.normal)
 
 
 @surface_mesh.register
-def _(surface: Circle, size: float) -> Mesh:
+def _(surface: Circle, size: float, middle: np.ndarray) -> Mesh:
     return _placed(ring(surface.radius, 0.02 * size), surface.center, surface.axis)
 
 
 @surface_mesh.register
-def _(surface: Cylinder, size: float) -> Mesh:
-    half = 2.0 * size
-    return _placed(lathe([(surface.radius, -half), (surface.radius, half)], segments=96), surface.center, surface.axis)
+def _(surface: Cylinder, size: float, middle: np.ndarray) -> Mesh:
+    half, axis, center = 2.0 * size, np.array(surface.axis), np.array(surface.center)
+    tube = lathe([(surface.radius, -half), (surface.radius, half)], segments=96)
+    return _placed(tube, center + (middle - center) @ axis * axis, axis)
 
 
 @surface_mesh.register
-def _(surface: Sphere, size: float) -> Mesh:
+def _(surface: Ellipse, size: float, middle: np.ndarray) -> Mesh:
+    (a, b), axis, major = surface.semi_axes, np.array(surface.axis), np.array(surface.major)
+    angles = np.linspace(0.0, 2 * np.pi, RAYS, endpoint=False)[:, None]
+    points = surface.center + a * np.cos(angles) * major + b * np.sin(angles) * np.cross(axis, major)
+    return _belt(points, 0.02 * size * axis)
+
+
+@surface_mesh.register
+def _(surface: Sphere, size: float, middle: np.ndarray) -> Mesh:
     return _placed(sphere(surface.radius), surface.center, (0.0, 0.0, 1.0))
 
 
@@ -212,10 +230,9 @@ def _outline(gap: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     return rays * low[:, None]
 
 
-def _belt(points: np.ndarray, half: float) -> Mesh:
-    """A belt of height 2 half along a closed line of points (R, 3) in the plane z = 0."""
+def _belt(points: np.ndarray, offset: np.ndarray) -> Mesh:
+    """A belt along a closed line of points (R, 3), from -offset to +offset."""
     count = len(points)
-    offset = np.array([0.0, 0.0, half])
     this = np.arange(count)
     after = (this + 1) % max(count, 1)
     faces = np.concatenate(

@@ -6,7 +6,7 @@ There is one slider per coordinate, and roll, pitch and yaw for a quaternion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -215,6 +215,13 @@ class BaseSubject:
         energies = float(robot.kinetic_energy(q, qd)), float(robot.potential_energy(q))
         forces, M = (self.forces(q, qd, qdd), robot.gravity(q)), robot.mass_matrix(q)
         return StateQuantities(*forces, M, *energies, robot.center_of_mass(q))
+
+
+def frame_origins(subject: Subject, configurations: Sequence[np.ndarray]) -> np.ndarray:
+    """Origins of the frames that carry shapes, or of all, in all configurations, (N, 3). [m]"""
+    poses = [subject.poses(q) for q in configurations]
+    carriers = {shape.frame for shape in subject.shapes} & poses[0].keys() or poses[0].keys()
+    return np.array([pose[name][:3, 3] for pose in poses for name in carriers])
 
 
 def robot_size(robot: Robot, q: np.ndarray) -> float:

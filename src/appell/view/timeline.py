@@ -81,6 +81,10 @@ class Timeline:
     def end(self) -> float:
         return float(self.motion.t[-1])
 
+    def configurations(self, count: int) -> list[np.ndarray]:
+        """Configurations at so many times from its start to its end."""
+        return [self.state(t).q for t in np.linspace(self.start, self.end, count)]
+
     def state(self, t: float) -> MotionState:
         """The state at a time; cubic polynomials between samples, at an impact the state after it."""
         motion, times = self.motion, self.motion.t

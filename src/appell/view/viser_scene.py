@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from appell.simulation.contact.surfaces import Surface
 from appell.view.scene import LAYERS, WORLD, Rgb, Shape, fit_camera, sphere
+from appell.view.shapes import surface_shapes
 from appell.view.subject import Subject
 from appell.view.timeline import ImpactMark
 
@@ -16,6 +18,8 @@ COM_COLOUR: Rgb = (0.9, 0.62, 0.0)
 IMPACT_COLOUR: Rgb = (0.84, 0.10, 0.11)
 FORCE_COLOUR: Rgb = (0.0, 0.62, 0.45)
 ROOT = "/subject"
+SEEN = 0.5
+"""Part of the extent of a motion that is its size, where it is more than the size of the subject."""
 
 
 class ViserScene:
@@ -26,12 +30,21 @@ class ViserScene:
         forces_visible: whether contact forces are shown.
     """
 
-    def __init__(self, server: Any, subject: Subject, surfaces: Sequence[Shape], impacts: Sequence[ImpactMark]) -> None:
+    def __init__(
+        self,
+        server: Any,
+        subject: Subject,
+        origins: np.ndarray,
+        surfaces: Sequence[Surface | None],
+        impacts: Sequence[ImpactMark],
+    ) -> None:
         self._scene = server.scene
         self._forces: Any = None
         self.forces_visible = True
         self._subject = subject
-        shapes = (*subject.shapes, *surfaces)
+        low, high = origins.min(axis=0), origins.max(axis=0)
+        size = max(subject.size, SEEN * float((high - low).max()))
+        shapes = (*subject.shapes, *surface_shapes(surfaces, size, 0.5 * (low + high)))
         self.layers = tuple(layer for layer in LAYERS if any(shape.layer == layer for shape in shapes))
         carriers = dict.fromkeys(shape.frame for shape in shapes if shape.frame != WORLD)
         self._frames = {name: self._scene.add_frame(f"{ROOT}/{_path_part(name)}", show_axes=False) for name in carriers}
@@ -42,7 +55,7 @@ class ViserScene:
             dot = self._dot(f"/impacts/{i}", 0.02 * subject.size, IMPACT_COLOUR)
             dot.position = impact.position
             self._impacts.append((impact.time, dot))
-        self._set_camera(server)
+        self._set_camera(server, origins, size)
 
     def move(self, poses: Mapping[str, np.ndarray]) -> None:
         """Set the poses of all frames."""
@@ -103,15 +116,13 @@ class ViserScene:
         mesh = sphere(radius)
         return self._scene.add_mesh_simple(name, mesh.vertices, mesh.faces, color=colour)
 
-    def _set_camera(self, server: Any) -> None:
-        """Grid, camera and up direction for the size of the subject."""
-        size = self._subject.size
-        poses = self._subject.poses(self._subject.start)
-        origins = np.array([pose[:3, 3] for pose in poses.values()])
+    def _set_camera(self, server: Any, origins: np.ndarray, size: float) -> None:
+        """Grid, camera and up direction for these points."""
         camera = fit_camera(origins, size)
         self._scene.set_up_direction(camera.up)
         cell = float(10.0 ** np.round(np.log10(size / 5)))
-        floor = (0.0, 0.0, min(0.0, float(origins[:, 2].min())))
+        x, y = np.round(0.5 * (origins.min(axis=0) + origins.max(axis=0))[:2] / (5 * cell)) * 5 * cell
+        floor = (float(x), float(y), min(0.0, float(origins[:, 2].min())))
         self._scene.add_grid("/grid", 8 * size, 8 * size, cell_size=cell, section_size=5 * cell, position=floor)
         server.initial_camera.position, server.initial_camera.look_at = camera.position, camera.look_at
         server.initial_camera.up = camera.up
