@@ -55,6 +55,22 @@ def test_the_first_of_several():
     assert first_crossing(gaps_of(falling, earlier), 0.0, 1.0, np.array([True, False])) == pytest.approx(0.8, abs=1e-12)
 
 
+def test_only_the_first_of_many_is_searched_for():
+    """All close within an eighth of the step, some in a dip; where one closes, those that are open are left out."""
+    falling = [(lambda t, z=z: z - t, lambda t: -1.0 + 0.0 * t) for z in (0.07, 0.03, 0.05, 0.09, 0.11)]
+    early, late = parabola(3.0, -1e-6, 0.02), parabola(3.0, -1e-6, 0.06)
+    counted, several = [], gaps_of(*falling, early, late)
+
+    def gaps(times):
+        counted.append(len(times))
+        return several(times)
+
+    every = np.full(7, True)
+    assert first_crossing(gaps, 0.0, 1.0, every) == pytest.approx(0.02 - np.sqrt(1e-6 / 3.0), abs=1e-12)
+    assert first_crossing(gaps_of(*falling, late), 0.0, 1.0, every[:6]) == pytest.approx(0.03, abs=1e-12)
+    assert len(counted) < 40  # 93 if all are
+
+
 @pytest.mark.parametrize("noise", [-3e-16, 0.0, 4.4e-16, 3e-13])
 @pytest.mark.parametrize("speed", [0.05, 1.0, 4.9])
 def test_a_contact_that_has_just_opened_closes_at_its_next_touch(noise, speed):

@@ -35,13 +35,18 @@ def first_crossing(gaps: Gaps, start: float, end: float, candidates: np.ndarray)
         dips &= _lower_bounds(gap, rate, times) < 0.0
     hits = (below | dips) & candidates
     for i in np.flatnonzero(hits.any(axis=1)).tolist():
-        closing = [
-            _closing_time(gaps, c, float(floor[c]), float(times[i]), float(times[i + 1]), bool(below[i, c]))
-            for c in np.flatnonzero(hits[i]).tolist()
-        ]
-        crossings = [time for time in closing if time is not None]
-        if crossings:
-            return min(crossings)
+        fall = np.where(below[i], gap[i] - gap[i + 1], np.inf)
+        first, later = None, np.zeros_like(candidates)
+        # the one that closes first by its chord is searched for first
+        for c in sorted(np.flatnonzero(hits[i]).tolist(), key=lambda c: gap[i, c] / fall[c]):
+            if later[c]:
+                continue
+            time = _closing_time(gaps, c, float(floor[c]), float(times[i]), float(times[i + 1]), bool(below[i, c]))
+            if time is not None and (first is None or time < first):
+                first, (gap_then, rate_then) = time, gaps(np.array([time]))
+                later = (gap_then[0] > 0.0) & ~(dips[i] & (rate_then[0] > 0.0))
+        if first is not None:
+            return first
     return None
 
 

@@ -106,14 +106,12 @@ def _nested(D: np.ndarray) -> Any:
 
     def interpolant(y: np.ndarray, y_new: np.ndarray, K: np.ndarray, h: float) -> Callable[[np.ndarray], np.ndarray]:
         change, first, last = y_new - y, K[0], K[len(K) - 4]
-        F = [change, h * first - change, 2.0 * change - h * (first + last), *(h * (D @ K))]
+        F = np.vstack([change, h * first - change, 2.0 * change - h * (first + last), h * (D @ K)])
 
         def states(x: np.ndarray) -> np.ndarray:
             x = np.asarray(x)[..., None]
-            value = np.zeros(())
-            for k in range(len(F) - 1, -1, -1):
-                value = (value + F[k]) * (1.0 - x if k % 2 else x)
-            return y + value
+            factors = np.where(np.arange(len(F)) % 2, 1.0 - x, x)
+            return y + np.cumprod(factors, axis=-1) @ F
 
         return states
 
