@@ -420,4 +420,7 @@ def test_zeros_are_found_to_1e_14_and_of_long_runs_relative_to_the_time():
     calls = []
     found = roots.first_true(lambda t: (calls.append(t), t >= 0.3)[1], 0.0, 1.0)
     assert 0.3 <= found <= 0.3 + 1e-14
-    assert len(calls) == 47  # 2^-47 < 1e-14
+    assert len(calls) == 48  # the start, and 2^-47 < 1e-14
+    calls.clear()
+    assert roots.first_true(lambda t: (calls.append(t), t != 0.5)[1], 0.25, 1.0) == 0.25
+    assert calls == [0.25]  # holds at the start

@@ -96,7 +96,9 @@ def root(function: Callable[[float], float], a: float, b: float) -> float:
 
 
 def first_true(test: Callable[[float], bool], a: float, b: float) -> float:
-    """The time between a, where the test fails, and b, where it holds, from which on it holds."""
+    """The time between a and b, where the test holds, from which on it holds; a where it does so from the start."""
+    if test(a):
+        return a
     while b - a > TIME_TOL * max(1.0, abs(b)):
         middle = 0.5 * (a + b)
         a, b = (a, middle) if test(middle) else (middle, b)
