@@ -75,11 +75,44 @@ def test_joint_limits_are_reported_or_stops(run):
         assert (json.loads(out)["q"][1] > 2.5 + 1e-9) == (limits == "report")
 
 
+def test_auto_takes_the_step_of_its_time_stepping(run):
+    assert appell.Integration("auto", dt=5e-4).dt == 5e-4
+    assert run("mine.urdf", "--method", "Auto", "--dt", "5e-4", "--duration", "0.01")[0] == 0
+    with pytest.raises(appell.ArgumentError, match=r"RK45 chooses its steps itself.* midpoint, moreau, auto"):
+        appell.Integration("RK45", dt=5e-4)
+
+
 def test_the_note_on_limits_says_what_is_enforced(run):
     start = ("mine.urdf", "--q0", "elbow=2.4", "--qd0", "elbow=9", "--duration", "0.1")
     for limits, what in (("report", "position and velocity"), ("stop", "velocity")):
         _, out, _ = run(*start, "--joint-limits", limits)
         assert f"Limits of {what} are reported, not enforced." in out
+
+
+@pytest.mark.parametrize("option", ["--out", "--csv", "--plot"])
+def test_a_folder_that_does_not_exist_is_an_error_before_the_run(run, monkeypatch, option):
+    monkeypatch.setattr(appell, "simulate", None)
+    code, _, error = run("mine.urdf", option, "nowhere/file.npz")
+    assert code == 1
+    assert "There is no folder nowhere: create it first." in error
+
+
+def test_a_motion_is_viewed_with_its_surfaces_unless_others_are_given(run, monkeypatch):
+    code, _, _ = run("mine.urdf", "--duration", "0.1", "--surface", "plane:0,0,1:0,0,-3", "--out", "motion.npz")
+    assert code == 0
+    drawn = []
+    monkeypatch.setattr(appell, "draw", lambda *_, motion, surfaces, **__: drawn.append((motion.surfaces, surfaces)))
+    for more in ((), ("--surface", "plane:1,0,0:-9,0,0")):
+        assert main(["view", "mine.urdf", "--motion", "motion.npz", "--picture", "p.png", *more]) == 0
+    floor, wall = appell.surfaces.Plane(point=(0, 0, -3)), appell.surfaces.Plane((1, 0, 0), (-9, 0, 0))
+    assert drawn == [((floor,), None), ((floor,), (wall,))]
+
+
+def test_a_motion_of_another_robot_or_base_is_named(run, capsys):
+    run("mine.urdf", "--duration", "0.1", "--out", "motion.npz")
+    capsys.readouterr()
+    assert main(["view", "mine.urdf", "--floating", "--motion", "motion.npz", "--picture", "p.png"]) == 1
+    assert "Show it with its own robot, 'mine', and the same base, fixed or floating." in capsys.readouterr().err
 
 
 def test_steps_and_contact_forces_are_shown(run, tmp_path):

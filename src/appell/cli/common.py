@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,10 +74,11 @@ def add_commands(parser: argparse.ArgumentParser, title: str, commands: Sequence
 
 
 def add_robot(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
-    """The argument `robot` and the options `--base`, `--mimic` and `--xacro-arg`, as of `appell.load`."""
+    """The argument `robot` and the options `--base`, `--floating`, `--mimic` and `--xacro-arg`, as of `appell.load`."""
     add = parser.add_argument
     add("robot", nargs=nargs, help=ROBOT_HELP)
     add("--base", choices=("fixed", "floating"), default="fixed", help="base joint: fixed or floating (default: fixed)")
+    add("--floating", action="store_const", const="floating", dest="base", help="the same as --base floating")
     add_xacro_arguments(parser)
     mimic = "mimic joints: coupled to their leaders, or independent (default: couple)"
     add("--mimic", choices=("couple", "ignore"), default="couple", help=mimic)
@@ -191,6 +194,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_result(arguments: argparse.Namespace, text: object, data: dict[str, Any]) -> None:
     """Print the result as text, or as JSON with `--json`."""
     print(json.dumps(data, indent=2) if arguments.json else text)
+
+
+def require_folders(arguments: argparse.Namespace, *options: str) -> None:
+    """Raise, before a long run, where a file of these options could not be written: its folder does not exist."""
+    for path in filter(None, (getattr(arguments, option) for option in options)):
+        if not os.path.isdir(os.path.dirname(path) or "."):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def write_files(arguments: argparse.Namespace, **writers: Callable[[str], Any]) -> list[str]:

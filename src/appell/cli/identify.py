@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from appell.cli.common import Command, add_renamed_options, load_robot, parse_number, print_result, write_files
+from appell.cli.common import (
+    Command,
+    add_renamed_options,
+    load_robot,
+    parse_number,
+    print_result,
+    require_folders,
+    write_files,
+)
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -61,6 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     from appell.identification import Estimator, Filtering, Holdout, identify_payload, polish
     from appell.identification.recording import read_recording
 
+    require_folders(arguments, "report", "urdf")
     robot, notes = _recorded_robot(arguments)
     recordings = [read_recording(path, robot) for path in arguments.data]
     with warnings.catch_warnings():

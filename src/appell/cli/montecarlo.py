@@ -14,6 +14,7 @@ from appell.cli.common import (
     load_robot,
     parse_vector,
     print_result,
+    require_folders,
     show_share,
     write_files,
 )
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     import appell
     from appell.sweeps import Execution, Labels
 
+    require_folders(arguments, "plot")
     robot = load_robot(arguments)
     reach = np.where([joint.kind == "prismatic" for joint in robot.moving_joints], 0.1, 1.0)
     start = np.zeros(robot.nq) if arguments.q0 is None else _vector(robot, arguments.q0, "--q0")

@@ -19,6 +19,7 @@ from appell.cli.common import (
     parse_named,
     parse_vector,
     print_result,
+    require_folders,
     write_files,
 )
 from appell.cli.surfaces import add_surfaces, surfaces_of
@@ -40,9 +41,6 @@ METHODS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--floating", action="store_const", const="floating", dest="base", help="the same as --base floating"
-    )
     start = parser.add_argument_group("start", "numbers in the order of `appell info`, or NAME=NUMBER for some of them")
     start.add_argument(
         "--q0",
@@ -91,7 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     integration = parser.add_argument_group("integration")
     integration.add_argument("--method", default="DOP853", help=f"{METHODS} (default: %(default)s)")
     integration.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)s)")
-    step = "step of semi_implicit_euler, rk4, midpoint and moreau [s] (default: 0.001)"
+    step = (
+        "step of semi_implicit_euler, rk4, midpoint and moreau, and of the time stepping of auto [s] (default: 0.001)"
+    )
     integration.add_argument("--dt", type=float, metavar="S", help=step)
     results = parser.add_argument_group("results")
     results.add_argument(
@@ -110,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     import appell
     from appell.cli import simulate_tables as tables
 
+    require_folders(arguments, "out", "csv", "plot")
     robot = load_robot(arguments)
     q0, qd0, tau = initial_state(robot, arguments)
     begin = time.perf_counter()

@@ -15,6 +15,7 @@ from appell.cli.common import (
     function_names,
     load_robot,
     print_result,
+    require_folders,
     show_share,
     write_files,
 )
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from appell.sweeps import Execution, Storage, sweep
 
+    require_folders(arguments, "out", "plot")
     robot = load_robot(arguments)
     states = _states(robot, arguments)
     with dask_client(arguments) as client, show_share(len(states), "states") as progress:

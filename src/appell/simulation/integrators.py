@@ -306,7 +306,7 @@ class Integration:
             contacts creep (`Trajectory.implicit_intervals`).
         rtol, atol: relative and absolute tolerance of adaptive integrators; atol = rtol by default, at least 1e-20.
         max_step: their longest step. [s]
-        dt: step of fixed-step integrators, 1e-3 by default. [s]
+        dt: step of fixed-step integrators, and of the time stepping of `"auto"`, 1e-3 by default. [s]
         progress: whether to show the progress of a long run; by default where stderr is a terminal.
 
     Example:
@@ -330,8 +330,9 @@ class Integration:
         require_positive("max_step", self.max_step, infinite=True)
         if self.atol is not None:
             require_in_range("atol", self.atol)
-        if self.dt is not None and not method.fixed:
-            fixed = ", ".join(name for name, method in METHODS.items() if method.fixed)
+        automatic = self.method.lower() == AUTO
+        if self.dt is not None and not (method.fixed or automatic):
+            fixed = ", ".join([*(name for name, method in METHODS.items() if method.fixed), AUTO])
             raise ArgumentError(
                 f"dt is given, but {method.name} chooses its steps itself. Give max_step or t_eval, or one of the methods "
                 f"{fixed}."

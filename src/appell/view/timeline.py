@@ -70,7 +70,7 @@ class Timeline:
         if got != expected:
             raise ArgumentError(
                 f"the motion has {got[0]} coordinates and {got[1]} velocities, {self.subject.name} has {expected[0]} and "
-                f"{expected[1]}. Show it with its own robot, {self.motion.robot_name!r}."
+                f"{expected[1]}. Show it with its own robot, {self.motion.robot_name!r}, and the same base, fixed or floating."
             )
 
     @property
