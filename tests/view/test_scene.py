@@ -187,6 +187,19 @@ def test_drawn_walls_lie_on_the_walls(wall) -> None:
         assert np.abs(wall.gap(shape.mesh.vertices)).max() < 0.02, "further off than the thickness of the drawn wall"
 
 
+def test_uneven_ground_is_drawn_below_the_robot():
+    ground = surfaces.ImplicitSurface(
+        lambda p: p[2] - 0.1 * np.sin(p[0]), lambda p: np.array([-0.1 * np.cos(p[0]), 0.0, 1.0]), side="outside"
+    )
+    (shape,) = surface_shapes([ground], 1.0, (5.0, 1.0, 0.5))
+    assert np.abs(ground.gap(shape.mesh.vertices)).max() < 1e-6
+    low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
+    assert (low[:2] < [3.6, -0.4]).all()
+    assert (high[:2] > [6.4, 2.4]).all()
+    far = surfaces.ImplicitSurface(lambda p: p[2] + 1e6, lambda p: np.array([0.0, 0.0, 1.0]), side="outside")
+    assert not len(surface_shapes([far], 1.0)[0].mesh.faces), "nothing of it can be seen"
+
+
 @pytest.mark.parametrize("wall", WALLS[1:3], ids=["plane", "cylinder"])
 def test_infinite_walls_are_drawn_where_the_robot_is(wall):
     (shape,) = surface_shapes([wall], 1.0, (30.0, 0.1, 0.2))

@@ -26,6 +26,7 @@ from appell.view.scene import (
     box,
     cylinder,
     frame_along,
+    joined,
     lathe,
     pose_matrix,
     ring,
@@ -41,9 +42,10 @@ MIN_ROD_LENGTH = 1e-6
 DEFAULT_COLOUR: Rgb = (0.72, 0.74, 0.77)
 COLOUR: Rgb = (0.80, 0.47, 0.65)
 OPACITY = 0.3
-RAYS = 96
-MAX_DISTANCE = 1e3
-"""Largest distance of an outline from the origin. [m]"""
+WIRE = 0.03
+"""Thickness of curves, in sizes of the robot."""
+RAYS, MAX_DISTANCE = 48, 100.0
+"""Rays all around a point to surfaces without a mesh of their own, and their length in sizes of the robot."""
 
 
 def link_shapes(robot: Robot, size: float, points: Mapping[str, Sequence[Triple]] | None = None) -> tuple[Shape, ...]:
@@ -173,8 +175,8 @@ def surface_shapes(surfaces: Sequence[Surface | None], size: float, middle: Arra
 
 @singledispatch
 def surface_mesh(surface: Surface, size: float, middle: np.ndarray) -> Mesh:
-    """The mesh of a surface, near `middle` if it is infinite; by default a belt along its outline in the plane z = 0."""
-    return _belt(_outline(lambda p: surface.gap_and_normal(p)[0]), np.array([0.0, 0.0, 0.02 * size]))
+    """The mesh of a surface, near `middle` if it is infinite; by default of what can be seen of it from there."""
+    return _visible(lambda p: surface.gap_and_normal(p)[0], size, middle)
 
 
 @surface_mesh.register
@@ -185,7 +187,7 @@ def _(surface: Plane, size: float, middle: np.ndarray) -> Mesh:
 
 @surface_mesh.register
 def _(surface: Circle, size: float, middle: np.ndarray) -> Mesh:
-    return _placed(ring(surface.radius, 0.02 * size), surface.center, surface.axis)
+    return _placed(ring(surface.radius, WIRE * size), surface.center, surface.axis)
 
 
 @surface_mesh.register
@@ -198,9 +200,12 @@ def _(surface: Cylinder, size: float, middle: np.ndarray) -> Mesh:
 @surface_mesh.register
 def _(surface: Ellipse, size: float, middle: np.ndarray) -> Mesh:
     (a, b), axis, major = surface.semi_axes, np.array(surface.axis), np.array(surface.major)
-    angles = np.linspace(0.0, 2 * np.pi, RAYS, endpoint=False)[:, None]
-    points = surface.center + a * np.cos(angles) * major + b * np.sin(angles) * np.cross(axis, major)
-    return _belt(points, 0.02 * size * axis)
+    wire = ring(size, WIRE * size)  # along the ellipse in place of a circle
+    x, y, z = wire.vertices.T
+    cos, sin, aside = *(np.stack([x, y]) / np.hypot(x, y)), np.hypot(x, y) - size
+    aside = aside / np.hypot(b * cos, a * sin)
+    along = np.stack([(a + aside * b) * cos, (b + aside * a) * sin, z], axis=-1)
+    return Mesh(surface.center + along @ np.stack([major, np.cross(axis, major), axis]), wire.faces)
 
 
 @surface_mesh.register
@@ -213,29 +218,37 @@ def _placed(mesh: Mesh, center, axis) -> Mesh:
     return mesh.transformed(pose_matrix(frame_along(np.asarray(axis, dtype=float)), center))
 
 
-def _outline(gap: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Points (R, 3) where rays from the origin in the plane z = 0 first meet the surface; rays that never do are left out."""
-    angles = np.linspace(0.0, 2 * np.pi, RAYS, endpoint=False)
-    rays = np.stack([np.cos(angles), np.sin(angles), np.zeros(RAYS)], axis=-1)
-    steps = np.concatenate([np.linspace(0.0, 10.0, 400), np.geomspace(10.1, MAX_DISTANCE, 100)])
-    signs = np.sign(gap(rays[:, None] * steps[:, None]))
-    changes = (signs[:, 1:] != signs[:, :-1]) & (signs[:, :-1] != 0)
-    met = changes.any(axis=1)
-    first = changes[met].argmax(axis=1)
-    low, high, rays, sign = steps[first], steps[first + 1], rays[met], signs[met, first]
-    for _ in range(40):
-        middle = (low + high) / 2
-        before = np.sign(gap(rays * middle[:, None])) == sign
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    return rays * low[:, None]
+def _visible(gap: Callable[[np.ndarray], np.ndarray], size: float, middle: np.ndarray) -> Mesh:
+    """Where rays from `middle` first meet a surface, up to two sizes away, or twice as far as its nearest point.
 
-
-def _belt(points: np.ndarray, offset: np.ndarray) -> Mesh:
-    """A belt along a closed line of points (R, 3), from -offset to +offset."""
-    count = len(points)
-    this = np.arange(count)
-    after = (this + 1) % max(count, 1)
-    faces = np.concatenate(
-        [np.stack(three, axis=-1) for three in ((this, after, after + count), (this, after + count, this + count))]
+    What is at the height of `middle` is a wire as well, which is seen from above, too.
+    """
+    tilts, turns = np.linspace(-np.pi / 2, np.pi / 2, RAYS // 2 + 1), np.linspace(0.0, 2 * np.pi, RAYS + 1)
+    tilt, turn = np.meshgrid(tilts, turns, indexing="ij")
+    rays = np.stack([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)], axis=-1)
+    distance = _first_zeros(lambda d: gap(middle + rays * d[..., None]), tilt.shape, size)
+    near = np.isfinite(distance) & (distance <= 2.0 * max(size, float(distance.min())))
+    points = middle + rays * np.where(near, distance, 0.0)[..., None]
+    whole = near[:-1, :-1] & near[:-1, 1:] & near[1:, 1:] & near[1:, :-1]
+    number = np.arange(near.size).reshape(near.shape)
+    a, b, c, d = (part[whole] for part in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
+    used, faces = np.unique(
+        np.concatenate([np.stack(three, axis=-1) for three in ((a, b, c), (a, c, d))]), return_inverse=True
     )
-    return Mesh(np.concatenate([points - offset, points + offset]), faces)
+    level, seen = points[RAYS // 4], near[RAYS // 4]
+    wire = [rod(level[k], level[k + 1], 0.5 * WIRE * size) for k in np.flatnonzero(seen[:-1] & seen[1:])]
+    return joined([Mesh(points.reshape(-1, 3)[used], faces.reshape(-1, 3)), *wire])
+
+
+def _first_zeros(values: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], size: float) -> np.ndarray:
+    """The first distances at which functions of distance change sign, infinite where they do not up to MAX_DISTANCE."""
+    low, high, found = np.zeros(shape), np.full(shape, np.inf), np.sign(values(np.zeros(shape)))
+    before = 0.0
+    for d in size * np.concatenate([np.linspace(0.0, 2.0, 33)[1:], np.geomspace(2.1, MAX_DISTANCE, 16)]):
+        changed = np.isinf(high) & (np.sign(values(np.full(shape, d))) != found)
+        low, high, before = np.where(changed, before, low), np.where(changed, d, high), d
+    for _ in range(25):
+        between = np.where(np.isinf(high), 0.0, 0.5 * (low + high))
+        same = np.sign(values(between)) == found
+        low, high = np.where(same, between, low), np.where(same, high, between)
+    return high
