@@ -589,5 +589,9 @@ def test_wrong_arguments():
         step(body(), pose(-0.1), np.zeros(6), 0.1, ["body"])
     with pytest.raises(appell.ArgumentError, match=r"limits is 5\.0, expected 'report' or 'stop'"):
         appell.simulate(slider(), [0.0], [0.0], 0.1, limits=5.0)
+    with pytest.raises(
+        appell.ArgumentError, match=r"contact is a dict, expected options such as appell\.ContactOptions"
+    ):
+        appell.simulate(slider(), [0.0], [0.0], 0.1, contact={"restitution": 0.5})
     with pytest.raises(appell.ArgumentError, match="not supported for 'agile_wrist'"):
         appell.simulate(appell.load("agile_wrist"), [0.1] * 3, [0.0] * 3, 0.1, method="moreau")

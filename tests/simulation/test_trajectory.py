@@ -143,6 +143,8 @@ def test_plot_draws_coordinates_speeds_and_energy(tmp_path):
     assert len(energy.lines) == 2 + len(motion.impacts)
     with pytest.raises(appell.ArgumentError, match="unknown joint 'w'"):
         motion.plot(joints=["w"])
+    (joint,) = motion.joint_names
+    assert motion.plot(joints=joint).axes[0].lines[0].get_ydata().tolist() == motion.q[:, 0].tolist()
 
 
 def test_of_many_curves_those_that_move_most_are_named(tmp_path):

@@ -347,6 +347,15 @@ def test_addresses_that_cannot_be_listened_on_are_refused(address, text) -> None
         appell.show(appell.load("planar2r"), **address)
 
 
+def test_wrong_configurations_and_motions_are_named():
+    pytest.importorskip("matplotlib")
+    arm = appell.load("planar2r")
+    with pytest.raises(appell.ArgumentError, match=r"q has shape \(3,\), expected \(2,\)"):
+        appell.draw(arm, q=[0.0, 0.0, 0.0])
+    with pytest.raises(appell.ArgumentError, match=r"motion is a str, expected a Trajectory; appell\.Trajectory\.load"):
+        appell.draw(arm, motion="motion.npz")
+
+
 def test_surfaces_are_those_given_or_those_of_the_motion():
     arm, floor, tube = appell.load("planar2r"), surfaces.Plane((0, 1, 0), (0, -3, 0)), surfaces.Circle(radius=3.0)
     motion = appell.simulate(arm, [0.5, 0.0], [0.0, 0.0], 0.1, surfaces=[floor, tube])

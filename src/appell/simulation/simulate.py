@@ -131,6 +131,10 @@ def simulate(
             f"limits is {limits!r}, expected {REPORT!r} or {STOP!r}. Largest forces of the actuators are `effort_limits`."
         )
     contact = ContactOptions() if contact is None else contact
+    if not isinstance(contact, ContactOptions):
+        raise ArgumentError(
+            f"contact is a {type(contact).__name__}, expected options such as appell.ContactOptions(restitution=0.5)."
+        )
     tracks_work = tau is not None or controller is not None or any(surface.friction for surface in all_surfaces)
     actuation = actuation_of(len(model.actuator_names), tau, controller, q, qd)
     plant = Plant(model, actuation, _effort_limits(model, controller, effort_limits), tracks_work)

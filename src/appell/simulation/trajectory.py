@@ -127,16 +127,17 @@ class Trajectory:
         """
         return cls(**files.load_fields(path))
 
-    def plot(self, path: str | PathLike | None = None, joints: Sequence[str] | None = None) -> Any:
+    def plot(self, path: str | PathLike | None = None, joints: str | Sequence[str] | None = None) -> Any:
         """A figure of q, qd, tau (if not zero) and energy over time, impacts marked. Needs matplotlib.
 
         Args:
             path: file to write the figure to, its format taken from the name.
-            joints: names of the joints to show, all by default.
+            joints: names of the joints to show, or one of them; all by default.
 
         Returns:
             The `matplotlib.figure.Figure`.
         """
+        joints = [joints] if isinstance(joints, str) else joints
         for joint in joints or ():
             require_choice("joint", joint, self.joint_names)
         q_names, qd_names = self.q_names, self.qd_names

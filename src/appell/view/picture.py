@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.checks import require_vector
 from appell.deprecation import renamed_arguments
 from appell.plotting import new_figure, save_figure
 from appell.simulation.contact.surfaces import Surface
@@ -65,7 +66,10 @@ def draw(
     """
     subject = subject_of(robot, None if folder is None else Path(folder))
     given = robot.configuration(q) if isinstance(q, Mapping) else q
-    configurations, tip_path = [subject.start if given is None else np.asarray(given, dtype=float)], None
+    configurations, tip_path = (
+        [subject.start if given is None else require_vector("q", given, len(subject.start))],
+        None,
+    )
     timeline: Timeline | None = None
     if motion is not None:
         timeline = Timeline(subject, motion)

@@ -65,6 +65,10 @@ class Timeline:
     motion: Trajectory
 
     def __post_init__(self) -> None:
+        if not isinstance(self.motion, Trajectory):
+            raise ArgumentError(
+                f"motion is a {type(self.motion).__name__}, expected a Trajectory; appell.Trajectory.load reads a file."
+            )
         got = (self.motion.q.shape[1], self.motion.qd.shape[1])
         expected = (len(self.subject.start), len(self.subject.sliders))
         if got != expected:
