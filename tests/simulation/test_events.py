@@ -40,6 +40,32 @@ def test_directions(direction, count):
     assert len(motion.events) == count
 
 
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "semi_implicit_euler", "midpoint", "moreau"])
+def test_the_state_of_a_terminal_event_is_the_last_one(method):
+    """Also where a contact is closed, to which the state is projected."""
+
+    def half(t, q, qd):
+        return q[1] - 0.5
+
+    half.terminal = True
+    bead = (
+        appell.RobotBuilder("bead")
+        .body("guide", 1.0, inertia=(0.1, 0.1, 0.1))
+        .body("bead", 1.0, inertia=(0.1, 0.1, 0.1))
+    )
+    bead = bead.prismatic("y", "base", "guide", axis="y").prismatic("x", "guide", "bead", axis="x").build()
+    tube, contact = appell.surfaces.Circle(1.0), appell.ContactOptions(points=["bead"])
+    motion = appell.simulate(
+        bead, [-1.0, 0.0], [0.0, 1.0], 2.0, surfaces=tube, contact=contact, method=method, events=half
+    )
+    (event,) = motion.events
+    assert (event.time, event.q.tolist(), event.qd.tolist()) == (
+        motion.t[-1],
+        *(x[-1].tolist() for x in (motion.q, motion.qd)),
+    )
+    assert motion.contacts
+
+
 def test_a_terminal_event_stops_the_run():
     def stop(t, q, qd):
         return q[0] - 0.5

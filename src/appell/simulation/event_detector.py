@@ -84,9 +84,13 @@ class EventDetector:
             return self._value(event.number, *step.ended(t).last[:3])
 
         step = step.ended(root(value, max(step.start, until - span), min(step.end, until + span)))
-        t, q, qd, _ = step.last
-        self.events[-1] = replace(event, time=t, q=np.array(q), qd=np.array(qd))
+        self.end(*step.last[:3])
         return step
+
+    def end(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """The run ends in this state, which is that of a terminal event, too."""
+        if self.stopped_by is not None:
+            self.events[-1] = replace(self.events[-1], time=t, q=np.array(q), qd=np.array(qd))
 
     def _value_in(self, number: int, step: IntegratorStep | LinearStep, t: float) -> float:
         return self._value(number, t, *self.plant.split(step.state(t)))

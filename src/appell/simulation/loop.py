@@ -119,6 +119,7 @@ class SimulationLoop:
                 break
             self.recorder.end(t, y, phase)
             (q, qd), work = self.plant.split(y), self.plant.work(y)
+        self.detector.end(t, *self.plant.split(y))
         self.recorder.finish(t, y, phase, goes_on=self.hands_over and status == NO_PROGRESS)
         return STOPPED + self.detector.stopped_by if self.detector.stopped_by else status
 
