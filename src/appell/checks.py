@@ -117,8 +117,10 @@ def require_choice(kind: str, value: Any, valid: Iterable[Any]) -> Any:
     return value
 
 
-def require_real_array(name: str, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """An array of real numbers, of float64, with this shape if one is given."""
+def require_real_array(
+    name: str, values: Any, shape: tuple[int, ...] | None = None, dtype: str = "float64", copy: bool = True
+) -> np.ndarray:
+    """An array of real numbers, of float64 by default, with this shape if one is given; the same one only without `copy`."""
     expected = "real numbers" if shape is None else f"real numbers of shape {shape}"
     array = _array(values)
     if array.dtype.kind not in "iuf" and (array.size or array.dtype.kind == "V"):
@@ -126,7 +128,7 @@ def require_real_array(name: str, values: Any, shape: tuple[int, ...] | None = N
         raise ArgumentError(f"{name} is {got}, expected {expected}.")
     if shape is not None and array.shape != shape:
         raise ArgumentError(f"{name} has shape {array.shape}, expected {shape}.")
-    return array.astype(float)
+    return array.astype(dtype, copy=copy)
 
 
 def require_finite(name: str, array: np.ndarray) -> np.ndarray:

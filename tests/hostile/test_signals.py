@@ -76,6 +76,17 @@ def test_a_rollout_is_interrupted(compiler, law, robots):
     assert interrupt_latency(lambda: roll(5_000_000)) < LATENCY
 
 
+@needs_alarm
+@pytest.mark.parametrize("derivative", [lambda motion: motion.jvp([1.0, 0.0]), lambda motion: motion.vjp(motion.q)])
+@pytest.mark.parametrize(("robots", "steps"), [(1, 2_000_000), (4000, 5000)])
+def test_derivatives_of_rollouts_are_interrupted(compiler, derivative, robots, steps):
+    dyn = appell.compile(appell.load("planar2r"), threads=1)
+    start = np.full((robots, 2), 0.1)
+    short, long = (appell.rollout(dyn, start, start, steps=k, dt=1e-6, save_every=k) for k in (10, steps))
+    derivative(short)
+    assert interrupt_latency(lambda: derivative(long)) < LATENCY
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_other_threads_go_on_during_a_rollout(compiler, law):
     dyn = appell.compile(appell.load("planar2r"), threads=1)

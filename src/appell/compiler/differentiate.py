@@ -8,6 +8,7 @@ of a file have derivatives, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from appell.compiler.operations import Operation, OperationList
 from appell.compiler.simplify import simplify
@@ -139,6 +140,37 @@ def forward(listed: OperationList) -> OperationList:
         >>> [operation.name for operation in forward(square).operations]
         ['input', 'input', 'twice', 'mul']
     """
+    graph, tangents = _with_tangents(listed)
+    return _finished(graph.operations, (*listed.sizes, listed.size_in), tangents)
+
+
+def forward_by_parts(listed: OperationList, inputs: Sequence[int], outputs: Sequence[int]) -> OperationList:
+    """The function together with J δ: every part of the inputs and of the results, of these sizes, is followed by its direction.
+
+    Example:
+        >>> product = OperationList((2,), (Operation("input"), Operation("input", (), 1), Operation("mul", (0, 1))), (2,))
+        >>> found = forward_by_parts(product, (1, 1), (1,))
+        >>> found.sizes, [found.operations[k].name for k in found.outputs]
+        ((2, 2), ['mul', 'add'])
+    """
+    graph, tangents = _with_tangents(listed)
+    place = _places(inputs)
+    operations = [
+        Operation(name, arguments, place[int(number)] if name == "input" else number)
+        for name, arguments, number in graph.operations
+    ]
+    values = dict(zip(_places(outputs), (*listed.outputs, *tangents), strict=True))
+    return _finished(operations, tuple(2 * size for size in inputs), [values[k] for k in range(len(values))])
+
+
+def _places(sizes: Sequence[int]) -> list[int]:
+    """Of the entries of parts, then of their directions, where each part is followed by its direction."""
+    parts = list(zip(accumulate(sizes, initial=0), sizes, strict=False))
+    return [2 * first + own * size + k for own in (0, 1) for first, size in parts for k in range(size)]
+
+
+def _with_tangents(listed: OperationList) -> tuple[GraphBuilder, list[int]]:
+    """The operations with those of the derivatives of all results along a direction, which follows the inputs."""
     graph = GraphBuilder(listed.operations)
     zero = graph.constant(0.0)
     tangents: list[int] = []
@@ -148,7 +180,7 @@ def forward(listed: OperationList) -> OperationList:
             if tangents[a] != zero:
                 tangent = graph.add(tangent, graph.mul(PARTIALS[name][place](graph, k, arguments), tangents[a]))
         tangents.append(tangent)
-    return _finished(graph, (*listed.sizes, listed.size_in), [tangents[k] for k in listed.outputs])
+    return graph, [tangents[k] for k in listed.outputs]
 
 
 def reverse(listed: OperationList) -> OperationList:
@@ -176,8 +208,8 @@ def reverse(listed: OperationList) -> OperationList:
                     weights[a] = graph.add(weights[a], part)
     of_inputs = {int(number): weights[k] for k, (name, _, number) in enumerate(operations) if name == "input"}
     outputs = [of_inputs.get(index, zero) for index in range(listed.size_in)]
-    return _finished(graph, (*listed.sizes, len(listed.outputs)), outputs)
+    return _finished(graph.operations, (*listed.sizes, len(listed.outputs)), outputs)
 
 
-def _finished(graph: GraphBuilder, sizes: tuple[int, ...], outputs: Sequence[int]) -> OperationList:
-    return simplify(OperationList(sizes, tuple(graph.operations), tuple(outputs)))
+def _finished(operations: Sequence[Operation], sizes: tuple[int, ...], outputs: Sequence[int]) -> OperationList:
+    return simplify(OperationList(sizes, tuple(operations), tuple(outputs)))

@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from appell.algorithms.coordinate_rates import tangent_map
+from appell.checks import require_finite, require_real_array
 from appell.compiler.targets.cuda.arrays import any_bad, cupy, entered, kind_of, translate_gpu_errors
 from appell.robot.compiled import CompiledRobot
-from appell.rollouts import cuda_adjoint, sensitivity
+from appell.rollouts import cuda_adjoint, native_derivatives, plain_derivatives
+from appell.rollouts.native import builder_of
 from appell.rollouts.plan import RolloutPlan, RolloutWeights, arguments, as_host, real_numbers, state_rows
+from appell.rollouts.sensitivity import growth_error
 
 
 class RolloutGradient(NamedTuple):
@@ -36,13 +39,22 @@ def rollout_vjp(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> Rollo
     return TARGETS[dyn.options.target](dyn, plan, q, qd)
 
 
+@np.errstate(over="ignore")
 def on_cpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGradient:
-    plan = plan.with_arrays(lambda name, value: as_host(value))
-    weights = [
-        real_numbers(f"array of weights of {name}", as_host(value), plan.check, saved_shape(plan, size))
-        for name, value, size in given_weights(np, plan, q, qd)
+    plan, builder, dtype = plan.with_arrays(lambda name, value: as_host(value)), builder_of(dyn), dyn.options.dtype
+    given = [
+        (f"array of weights of {name}", as_host(value), saved_shape(plan, size))
+        for name, value, size in given_weights(np, plan, q, qd, dtype)
     ]
-    found = sensitivity.backward(dyn, plan, saved_rows(np, plan, weights))
+    weights = [saved_rows(np, plan, require_real_array(*each, dtype=dtype, copy=False)) for each in given]
+    if builder is None:
+        found, failed = plain_derivatives.backward(dyn, plan, *weights)
+    else:
+        found, failed = native_derivatives.backward(dyn, plan, builder, *weights)
+    if plan.check and failed is not None:
+        for name, value, _ in given:
+            require_finite(name, value)
+        raise growth_error("gradient", failed, plan, dyn)
     return gradient(np, plan, found)
 
 
@@ -58,7 +70,8 @@ def on_gpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGra
             shape = saved_shape(plan, size)
             if weights[-1].shape != shape or (plan.check and any_bad(weights[-1])):
                 real_numbers(f"array of weights of {name}", weights[-1].get(), plan.check, shape)
-        found = gradient(cp, plan, cuda_adjoint.run(dyn, plan, saved_rows(cp, plan, weights)))
+        rows = cp.concatenate([saved_rows(cp, plan, array) for array in weights], axis=-1)
+        found = gradient(cp, plan, cuda_adjoint.run(dyn, plan, rows))
         leave = kind.leave if kind else lambda array: array.get()
         controls, gains = ({name: leave(x) for name, x in part.items()} for part in (found.controls, found.gains))
         last = None if found.parameters is None else leave(found.parameters)
@@ -68,10 +81,12 @@ def on_gpu(dyn: CompiledRobot, plan: RolloutPlan, q: Any, qd: Any) -> RolloutGra
 TARGETS = {"cpu": on_cpu, "cuda": on_gpu}
 
 
-def given_weights(xp: Any, plan: RolloutPlan, q: Any, qd: Any, dtype: str = "float64") -> list[tuple[str, Any, int]]:
+def given_weights(xp: Any, plan: RolloutPlan, q: Any, qd: Any, dtype: str) -> list[tuple[str, Any, int]]:
     """Name, weights and entries of q and qd; zeros where they are None."""
-    given = ("q", q, plan.nq), ("qd", qd, plan.nv)
-    return [(name, xp.zeros(saved_shape(plan, n), dtype) if value is None else value, n) for name, value, n in given]
+    zero, given = xp.zeros((), dtype), (("q", q, plan.nq), ("qd", qd, plan.nv))
+    return [
+        (name, xp.broadcast_to(zero, saved_shape(plan, n)) if value is None else value, n) for name, value, n in given
+    ]
 
 
 def saved_shape(plan: RolloutPlan, size: int) -> tuple[int, ...]:
@@ -79,10 +94,10 @@ def saved_shape(plan: RolloutPlan, size: int) -> tuple[int, ...]:
     return (size, plan.saved, *plan.batch_shape) if plan.columns else (*plan.batch_shape, plan.saved, size)
 
 
-def saved_rows(xp: Any, plan: RolloutPlan, weights: list[Any]) -> Any:
-    """Weights of q and qd side by side, (N, T, nq + nv)."""
-    rows = [xp.moveaxis(array, (0, 1), (-1, -2)) if plan.columns else array for array in weights]
-    return xp.concatenate(rows, axis=-1).reshape(math.prod(plan.batch_shape), plan.saved, plan.nq + plan.nv)
+def saved_rows(xp: Any, plan: RolloutPlan, array: Any) -> Any:
+    """Weights of q or qd as (N, T, n)."""
+    rows = xp.moveaxis(array, (0, 1), (-1, -2)) if plan.columns else array
+    return rows.reshape(math.prod(plan.batch_shape), plan.saved, rows.shape[-1])
 
 
 def gradient(xp: Any, plan: RolloutPlan, found: RolloutWeights) -> RolloutGradient:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import quaternions
 from appell.checks import require_finite
 from appell.compiler.fingerprint import digest, source_digest
 from appell.compiler.lowering import StraightLine
@@ -99,7 +98,7 @@ def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[Any, Any]:
         constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)
         arrays = *(state_rows(cp, x, plan) for x in plan.start), signals, constants, seen
         arguments = [x for array in arrays for x in strided(array)]
-        counts = plan.steps, plan.save_every, plan.control_every or plan.steps
+        counts = plan.steps, plan.save_every, plan.hold
         arguments += [np.int64(count), *map(np.int32, counts)]
         if count:
             kernel = _kernel(dyn, plan)
@@ -118,7 +117,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator) -> str:
     """CUDA source of a rollout."""
     _, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
     form, state = StraightLine(listed(), 1 << 30), plan.state_size
-    places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
+    places = plan.quaternions
     dtype = dyn.options.dtype
     texts = [common_text([form], dtype, f"rollout, {rule.name}"), state_text(form, dtype), TIDY if places else ""]
     return "\n".join(texts) + TEMPLATE.format(

@@ -1,19 +1,17 @@
 """The adjoint of rollouts inside one kernel on a GPU: a thread takes a robot forward and back again.
 
 On the way forward the points of all stages are kept in memory; on the way back every stage needs one product with the transposed
-Jacobian of the rate (equations in `appell.rollouts.sensitivity`). Batches come in pieces whose points fit into memory.
+Jacobian of the rate (equations in `appell.rollouts.plain_derivatives`). Batches come in pieces whose points fit into memory.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import quaternions
 from appell.compiler.differentiate import reverse
 from appell.compiler.emit import literal
 from appell.compiler.fingerprint import digest, source_digest
@@ -24,7 +22,7 @@ from appell.compiler.targets.cuda.source import common_text, state_text
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.cuda import BEGIN, TIDY, strided
 from appell.rollouts.integrators import INTEGRATORS
-from appell.rollouts.plan import RolloutPlan, RolloutWeights, join_columns, signal_rows, state_rows
+from appell.rollouts.plan import RolloutPlan, RolloutWeights, join_columns, rate_of, signal_rows, state_rows
 
 BLOCK = 32
 """Threads of a block: a few thousand robots are spread over all processors."""
@@ -157,20 +155,17 @@ extern "C" __global__ void __launch_bounds__({block}, 1) appell_adjoint(
 
 def source(dyn: CompiledRobot, plan: RolloutPlan) -> str:
     """CUDA source of the adjoint of a rollout."""
-    listed, dtype = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1](), dyn.options.dtype
-    tableau, state = INTEGRATORS[plan.integrator].tableau, plan.state_size
-    rate = state + (plan.nq if tableau.new_speeds else 0)
-    wanted = replace(listed, outputs=listed.outputs[:rate])
+    wanted, dtype, tableau, state = rate_of(dyn, plan)[1](), dyn.options.dtype, plan.tableau, plan.state_size
     forms = {"rate": StraightLine(wanted, 1 << 30), "reverse": StraightLine(reverse(wanted), 1 << 30)}
-    places = [place for _, place in quaternions(plan.quasi_velocity_joints)]
+    places = plan.quaternions
     end = "points + ((place)(k + 1) * STAGES * STATE + {0}) * n"
     texts = [common_text(forms.values(), dtype, f"adjoint of a rollout, {plan.integrator}")]
     texts += [state_text(form, dtype, name) for name, form in forms.items()]
     texts += [TIDY] if places else []
     numbers = {"weights": tableau.weights, "ahead": (*tableau.ahead, 0.0)}
     return "\n".join(texts) + TEMPLATE.format(
-        begin=BEGIN, nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, rate=rate, stages=len(tableau.weights),
-        constants=listed.size_in - state - plan.signal_count, block=BLOCK,
+        begin=BEGIN, nq=plan.nq, nv=plan.nv, state=state, signals=plan.signal_count, rate=len(wanted.outputs),
+        stages=len(tableau.weights), constants=wanted.size_in - state - plan.signal_count, block=BLOCK,
         tidy=" ".join(f"tidy(x + {place});" for place in places),
         tidy_weights=" ".join(f"tidy_weights({end.format(place)}, n, total + {place});" for place in places),
         **{name: ", ".join(literal(x, dtype) for x in values) for name, values in numbers.items()},
@@ -180,7 +175,7 @@ def source(dyn: CompiledRobot, plan: RolloutPlan) -> str:
 def run(dyn: CompiledRobot, plan: RolloutPlan, weights: Any) -> RolloutWeights:
     """Gradients from the weights of saved states, (N, T, nq + nv); all arrays are CuPy's."""
     cp, dtype, count = cupy(), np.dtype(dyn.options.dtype), math.prod(plan.batch_shape)
-    steps, every, hold = plan.saved * plan.save_every, plan.save_every, plan.control_every or plan.steps
+    steps, every, hold = plan.last, plan.save_every, plan.hold
     state, stages = plan.state_size, INTEGRATORS[plan.integrator].stages
     signals = join_columns(cp, [signal_rows(cp, x, plan) for x in plan.signals.values()], 3, dtype)
     constants = join_columns(cp, [state_rows(cp, x, plan) for x in plan.constants], 2, dtype)

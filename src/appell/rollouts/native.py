@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions, quaternions
+from appell.algorithms.coordinate_rates import coordinate_rates, normalize_quaternions
 from appell.algorithms.function_spec import Signature
 from appell.algorithms.laws import Signals, Vector
 from appell.arrays import require_unit_quaternions
@@ -21,9 +21,11 @@ from appell.checks import require_finite
 from appell.compiler.fingerprint import source_digest
 from appell.compiler.lowering import StraightLine
 from appell.compiler.provider import Kernel
+from appell.compiler.targets.llvm.build import Builder
 from appell.compiler.targets.llvm.ir import Real
 from appell.compiler.targets.llvm.library import Library
-from appell.compiler.targets.llvm.rollout import Sizes, rollout_text
+from appell.compiler.targets.llvm.rollout import rollout_text
+from appell.compiler.targets.llvm.step import Sizes
 from appell.compiler.targets.llvm.target import CpuTarget
 from appell.errors import ArgumentError
 from appell.model.joint_friction import JointFriction
@@ -35,8 +37,10 @@ LONGEST = 40_000
 """Operations of a rate beyond which a batch call for every step, whose kernels may be rolled, is as fast and sooner ready."""
 OPERATIONS_PER_CALL = 200_000_000
 """Operations of the longest call, about a hundredth of a second: signals are handled between calls."""
+LONGEST_CALLS = 10
+"""How many of these 64 robots may take where all steps are one call: signals are handled between 64 robots and the next."""
 SETTINGS_BYTES = 48
-"""Size of the struct `settings` of `rollout.h`."""
+"""Size of SETTINGS of a rollout."""
 MIN_LANES, MAX_LANES = 8, 64
 """Robots that take as long as one does, and robots that one thread computes at a time."""
 
@@ -106,7 +110,7 @@ def run_steps(dyn: CompiledRobot, plan: RolloutPlan) -> tuple[np.ndarray, np.nda
     model = BatchModel(dyn, None if plan.parameters is None else state_rows(np, plan.parameters, plan))
     step = INTEGRATORS[plan.integrator].step
     for k in range(plan.steps):
-        values = {name: [*x[:, k // (plan.control_every or plan.steps)].T] for name, x in signals.items()}
+        values = {name: [*x[:, k // plan.hold].T] for name, x in signals.items()}
         q, v = step(BatchRolloutModel(model, plan, values, gains), q, v, plan.dt)
         q = np.array(normalize_quaternions(plan.quasi_velocity_joints, [*q])) if plan.quasi_velocity_joints else q
         if (k + 1) % plan.save_every == 0:
@@ -117,7 +121,7 @@ def run_steps(dyn: CompiledRobot, plan: RolloutPlan) -> tuple[np.ndarray, np.nda
 
 def run(dyn: CompiledRobot, plan: RolloutPlan, check: bool) -> tuple[np.ndarray, np.ndarray]:
     """q and qd, (..., T, n), or (n, T, ...) in columns."""
-    plan = plan.with_arrays(lambda name, value: _numbers(name, value, dyn.options.dtype))
+    plan = with_numbers(plan, dyn.options.dtype)
     if check:
         plan.with_arrays(require_finite)
         plan.require_unit_quaternions(np, require_unit_quaternions)
@@ -130,15 +134,22 @@ def source(dyn: CompiledRobot, plan: RolloutPlan, rule: Integrator, real: Real) 
     listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)[1]()
     if len(listed.operations) > LONGEST:
         return None
-    state, signals = plan.state_size, plan.signal_count
-    sizes = Sizes(plan.nq, plan.nv, state, signals, plan.constant_count)
-    places = [begin for _, begin in quaternions(plan.quasi_velocity_joints)]
-    return rollout_text(StraightLine(listed), real, rule.tableau, sizes, places)
+    return rollout_text(StraightLine(listed), real, rule.tableau, sizes_of(plan), plan.quaternions)
+
+
+def sizes_of(plan: RolloutPlan) -> Sizes:
+    """Those of a plan with arrays."""
+    return Sizes(plan.nq, plan.nv, plan.state_size, plan.signal_count, plan.constant_count)
+
+
+def builder_of(dyn: CompiledRobot) -> Builder | None:
+    """Makes native code for the CPU, also of robots compiled for a GPU; None where LLVM does not run."""
+    return CpuTarget(dyn.options).builder
 
 
 def _library(dyn: CompiledRobot, plan: RolloutPlan) -> Library | None:
     """The compiled loop, or None where LLVM does not run, the robot is too long, or its file does not have the law."""
-    builder = cast(CpuTarget, dyn.functions.target).builder
+    builder = builder_of(dyn)
     if builder is None or not dyn.functions.provider.has_rate(plan.law, plan.runtime_parameters):
         return None
     rule = INTEGRATORS[plan.integrator]
@@ -160,15 +171,15 @@ def _compiled(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[
     signals = join_columns(np, [signal_rows(np, x, plan) for x in plan.signals.values()], 3, dtype)
     constants = join_columns(np, [state_rows(np, x, plan) for x in plan.constants], 2, dtype)
     q, qd = (state_rows(np, x, plan) for x in plan.start)
-    lanes = min(max(len(seen), MIN_LANES), MAX_LANES)
-    longest = max(OPERATIONS_PER_CALL // max(library.cost * stages * lanes, 1), 1)
-    steps, every, hold = plan.saved * plan.save_every, plan.save_every, plan.control_every or plan.steps
+    longest = longest_call(library, stages, len(seen))
+    steps, every, hold = plan.last, plan.save_every, plan.hold
     sizes = (plan.nq, plan.nv, signals.shape[-1], constants.shape[-1], SETTINGS_BYTES // dtype.itemsize)
     signature = Signature(tuple((str(k), size) for k, size in enumerate(sizes)), (plan.nq + plan.nv,))
     kernel = library.kernel(signature, dtype.name, dyn.options.threads, min(steps, longest) * stages)
     portions = [(0, steps)] if plan.memory else step_portions(steps, longest, every, hold)
     for first, last in portions:
-        settings = _settings(plan, last - first, signals.strides[1], seen.strides[1], dtype)
+        counts = last - first, min(every, last - first), hold
+        settings = settings_of(counts, (signals, seen), plan.dt, dtype.name)
         given = (q, qd, signals[:, first // hold], constants, settings)
         inputs = tuple(np.broadcast_to(array, (len(seen), array.shape[-1])) for array in given)
         if last - first > longest:
@@ -178,6 +189,20 @@ def _compiled(dyn: CompiledRobot, plan: RolloutPlan, library: Library) -> tuple[
         end = seen[:, (last - 1) // every]
         q, qd = end[:, : plan.nq], end[:, plan.nq :]
     return split_states(result, plan)
+
+
+def run_at_once(
+    dyn: CompiledRobot, plan: RolloutPlan, library: Library, inputs: Sequence[np.ndarray], out: np.ndarray
+) -> None:
+    """All steps in one call: inputs (N, n) or, shared by all robots, (1, n), and a result (N, m)."""
+    stages = INTEGRATORS[plan.integrator].stages
+    signature = Signature(tuple((str(k), array.shape[-1]) for k, array in enumerate(inputs)), (out.shape[-1],))
+    kernel = library.kernel(signature, dyn.options.dtype, dyn.options.threads, plan.last * stages)
+    rows = tuple(np.broadcast_to(array, (len(out), array.shape[-1])) for array in inputs)
+    if plan.last > LONGEST_CALLS * longest_call(library, stages, len(out)):
+        run_interruptible(kernel, rows, out)
+    else:
+        kernel.run(rows, out)
 
 
 def step_portions(steps: int, longest: int, every: int, hold: int) -> Iterator[tuple[int, int]]:
@@ -216,15 +241,26 @@ def run_interruptible(kernel: Kernel, inputs: tuple[np.ndarray, ...], out: np.nd
         raise errors[0]
 
 
-def _settings(plan: RolloutPlan, steps: int, signal_stride: int, result_stride: int, dtype: np.dtype) -> np.ndarray:
-    """The settings of a rollout (`targets.llvm.rollout`), bit for bit, as numbers of the kernel's type."""
-    times = (stride // dtype.itemsize for stride in (signal_stride, result_stride))
-    whole = np.array([steps, min(plan.save_every, steps), plan.control_every or plan.steps, *times], np.int64)
-    return np.frombuffer(whole.tobytes() + np.float64(plan.dt).tobytes(), dtype)[None]
+def longest_call(library: Library, stages: int, robots: int) -> int:
+    """Steps of the longest call that does not keep signals waiting."""
+    lanes = min(max(robots, MIN_LANES), MAX_LANES)
+    return max(OPERATIONS_PER_CALL // max(library.cost * stages * lanes, 1), 1)
 
 
-def _numbers(name: str, value: Any, dtype: str) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub":
-        raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.")
-    return np.require(array, dtype, ["ALIGNED"])
+def settings_of(counts: Sequence[int], arrays: Sequence[np.ndarray], dt: float, dtype: str) -> np.ndarray:
+    """SETTINGS of a kernel, bit for bit, as numbers of its type: counts, then from one time to the next of arrays (N, T, n)."""
+    times = (array.strides[1] // array.itemsize for array in arrays)
+    whole = np.array([*counts, *times], np.int64)
+    return np.frombuffer(whole.tobytes() + np.float64(dt).tobytes(), dtype)[None]
+
+
+def with_numbers(plan: RolloutPlan, dtype: str) -> RolloutPlan:
+    """The same with arrays of this type that kernels can read."""
+
+    def numbers(name: str, value: Any) -> np.ndarray:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise ArgumentError(f"{name} must be an array of real numbers, got {type(value).__name__}.")
+        return np.require(array, dtype, ["ALIGNED"])
+
+    return plan.with_arrays(numbers)

@@ -15,6 +15,7 @@ import numpy as np
 from appell.algorithms.actuated_joints import ActuatedJoints
 from appell.algorithms.coordinate_rates import QuasiVelocityJoint, quaternions
 from appell.algorithms.laws import LAWS, Law
+from appell.algorithms.runge_kutta import Tableau
 from appell.checks import (
     require_bool,
     require_choice,
@@ -23,6 +24,7 @@ from appell.checks import (
     require_positive,
     require_real_array,
 )
+from appell.compiler.operations import OperationList
 from appell.errors import ArgumentError
 from appell.model.joints import KINDS
 from appell.robot.compiled import CompiledRobot
@@ -94,9 +96,24 @@ class RolloutPlan:
         return ActuatedJoints.of(self.nq, self.nv, self.quasi_velocity_joints)
 
     @property
+    def tableau(self) -> Tableau:
+        """The integrator as numbers."""
+        return INTEGRATORS[self.integrator].tableau
+
+    @property
     def saved(self) -> int:
         """Number of saved states."""
         return self.steps // self.save_every
+
+    @property
+    def last(self) -> int:
+        """Steps up to the last saved state."""
+        return self.saved * self.save_every
+
+    @property
+    def hold(self) -> int:
+        """Steps between changes of the signals."""
+        return self.control_every or self.steps
 
     @property
     def memory(self) -> int:
@@ -112,6 +129,11 @@ class RolloutPlan:
     def signal_count(self) -> int:
         """Entries of all signals of one robot."""
         return self.joints.size(self.law) * len(self.law.signals)
+
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        """Where the unit quaternions begin in the state."""
+        return tuple(first for _, first in quaternions(self.quasi_velocity_joints))
 
     @property
     def runtime_parameters(self) -> bool:
@@ -150,6 +172,18 @@ class RolloutWeights(NamedTuple):
     state: Any
     signals: Any
     constants: Any
+
+
+def rate_of(dyn: CompiledRobot, plan: RolloutPlan) -> tuple[str, Callable[[], OperationList]]:
+    """The rate of the state as the integrator takes it: a digest of the robot's rate, and what gives its operations."""
+    key, listed = dyn.state_rate(plan.law, plan.passive_forces, plan.runtime_parameters)
+    count = plan.state_size + (plan.nq if plan.tableau.new_speeds else 0)
+
+    def taken() -> OperationList:
+        operations = listed()
+        return replace(operations, outputs=operations.outputs[:count])
+
+    return key, taken
 
 
 def arguments(plan: RolloutPlan) -> dict[str, Any]:

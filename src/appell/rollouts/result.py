@@ -42,6 +42,8 @@ class Rollout(RolloutStates):
     ) -> RolloutStates:
         """Changes of the states to first order, from changes of the arguments of the rollout (forward sensitivity).
 
+        The states and their changes take all steps inside one compiled loop on the CPU.
+
         Args:
             q0, qd0, controls, gains, parameters: directions, of the shapes of the arguments of `appell.rollout` or broadcast to
                 them; zero where they are not given. The one of q0 is a generalized velocity (..., nv). Those of q0 and qd0 may
@@ -69,9 +71,9 @@ class Rollout(RolloutStates):
     def vjp(self, q: Any = None, qd: Any = None) -> RolloutGradient:
         """Gradient of a weighted sum of the states in all arguments of the rollout (adjoint).
 
-        With the gradient of a loss in the states as weights, this is the gradient of the loss. On the CPU about 2 √T states of
-        T steps are in memory, and the others are computed again. On a GPU all steps run inside one kernel, forward and back, with
-        all states in memory, for as many robots at a time as fit.
+        With the gradient of a loss in the states as weights, this is the gradient of the loss. All steps run inside one compiled
+        loop, forward and back. On the CPU every thread keeps up to 4 MB of states, or those of about 2 √T of T steps where these
+        are more, and takes the other steps again. On a GPU all states are in memory, for as many robots at a time as fit.
 
         Args:
             q, qd: weights of the saved states, of the shapes of `q` and `qd`; zero where they are not given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from appell.algorithms.function_spec import FunctionSpec, Signature
 from appell.algorithms.laws import LAWS
 from appell.algorithms.registry import find
 from appell.compiler import schedule
+from appell.compiler.differentiate import forward_by_parts, reverse
 from appell.compiler.interpret import InterpretedKernel
 from appell.compiler.lowering import LoweredFunction, StraightLine, lower_function
 from appell.compiler.operations import Operation
@@ -24,13 +26,16 @@ from appell.compiler.options import Options
 from appell.compiler.rolled.form import Rolled
 from appell.compiler.rolled.link_parallel import LinkParallel
 from appell.compiler.rolled.programs import link_parallel, rolled
-from appell.compiler.targets.llvm import rollout
+from appell.compiler.targets.llvm import adjoint, rollout
 from appell.compiler.targets.llvm.isa import instruction_set, supported
 from appell.compiler.targets.llvm.jit import binding
 from appell.compiler.targets.llvm.kernel import Form, kernel_text
 from appell.compiler.targets.llvm.runtime import runtime_text
+from appell.compiler.targets.llvm.step import Sizes
 from appell.robot.compiled import CompiledRobot
 from appell.rollouts.integrators import INTEGRATORS
+from appell.rollouts.native_derivatives import adjoint_source
+from appell.rollouts.plan import rate_of
 
 ISAS = [each.name for each in supported()]
 DTYPES = ("float64", "float32")
@@ -40,6 +45,7 @@ COUNTS = (1, 2, 3, 7, 8, 9, 15, 16, 17, 33)
 TREE = general_tree(7, 21)
 CHAIN = appell.robots.random_chain(10, seed=4)
 BRANCHED = mixed_tree(12, 116)
+MIXED = mixed_tree(4, 29)
 
 
 def straight(function: str) -> StraightLine:
@@ -352,12 +358,16 @@ def test_parts_do_not_change_the_result(isa, monkeypatch):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_texts_pass_the_verifier_of_llvm(isa, dtype):
     real = instruction_set(isa).real(dtype)
-    sizes = rollout.Sizes(5, 5, 10, 5, 0)
+    sizes = Sizes(5, 5, 10, 5, 0)
     tableaus = {rule.tableau: None for rule in INTEGRATORS.values()}
     rate = listed(*inputs(15), sizes=(15,), outputs=tuple(range(15)))
     texts = [kernel_text(lowered(name), real, half) for name in FORMS for half in halves(lowered(name))]
     texts.append(runtime_text(real))
     texts += [rollout.rollout_text(StraightLine(rate), real, tableau, sizes, [1]) for tableau in tableaus]
+    back, both = StraightLine(reverse(rate)), StraightLine(forward_by_parts(rate, (5, 5, 5), (5, 5, 5)))
+    texts += [adjoint.adjoint_text(StraightLine(rate), back, real, tableau, sizes, [1]) for tableau in tableaus]
+    doubled = Sizes(*(2 * size for size in sizes))
+    texts += [rollout.rollout_text(both, real, tableau, doubled, [1], directions=True) for tableau in tableaus]
     for text in texts:
         with binding().create_context() as context, binding().parse_assembly(text, context) as module:
             module.verify()
@@ -371,7 +381,7 @@ def test_rollouts_stay_within_their_memory(integrator, dtype):
     q0, qd0, tau = (each.astype(dtype) for each in random_states(robot, count))
     dyn = appell.compile(robot, dtype=dtype)
     rate = StraightLine(dyn.state_rate(LAWS["torque"], True, False)[1]())
-    sizes, tableau = rollout.Sizes(nq, nv, nq + nv, nv, 0), INTEGRATORS[integrator].tableau
+    sizes, tableau = Sizes(nq, nv, nq + nv, nv, 0), INTEGRATORS[integrator].tableau
     text = rollout.rollout_text(rate, target.real(dtype), tableau, sizes, [])
     code = opened(text, "batch", dtype)
     settings = np.array([steps, steps, steps, 0, 0]).tobytes() + np.float64(dt).tobytes()
@@ -381,6 +391,44 @@ def test_rollouts_stay_within_their_memory(integrator, dtype):
     options = appell.RolloutOptions(integrator)
     path = appell.rollout(dyn, q0, qd0, tau, steps=steps, dt=dt, save_every=steps, options=options)
     np.testing.assert_array_equal(result, np.concatenate([path.q[:, -1], path.qd[:, -1]], axis=-1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_adjoints_stay_within_their_memory(integrator, dtype):
+    """Two segments of steps, torques that change within them, and weights of every second state."""
+    robot, count, steps, every, hold, length, dt = MIXED, 11, 6, 2, 4, 4, 1e-3
+    dyn, real, tableau = (
+        appell.compile(robot, dtype=dtype),
+        instruction_set().real(dtype),
+        INTEGRATORS[integrator].tableau,
+    )
+    q0, qd0, tau = (each.astype(dtype) for each in random_states(robot, count))
+    torques = np.stack([tau, 2 * tau], axis=1)
+    motion = appell.rollout(
+        dyn, q0, qd0, torques, steps=steps, dt=dt, control_every=hold, save_every=every,
+        options=appell.RolloutOptions(integrator),
+    )  # fmt: skip
+    rng = np.random.default_rng(3)
+    q, qd = (rng.normal(size=each.shape).astype(dtype) for each in (motion.q, motion.qd))
+    plan = motion._origin()[1]
+    code = opened(adjoint_source(rate_of(dyn, plan)[1](), plan, real), "batch", dtype)
+    kept = (
+        adjoint.kept_states(adjoint.states_of_step(tableau, plan.quaternions), steps, length)
+        * plan.state_size
+        * real.lanes
+        * real.item
+    )
+    times = robot.nv, robot.nq, robot.nv
+    settings = np.array([steps, every, hold, length, *times]).tobytes() + np.float64(dt).tobytes()
+    given = [q0, qd0, torques, np.zeros((1, 0)), q, qd, np.frombuffer(settings, dtype)[None]]
+    rows = [each.reshape(len(each), -1).astype(dtype) for each in given]
+    entries = plan.state_size + 1 + 2 * robot.nv
+    result, status = run_guarded(replace(code, work=code.work + kept), dtype, rows, entries)
+    assert status == 0
+    expected = motion.vjp(q, qd)
+    parts = expected.qd0, np.full((count, 1), -1.0), expected.controls["tau"].reshape(count, -1)
+    np.testing.assert_array_equal(result[:, robot.nq :], np.concatenate(parts, axis=1))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
