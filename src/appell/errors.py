@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from typing import Any
+
+PACKAGES = frozenset(("appell", "appell_lab"))
 
 
 class AppellError(Exception):
@@ -127,3 +131,11 @@ def unknown_name_message(kind: str, got: object, valid) -> str:
     near = difflib.get_close_matches(str(got), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"unknown {kind} {got!r}.{hint} Valid: {', '.join(names) or 'none'}."
+
+
+def warn_at_caller(message: str, category: type[Warning]) -> None:
+    """A warning of the line that called this library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -48,7 +48,11 @@ def recording():
     arm = appell.load("planar2r")
     t = np.arange(0.0, 8.0, 0.004)
     q, qd, qdd = appell.excitation(arm, 4.0, 3, iterations=0)(t)
-    return arm, t, q, arm.inverse_dynamics(q, qd, qdd)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    appell.identify(
+        arm, t, q, tau
+    )  # functions are compiled now: those of few states are interpreted, with other last bits
+    return arm, t, q, tau
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,10 @@ def recording():
 def test_arguments_of_identify(recording, former, options):
     with pytest.warns(DeprecationWarning, match="identify") as warned:
         fit = appell.identify(*recording, **former)
-    assert {warning.filename for warning in warned} == {__file__}
+    own = [
+        warning for warning in warned if "identify" in str(warning.message)
+    ]  # others may be of files of earlier tests
+    assert {warning.filename for warning in own} == {__file__}
     again = appell.identify(*recording, **options)
     assert np.array_equal(fit.parameters, again.parameters)
     assert fit.relative_error == again.relative_error

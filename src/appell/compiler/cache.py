@@ -14,11 +14,11 @@ import hashlib
 import os
 import re
 import stat
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from appell.errors import warn_at_caller
 from appell.files import write_bytes
 
 LIMIT = 512 * 2**20
@@ -115,11 +115,10 @@ def is_private(status: os.stat_result, is_kind: Callable[[int], bool], folder: P
 @lru_cache(maxsize=8)
 def warn_unused(folder: Path) -> None:
     """A warning, given once, that kernels are not cached."""
-    warnings.warn(
+    warn_at_caller(
         f"{folder}, or a file in it, is open to others, of another user, or a link: compiled kernels are not taken from it. "
         "Remove it, or set APPELL_CACHE_DIR to a folder of your own.",
         RuntimeWarning,
-        stacklevel=2,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from appell.checks import require_finite, require_real_array
 from appell.deprecation import grouped_arguments, renamed_arguments
-from appell.errors import ArgumentError, IdentificationError, IdentificationWarning
+from appell.errors import ArgumentError, IdentificationError, IdentificationWarning, warn_at_caller
 from appell.identification import sanity
 from appell.identification.base import base_parameters, base_regressor, nominal_parameters
 from appell.identification.blas import one_blas_thread
@@ -184,7 +183,7 @@ def identify(
     )  # fmt: skip
     progress.finish()
     if found:
-        warnings.warn("\n".join(map(str, found)), IdentificationWarning, stacklevel=8)  # behind the decorators
+        warn_at_caller("\n".join(map(str, found)), IdentificationWarning)
     return result
 
 

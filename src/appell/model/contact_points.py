@@ -14,7 +14,6 @@ convex themselves can touch a shape between its points. Points inside the convex
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -25,7 +24,7 @@ import numpy as np
 
 from appell.algebra import Vec3
 from appell.checks import require_integer
-from appell.errors import ModelWarning
+from appell.errors import ModelWarning, warn_at_caller
 from appell.meshes import MeshError, find_mesh, load_mesh
 from appell.model.body import Geometry
 from appell.model.point import Point
@@ -97,11 +96,10 @@ def contact_points(
         readable += len(own)
     if missing:
         name, problem = next(iter(missing.items()))
-        warnings.warn(
+        warn_at_caller(
             f"{robot.name}: collision meshes of {len(missing)} bodies cannot be used ({name!r}: {problem}). Bodies without other "
             "shapes touch surfaces with their origins; name other contact points, or put the meshes where they are searched.",
             ModelWarning,
-            stacklevel=3,
         )
     return outermost(robot, tuple(dict.fromkeys(found))) if readable else ()
 

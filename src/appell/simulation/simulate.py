@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from appell.checks import require_positive, require_real_array, require_vector
 from appell.deprecation import grouped_arguments, renamed_arguments
-from appell.errors import ArgumentError, SimulationError, SimulationWarning
+from appell.errors import ArgumentError, SimulationError, SimulationWarning, warn_at_caller
 from appell.names import as_vector
 from appell.progress import Progress
 from appell.robot.robot import Robot
@@ -194,7 +193,7 @@ def simulate(
         reason = instability_reason(plant, integration, *start)
         problems += (reason,) if reason else ()
     if problems:
-        warnings.warn(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning, 5)
+        warn_at_caller(f"the motion of {model.name!r} is not reliable: {' '.join(problems)}", SimulationWarning)
     return replace(motion, problems=problems)
 
 

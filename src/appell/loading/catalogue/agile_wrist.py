@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from appell.checks import as_real
 from appell.deprecation import renamed_arguments
-from appell.errors import ModelError, ModelWarning
+from appell.errors import ModelError, ModelWarning, warn_at_caller
 from appell.model.body import Body, inertia_entries, inertia_tensors
 from appell.model.pose import triple
 
@@ -84,11 +83,10 @@ def platform(com: Sequence[float]) -> Body:
         raise ModelError(f"platform_com is {com!r}, expected three finite numbers [m].")
     body = body_about_centre("platform", PLATFORM_MASS, centre, np.diag(PLATFORM_INERTIA))
     if np.linalg.eigvalsh(inertia_tensors([body]))[0, 0] < 0.0:
-        warnings.warn(
+        warn_at_caller(
             f"platform_com is {com!r} m: no body with its centre of mass there has so little inertia about the centre as "
             f"{PLATFORM_INERTIA} kg m². The dynamics are defined all the same.",
             ModelWarning,
-            stacklevel=3,
         )
     return body
 

@@ -6,12 +6,11 @@ yields the problems of a robot; to add one, write it and list it in CHECKS.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from appell.errors import ModelError, ModelWarning
+from appell.errors import ModelError, ModelWarning, warn_at_caller
 from appell.model.check import mass, structure
 from appell.model.check.pivots import check_moving_links
 from appell.model.check.problem import ERROR, Problem, sorted_by_place
@@ -58,9 +57,7 @@ STRUCTURAL = frozenset((
 """Kinds of defect without a valid tree: not even the kinematics can be computed."""
 
 
-def raise_or_warn(
-    problems: Collection[Problem], stacklevel: int = 3, allowed: Collection[str] = KINEMATICS_ONLY
-) -> None:
+def raise_or_warn(problems: Collection[Problem], allowed: Collection[str] = KINEMATICS_ONLY) -> None:
     """Raise one error that lists all errors but those of the kinds `allowed`, or give one warning if there are none."""
     errors = tuple(problem for problem in problems if problem.severity == ERROR and problem.kind not in allowed)
     if errors:
@@ -69,7 +66,7 @@ def raise_or_warn(
         text = _sentence(tuple(problems))
         if any(problem.kind in KINEMATICS_ONLY for problem in problems):
             text += "\n  Only kinematics is defined: functions that need mass raise an error until it is given."
-        warnings.warn(text, ModelWarning, stacklevel=stacklevel)
+        warn_at_caller(text, ModelWarning)
 
 
 def require_tree(robot: Description) -> None:

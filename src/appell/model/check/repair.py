@@ -15,14 +15,13 @@ magnitudes, and negative rotor inertias become zero.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from appell.errors import ModelWarning
+from appell.errors import ModelWarning, warn_at_caller
 from appell.model.body import Body, inertia_entries, inertia_tensors
 from appell.model.check import STRUCTURAL, inspect, raise_or_warn
 from appell.model.check.mass import LENGTH_TOL, second_moments
@@ -51,7 +50,7 @@ def repair(robot: Described, problems: Collection[Problem]) -> Described:
     repaired = _repair_once(robot, problems)
     changes = [*_changes("link", robot.bodies, repaired.bodies), *_changes("joint", robot.joints, repaired.joints)]
     if changes:
-        warnings.warn("\n  ".join(["repaired:", *changes]), ModelWarning, stacklevel=3)
+        warn_at_caller("\n  ".join(["repaired:", *changes]), ModelWarning)
     raise_or_warn([problem for problem in inspect(repaired) if problem.severity == "error"], allowed=())
     return repaired
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 import appell._native as native
 from appell.compiler.targets.llvm.jit import link
 from appell.compiler.targets.llvm.runtime import FUNCTIONS
+from appell.errors import warn_at_caller
 
 if TYPE_CHECKING:
     from appell.algorithms.function_spec import Signature
@@ -77,11 +77,10 @@ def open_library(code: bytes, half: str, runtime: Any) -> Library:
 @lru_cache(maxsize=1)
 def warn_ctypes_fallback() -> None:
     """Say that calls are slower than they could be."""
-    warnings.warn(
+    warn_at_caller(
         "appell was installed without its C extension (no C compiler at that time): calls are slower and use one thread. "
         "Install it again where a C compiler is found.",
         RuntimeWarning,
-        stacklevel=2,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +23,7 @@ from appell.compiler.targets.llvm.build import Builder, builder_for
 from appell.compiler.targets.llvm.jit import machine
 from appell.compiler.targets.llvm.kernel import form_of_half, kernel_text
 from appell.compiler.targets.llvm.library import Library
-from appell.errors import CompileError
+from appell.errors import CompileError, warn_at_caller
 
 if TYPE_CHECKING:
     from appell.algorithms.function_spec import FunctionSpec, Signature
@@ -149,4 +148,4 @@ def native_wanted() -> bool:
 @lru_cache(maxsize=32)
 def warn_once(message: str) -> None:
     """A warning that is not repeated."""
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    warn_at_caller(message, RuntimeWarning)
