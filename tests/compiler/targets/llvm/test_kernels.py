@@ -332,6 +332,23 @@ def test_sums_that_overflow_are_not_results_that_do(one):
     assert run_guarded(library(name, "float64"), "float64", given, lowered(name).size_out, one=one)[1] == 1
 
 
+@pytest.mark.parametrize("one", [False, True], ids=["batch", "one"])
+def test_what_overflows_on_the_diagonal_alone_is_reported(one):
+    """Links that are all joined to the base have no other elements."""
+    builder = appell.RobotBuilder("fan")
+    for k, mass in enumerate((1e300, 1.0)):
+        builder = builder.body(f"blade{k}", mass=mass, com=(0.3, 0.0, 0.2), inertia=(mass, mass, mass))
+        builder = builder.revolute(f"turn{k}", "base", f"blade{k}", axis=(0.6, 0.0, 0.8))
+    robot = builder.build()
+    form = side_by_side(robot, "inverse_dynamics_derivatives")
+    code, q = native_library(form), np.array([[0.3, 0.2]])
+    for speed, status in ((1.0, 0), (1e9, 1)):
+        given = [q, np.array([[speed, 0.1]]), 0 * q]
+        result, found = run_guarded(code, "float64", given, form.size_out, one=one)
+        assert np.isfinite(result).all() == (status == 0)
+        assert found == status
+
+
 def test_an_infinite_result_of_finite_inputs_is_reported():
     quotient = listed(*inputs(2), Operation("div", (0, 1)), sizes=(1, 1), outputs=(2,))
     code = native_library(StraightLine(quotient))

@@ -72,6 +72,9 @@ class MatrixWriter:
 
     def write_elements(self) -> None:
         memory, write = self.steps.memory, self.steps.memory.write
+        with memory.each_block() as b:
+            for m, key in self.diagonal.items():
+                memory.note(memory.vector(key, b), m)
         with write.loop(len(memory.runs)) as k:
             cases = [partial(self.write_run, kind, k) for kind in memory.kinds]
             write.choose(memory.whole("run_kind", k), cases)
