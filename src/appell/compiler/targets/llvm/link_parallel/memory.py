@@ -116,19 +116,17 @@ class LinkMemory:
         found, T = self.found[which % len(self.found)], self.real.type
         self.write.store(T, self.write.value(f"fadd {T} {self.write.load(T, found)}, {value}"), found)
 
-    def all_finite(self) -> str:
-        """Whether all that was noted is finite; it may be where this is false, as sums of large numbers overflow."""
-        T = self.real.type
-        total, *others = [self.write.load(T, found) for found in self.found]
-        for other in others:
-            total = self.write.value(f"fadd {T} {total}, {other}")
-        bad = self.write.value(f"fcmp uno {T} {self.write.value(f'fsub {T} {total}, {total}')}, zeroinitializer")
-        return self.write.value(f"xor i1 {self.write.any_lane(self.real, bad)}, true")
-
     def return_status(self, numbers: Mapping[str, int]) -> None:
-        """The end of a function: 1 where one of some numbers is not finite, else 0; `appell_nonfinite` decides."""
-        write, found = self.write, self.write.slot("i32", "0")
-        with write.when(write.value(f"xor i1 {self.all_finite()}, true")):
+        """The end of a function: 1 where one of some numbers is not finite, else 0.
+
+        Sums of large numbers overflow, too: where one of what was noted is not finite, `appell_nonfinite` decides.
+        """
+        write, T, found = self.write, self.real.type, self.write.slot("i32", "0")
+        total, *others = [write.load(T, each) for each in self.found]
+        for other in others:
+            total = write.value(f"fadd {T} {total}, {other}")
+        unclear = write.value(f"fcmp uno {T} {write.value(f'fsub {T} {total}, {total}')}, zeroinitializer")
+        with write.when(write.any_lane(self.real, unclear)):
             for pointer, count in numbers.items():
                 bad = write.value(f"call i32 @appell_nonfinite(ptr {pointer}, i64 {count})")
                 write.store("i32", write.value(f"or i32 {write.load('i32', found)}, {bad}"), found)
