@@ -136,7 +136,7 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str):
     home = _HOME.get(name)
     if home is None:
-        return import_module("appell.deprecation").renamed_names(__name__, _RENAMED, 4)(name)
+        return import_module("appell.deprecation").renamed_names(__name__, _RENAMED)(name)
     module = import_module(f"appell.{home.rstrip(':')}")
     value = module if home.endswith(":") else getattr(module, name)
     globals()[name] = value

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from importlib import import_module
-from types import FrameType
 from typing import Any, TypeVar
+
+from appell.errors import warn_at_caller
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
-def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn of a former name, at the first caller outside of this module."""
-    frame: FrameType | None = sys._getframe(stacklevel - 1)
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame, stacklevel = frame.f_back, stacklevel + 1
-    warnings.warn(
-        f"{old} is now called {new}; the former name goes with the next release.", DeprecationWarning, stacklevel
-    )
+def warn_renamed(old: str, new: str) -> None:
+    """Warn of a former name."""
+    warn_at_caller(f"{old} is now called {new}; the former name goes with the next release.", DeprecationWarning)
 
 
 def renamed_arguments(**new_names: str) -> Callable[[Callee], Callee]:
@@ -127,14 +121,14 @@ def renamed_attribute(old: str, new: str) -> Any:
     return property(read, doc=f"Former name of `{new}`.")
 
 
-def renamed_names(module: str, new_names: Mapping[str, str], stacklevel: int = 3) -> Callable[[str], Any]:
+def renamed_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
     """A module's `__getattr__` for former names: `__getattr__ = renamed_names(__name__, {"Old": "package.module:New"})`."""
 
     def read(name: str) -> Any:
         if name not in new_names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, _, new = new_names[name].partition(":")
-        warn_renamed(f"{module}.{name}", new or home, stacklevel)
+        warn_renamed(f"{module}.{name}", new or home)
         found = import_module(home)
         return getattr(found, new) if new else found
 

@@ -134,7 +134,7 @@ def unknown_name_message(kind: str, got: object, valid) -> str:
 
 
 def warn_at_caller(message: str, category: type[Warning]) -> None:
-    """A warning of the line that called this library."""
+    """A warning of the line that called this library; `warnings` leaves out frames of the import system."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
         frame, level = frame.f_back, level + 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from appell.errors import warn_at_caller
 
 
 class FormerModules:
@@ -27,7 +28,7 @@ class FormerModules:
         former = next(former for former in self.names if f"{module.__name__}.".startswith(f"{former}."))
         present = self.names[former] + module.__name__.removeprefix(former)
         text = f"{module.__name__} is now {present}; the former name goes with the next release."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)  # frames of the import system do not count
+        warn_at_caller(text, DeprecationWarning)
         sys.modules[module.__name__] = import_module(present)
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("appell.errors", "appell.version", "appell.deprecation", "appell.former_modules", "appell._native"),
-    ("appell.checks", "appell.files", "appell.meshes"),
+    ("appell.errors", "appell.version", "appell._native"),
+    ("appell.checks", "appell.deprecation", "appell.files", "appell.former_modules", "appell.meshes"),
     ("appell.arrays", "appell.columns", "appell.names", "appell.plotting", "appell.progress", "appell.table"),
     ("appell.algebra",),
     ("appell.model",),

@@ -74,7 +74,7 @@ __all__ = [
 
 def __getattr__(name: str):
     if name not in _HOME:
-        return renamed_names(__name__, _RENAMED, 4)(name)
+        return renamed_names(__name__, _RENAMED)(name)
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
